@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TLS
 import TestSupport
 import Testing
 
@@ -57,6 +58,54 @@ struct ReloadTests {
 
   /// A new app with a key of its own, another window and another engine reach a worker that is sending; what can't be used
   /// does not, and nothing is sent twice.
+  /// `carillon admin` takes up a new app when it is asked, and when it sees that the file has changed.
+  @Test func adminGoesOnWithWhatHasChanged() async throws {
+    var world = try await CarillonWorld()
+    world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
+    let token = try await world.succeed("admin", "token", "boss", "--scope", "view")
+    func app(_ name: String) -> String {
+      "  \(name): { topic: com.example.\(name), token: { keyFile: k.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ } }\n"
+    }
+    try world.folder.writeSecret("k.p8", ECPrivateKey.generate().pem)
+    let file = try world.folder.write("carillon.yaml", "apps:\n" + app("news"))
+    func write(_ text: String) throws {
+      let next = try world.folder.write("next.yaml", text)
+      #expect(rename(next, file) == 0)
+    }
+    let admin = try await ChildProcess.start(
+      CarillonCommand.path, ["admin", "--listen", "127.0.0.1:0", "--json"],
+      environment: world.environment.merging(["CARILLON_CONFIG": file]) { $1 })
+    func next(_ event: String) async throws -> JSONObject {
+      try JSONObject(try #require(await admin.errorLine(containing: #""event":"\#(event)""#)))
+    }
+    let url = try #require(try await next("listening").text("url"))
+    func lint(_ app: String) async throws -> String {
+      let job = CarillonWorld.job("a", app: app, audience: #"{"segment":"*"}"#)
+      let output = try await ChildProcess.run(
+        "curl",
+        [
+          "--silent", "--data", job, "--header", "content-type: application/json",
+          "--header", "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))",
+          "\(url)/api/v1/campaigns/lint",
+        ])
+      return output.standardOutput
+    }
+    let (unknown, known) = (try await lint("sport"), try await lint("news"))
+    #expect(unknown != known && unknown.contains("sport"))
+    try write("apps:\n" + app("news") + app("sport"))
+    admin.send(signal: SIGHUP)
+    #expect(try await next("configurationReloaded").text("changed") == "apps.sport (new)")
+    #expect(try await lint("sport") == known)
+    try write("apps: [")
+    admin.send(signal: SIGHUP)
+    #expect(try await next("configurationKept").text("level") == "error")
+    // Nobody has to ask.
+    try write("apps:\n" + app("news") + app("sport") + app("weather"))
+    #expect(try await next("configurationReloaded").text("changed") == "apps.weather (new)")
+    admin.send(signal: SIGTERM)
+    #expect(await admin.waitForExit() == .status(0))
+  }
+
   @Test(arguments: PushEngineKind.allCases)
   func workerGoesOnWithWhatHasChanged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)

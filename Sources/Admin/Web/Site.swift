@@ -5,6 +5,7 @@ import Synchronization
 /// All routes of a process: finds the one that is meant, holds the token against its scope, and makes problems of errors.
 public final class Site: HTTPHandler {
   private struct State {
+    var routes: [Route]
     var tokens: AccessTokens
     var rates: [String: RequestRate] = [:]
     /// Of requests with a wrong token, or none: whoever guesses is slowed down, and nobody else.
@@ -16,7 +17,6 @@ public final class Site: HTTPHandler {
   /// devices one by one.
   private static let rate = (perSecond: 200.0, burst: 400.0)
 
-  private let routes: [Route]
   /// Makes a problem of any error of the modules below.
   private let describe: @Sendable (any Error) -> Problem
   private let state: Mutex<State>
@@ -26,10 +26,12 @@ public final class Site: HTTPHandler {
   ///   - tokens: who may ask for what has a scope.
   ///   - describe: makes a problem of any error.
   public init(_ routes: [Route], tokens: AccessTokens, describe: @escaping @Sendable (any Error) -> Problem) {
-    self.routes = routes
     self.describe = describe
-    state = Mutex(State(tokens: tokens))
+    state = Mutex(State(routes: routes, tokens: tokens))
   }
+
+  /// Takes routes in the place of those that it had. Requests under way are answered by the old ones.
+  public func replace(_ routes: [Route]) { state.withLock { $0.routes = routes } }
 
   /// Takes tokens in the place of those that it had.
   public func replace(_ tokens: AccessTokens) {
@@ -72,7 +74,7 @@ public final class Site: HTTPHandler {
     _ request: HTTPRequest, isAgain: Bool = false
   ) throws(Problem) -> (Route, [String: String], AccessTokens.Holder?) {
     var others: [String] = []
-    for route in routes {
+    for route in state.withLock({ $0.routes }) {
       guard let parameters = route.match(request.path) else { continue }
       guard route.answers(request.method) else {
         others.append(route.method)

@@ -85,7 +85,8 @@ struct WorkerCommand: CarillonCommand {
     let log = WorkerLog(name, redis: connection.endpoint)
     let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: log.write)
     let reloading = Task {
-      await reload.run {
+      await reload.run { change in
+        guard change.concernsWork else { return }
         let worker = await reload.current.worker
         // Whatever is under way is waited for: nothing is sent twice because somebody changed a setting.
         let seconds = max(worker.deadline, worker.answerTimeout + .seconds(1)).components.seconds

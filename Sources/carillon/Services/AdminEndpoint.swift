@@ -13,6 +13,7 @@ final class AdminEndpoint: Sendable {
   private static let logger = Logger(label: "admin")
 
   private let server: HTTPServer
+  private let site: Site
   private let watching: Task<Void, Never>?
 
   /// Serves from now on, and logs where.
@@ -33,6 +34,7 @@ final class AdminEndpoint: Sendable {
         hint: "name a file in admin.tokenFile, and run: carillon admin token NAME --scope view")
     }
     let site = Site(routes, tokens: tokens) { Problem(CommandError($0)) }
+    self.site = site
     var options = HTTPServerOptions(host: listen.host, port: listen.port)
     options.identity = try admin?.tls.map(Self.identity)
     do throws(HTTPServerError) {
@@ -57,6 +59,9 @@ final class AdminEndpoint: Sendable {
       ])
     watching = tokenFile.map { file in Task { await Self.watch(file, site) } }
   }
+
+  /// Serves these routes in the place of those before.
+  func replace(_ routes: [Route]) { site.replace(routes) }
 
   /// Lets requests under way be answered, and ends.
   func stop() async {

@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import Glibc
+import Logging
 import PushCore
 import TLS
 
@@ -46,8 +47,8 @@ actor ConfigurationReload {
 
   /// Watches, until the task is cancelled.
   ///
-  /// - Parameter renew: called when a worker has to take up its work anew.
-  func run(renew: @escaping @Sendable () async -> Void) async {
+  /// - Parameter apply: Called with each change, when ``current`` has it.
+  func run(apply: @escaping @Sendable (ConfigurationChange) async -> Void) async {
     let (requests, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
     let signals = ProcessSignals([SIGHUP])
     let asked = Task {
@@ -66,7 +67,7 @@ actor ConfigurationReload {
     }
     for await isAsked in requests {
       guard !Task.isCancelled else { return }
-      if isAsked || hasChanged(), look(isAsked: isAsked) { await renew() }
+      if isAsked || hasChanged(), let change = look(isAsked: isAsked) { await apply(change) }
     }
   }
 
@@ -80,8 +81,8 @@ actor ConfigurationReload {
   /// Reads it once.
   ///
   /// - Parameter isAsked: whether somebody wants to know also that nothing has changed.
-  /// - Returns: whether a worker has to take up its work anew.
-  func look(isAsked: Bool) -> Bool {
+  /// - Returns: what has changed; `nil` for nothing, and where it can't be used.
+  func look(isAsked: Bool) -> ConfigurationChange? {
     readStamp = FileStamp(of: file)
     do {
       var new = try load()
@@ -93,17 +94,41 @@ actor ConfigurationReload {
       let change = ConfigurationChange(from: current, to: new)
       guard !change.isEmpty else {
         if isAsked { tell(.unchanged) }
-        return false
+        return nil
       }
       new.redis = current.redis
       current = new
       LogSettings.shared.use(new.log)
       tell(.changed(change))
-      return change.concernsWork
+      return change
     } catch {
       let error = CommandError(error)
       tell(.invalid(message: error.message, hint: error.hint))
-      return false
+      return nil
+    }
+  }
+}
+
+extension ConfigurationReload.Notice {
+  /// The line of the log.
+  var line: (level: Logger.Level, event: String, text: String, more: Logger.Metadata) {
+    switch self {
+    case .unchanged: (.info, "configurationUnchanged", "read the configuration again: nothing has changed", [:])
+    case .invalid(let message, let hint):
+      (
+        .error, "configurationKept", "\(message); what was read before stays in use",
+        ["hint": "\(hint ?? "")"]
+      )
+    case .changed(let change):
+      (
+        change.restart.isEmpty ? .info : .warning, "configurationReloaded",
+        "read the configuration again"
+          + (change.restart.isEmpty ? "" : "; what needs a restart stays as it was until then"),
+        [
+          "changed": "\(change.applied.joined(separator: ", "))",
+          "restart": "\(change.restart.joined(separator: ", "))",
+        ]
+      )
     }
   }
 }

@@ -185,23 +185,8 @@ final class WorkerLog: Sendable {
   }
 
   func write(_ notice: ConfigurationReload.Notice) {
-    switch notice {
-    case .unchanged:
-      log(.info, .configuration, "configurationUnchanged", "read the configuration again: nothing has changed", [:])
-    case .invalid(let message, let hint):
-      log(
-        .error, .configuration, "configurationKept", "\(message); what was read before stays in use",
-        ["hint": "\(hint ?? "")"])
-    case .changed(let change):
-      log(
-        change.restart.isEmpty ? .info : .warning, .configuration, "configurationReloaded",
-        "read the configuration again"
-          + (change.restart.isEmpty ? "" : "; what needs a restart stays as it was until then"),
-        [
-          "changed": "\(change.applied.joined(separator: ", "))",
-          "restart": "\(change.restart.joined(separator: ", "))",
-        ])
-    }
+    let line = notice.line
+    log(line.level, .configuration, line.event, line.text, line.more)
   }
 
   /// Something that failed before there was a worker.

@@ -3,16 +3,18 @@ import ArgumentParser
 import CampaignStore
 import CommandSupport
 import HTTPServer
+import Logging
 import PushCore
 
 /// `carillon admin`.
 struct AdminServe: CarillonCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve", abstract: "Serves the API, the page and the fleet's metrics, until SIGTERM.",
+    commandName: "serve", abstract: "Serve the API, the dashboard and the fleet's metrics until SIGTERM.",
     discussion: """
-      The page is at /, the API below /api/v1 (its description at /api/v1/openapi.json), metrics at /metrics. Who asks \
-      the API for anything shows a token: carillon admin token NAME --scope view makes one. Others than this machine are \
-      listened to only where there is a token. For the internet put a proxy in front.
+      The dashboard is at /, the API below /api/v1 (described at /api/v1/openapi.json), metrics at /metrics. A request \
+      to the API needs a token: carillon admin token NAME --scope view makes one. Without a token the server accepts \
+      connections from this machine only. Put a proxy in front for the internet. The server reads the configuration \
+      again on SIGHUP and when its file changes.
 
       Examples:
         carillon admin                                  # where admin.listen says, or at http://127.0.0.1:8080/
@@ -30,12 +32,25 @@ struct AdminServe: CarillonCommand {
       throw CommandError(.defect, "\(standard) is no address")
     }
     let stores = try APIStore(configuration.redis)
-    let api = API(configuration, stores)
-    let routes = api.operations.map(\.route) + [PageRoute.route] + Self.health(of: stores)
-    let served = try AdminEndpoint(configuration.admin, at: listen, routes, asksForTokens: true)
+    let served = try AdminEndpoint(
+      configuration.admin, at: listen, Self.routes(configuration, stores), asksForTokens: true)
+    let reload = ConfigurationReload(configuration, loader: global.configurationLoader) { notice in
+      let line = notice.line
+      Logger(label: "admin").log(
+        level: line.level, "\(line.text)",
+        metadata: line.more.merging([LineLogHandler.eventKey: "\(line.event)"]) { $1 })
+    }
+    let reloading = Task {
+      await reload.run { _ in served.replace(Self.routes(await reload.current, stores)) }
+    }
     for await _ in signals.numbers { break }
+    reloading.cancel()
     await served.stop()
     await stores.close()
+  }
+
+  private static func routes(_ configuration: CarillonConfiguration, _ stores: APIStore) -> [Route] {
+    API(configuration, stores).operations.map(\.route) + [PageRoute.route] + health(of: stores)
   }
 
   /// Whether this process is there, whether Redis is, and the fleet's metrics.
