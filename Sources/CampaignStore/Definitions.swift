@@ -23,19 +23,20 @@ extension CampaignStore {
     let replies = try await run(pipeline)
     let lists = replies[0].compactMap(\.string).filter(Self.isSegment).sorted()
     var (all, changes): ([String: SegmentDefinition], String) = ([:], "0")
+    var unreadable: Set<String> = []
     for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
       let (name, value) = (replies[1][index].string ?? "", replies[1][index + 1])
       if name.isEmpty {
         changes = value.string ?? "0"
         continue
       }
-      guard let definition = SegmentDefinition(Array(value.bytes ?? [])) else {
-        throw StoreError(
-          .shared, "the field \(name) of the key \(keys.definitions) should be the definition of a segment")
+      if let definition = SegmentDefinition(Array(value.bytes ?? [])) {
+        all[name] = definition
+      } else {
+        unreadable.insert(name)
       }
-      all[name] = definition
     }
-    return (lists, SegmentDefinitions(all), changes)
+    return (lists, SegmentDefinitions(all, unreadable: unreadable), changes)
   }
 
   /// Keeps a segment that is a rule, in the place of one of that name.
@@ -77,7 +78,8 @@ extension CampaignStore {
   /// - Returns: false when there is none of that name.
   /// - Throws: ``StoreError`` `invalid` when another one names it.
   func undefine(_ name: String) async throws -> Bool {
-    guard try await definitions()[name] != nil else { return false }
+    let known = try await definitions()
+    guard known[name] != nil || known.unreadable.contains(name) else { return false }
     try await change(name, []) { _, definitions throws(StoreError) in try Self.checkUnused(name, definitions) }
     return true
   }
@@ -112,7 +114,9 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `invalid`.
   public func checkNotDefined(_ name: String) async throws {
-    guard let definition = try await definitions()[name] else { return }
+    let known = try await definitions()
+    let definition = known[name].map { "\($0)" } ?? (known.unreadable.contains(name) ? "something unreadable" : nil)
+    guard let definition else { return }
     throw StoreError(
       .invalid, "the segment \(Excerpt.quoted(name)) is defined as \(definition): nobody is put into it",
       hint: "choose another name, or remove that one first: carillon segment remove \(name)")

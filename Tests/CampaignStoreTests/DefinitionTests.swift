@@ -205,4 +205,37 @@ struct DefinitionTests {
     }
     #expect(error?.message.contains("there is no segment 'rule'") == true)
   }
+
+  /// A definition that can't be read concerns only what names it.
+  @Test(arguments: Backend.allCases)
+  func unreadableDefinitionConcernsOnlyWhatNamesIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let store = world.store
+    try await store.add(["u1"], to: "fans")
+    try await store.define("loud", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
+    try await world.command("HSET", world.keys.definitions, "ghost", #"{"expression":"a &"#)
+    try await world.command("HSET", world.keys.definitions, "tower", #"{"expression":"ghost & fans"}"#)
+    for text in ["fans", "loud", "!fans | loud"] {
+      try await store.checkSegments(of: AudienceExpression(parsing: text))
+    }
+    for text in ["ghost", "fans & !ghost", "tower"] {
+      do {
+        try await store.checkSegments(of: AudienceExpression(parsing: text))
+        Issue.record("\(text) was accepted")
+      } catch let error as StoreError {
+        #expect(error.code == .invalid && error.message.contains("'ghost'"), "\(error)")
+      }
+    }
+    try await store.define("quiet", SegmentDefinition(expression: AudienceExpression(parsing: "loud")))
+    // The check of the store says so.
+    var findings: [StoreFinding] = []
+    _ = try await store.check(pause: .zero) { findings += $0 }
+    #expect(findings.filter { $0.kind == .unreadableDefinition }.map(\.subject) == ["ghost"])
+    // Defined again, it is whole; and one that can't be read can be removed.
+    try await store.define("ghost", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
+    try await store.checkSegments(of: AudienceExpression(parsing: "tower"))
+    try await world.command("HSET", world.keys.definitions, "last", "{")
+    #expect(try await store.undefine("last"))
+    #expect(try await store.definitions().unreadable.isEmpty)
+  }
 }

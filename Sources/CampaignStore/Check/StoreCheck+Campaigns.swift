@@ -5,6 +5,7 @@ import Redis
 extension StoreCheck {
   /// Every campaign that there is, that has left a key, or that a list says there is.
   mutating func campaigns(_ names: Names, _ found: ([StoreFinding]) throws -> Void) async throws {
+    try found(try await unreadableDefinitions())
     var ids = names.campaigns
     for key in [keys.all, keys.schedule] { try await forEachRanked(in: key) { ids.formUnion($0) } }
     try await forEachMember(of: keys.running) { ids.formUnion($0) }
@@ -28,6 +29,15 @@ extension StoreCheck {
           .map { SliceReference(campaign: id, partition: $0) }
         try found(try await slices(page.filter { !names.unreadableSlices.contains($0) }, of: record))
       }
+    }
+  }
+
+  /// Definitions of segments that can't be read; where the whole key can't be, that is found with the types of the keys.
+  private func unreadableDefinitions() async throws -> [StoreFinding] {
+    do {
+      return try await store.definitions().unreadable.sorted().map { open(.unreadableDefinition, keys.definitions, $0) }
+    } catch let error as StoreError where error.code == .damaged {
+      return []
     }
   }
 

@@ -8,7 +8,7 @@ public struct StoreFinding: Hashable, Sendable {
     // Tokens
     case ownerWithoutDevice, deviceWithoutOwner, deviceOfTwo, misplacedOwner, unreadableOwner, leftRegistration
     // Segments
-    case misplacedMember, unlistedSegment
+    case misplacedMember, unlistedSegment, unreadableDefinition
     // Campaigns
     case wrongList, missingFromList, lostSlice, unlistedWorker, damagedCampaign, wrongTotals
     // Slices
@@ -69,6 +69,7 @@ extension StoreFinding.Kind {
     case .leftRegistration: "a registration has begun and not ended"
     case .misplacedMember: "a user of the segment belongs to another partition"
     case .unlistedSegment: "the segment is not listed"
+    case .unreadableDefinition: "the segment's definition can't be read"
     case .wrongList: "the campaign should not be there"
     case .missingFromList: "the campaign should be there"
     case .lostSlice: "the slice is not finished, and in no list"
@@ -93,6 +94,8 @@ extension StoreFinding.Kind {
     case .unreadableOwner: "look at it with HGET, and delete the field; --mend then writes what is true"
     case .unlistedSegment:
       "import it again with --replace, or remove it: carillon segment remove; an import or a removal did not end"
+    case .unreadableDefinition:
+      "define it again: carillon segment define, or remove it: carillon segment remove; jobs that name it are refused"
     case .damagedCampaign: "workers take it out; start one, then see carillon dead list"
     case .damagedSlice: "workers take it out; start one, then see carillon dead list"
     case .wrongTotals, .wrongCounters:

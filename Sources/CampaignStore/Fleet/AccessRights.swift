@@ -26,9 +26,9 @@ public enum AccessRole: String, CaseIterable, Sendable {
     """
   private static let ofAdmin = """
     del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr incrby lindex
-    llen lpos lpush lrange lrem ltrim persist pttl rpush rpushx sadd scard set sismember smembers smismember srem sscan
-    strlen type unlink xadd xdel xlen xrange xrevrange zadd zcard zcount zmscore zrange zrangebyscore zrem zrevrange zscan
-    zscore
+    llen lpos lpush lrange lrem ltrim persist pttl rpush rpushx sadd scard set setrange sismember smembers smismember srem
+    sscan strlen type unlink xadd xdel xlen xrange xrevrange zadd zcard zcount zmscore zrange zrangebyscore zrem zrevrange
+    zscan zscore
     """
   private static let ofReader = """
     exists get getbit getrange hget hgetall hlen hmget hscan hvals lindex llen lrange pttl scard sismember smembers

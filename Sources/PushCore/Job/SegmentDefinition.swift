@@ -58,6 +58,8 @@ extension SegmentDefinition: CustomStringConvertible {
 public struct SegmentDefinitions: Sendable, Equatable {
   /// By name.
   public private(set) var all: [String: SegmentDefinition]
+  /// The names of rules that can't be read. They concern only what names them.
+  public private(set) var unreadable: Set<String> = []
 
   /// How deep rules may stand in each other.
   public static let maximumNesting = 8
@@ -68,9 +70,12 @@ public struct SegmentDefinitions: Sendable, Equatable {
   /// How many rules a store keeps.
   public static let maximumCount = 500
 
-  /// - Parameter all: by name.
-  public init(_ all: [String: SegmentDefinition] = [:]) {
+  /// - Parameters:
+  ///   - all: by name.
+  ///   - unreadable: The names of rules that can't be read.
+  public init(_ all: [String: SegmentDefinition] = [:], unreadable: Set<String> = []) {
     self.all = all
+    self.unreadable = unreadable
   }
 
   /// The rule of this name; `nil` where it is none.
@@ -92,9 +97,17 @@ public struct SegmentDefinitions: Sendable, Equatable {
     return SegmentDefinitions(reached)
   }
 
-  /// Makes sure that every rule can be followed.
+  /// Makes sure that every rule can be followed, but for those that lead to one that can't be read.
   public func check() throws(SegmentDefinitionError) {
-    for name in all.keys.sorted() { _ = try reached(from: [AudienceExpression(root: .segment(name))]) }
+    for name in all.keys.sorted() {
+      do {
+        _ = try reached(from: [AudienceExpression(root: .segment(name))])
+      } catch .unreadable {
+        continue
+      } catch {
+        throw error
+      }
+    }
   }
 
   /// - Parameter path: the rules that led here.
@@ -105,6 +118,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
     var total = 1
     for (name, times) in expression.namesWithRepetitions {
       var inner = 1
+      guard !unreadable.contains(name) else { throw .unreadable(name) }
       if let definition = all[name] {
         if path.contains(name) { throw .cycle(Array(path.drop { $0 != name }) + [name]) }
         guard path.count < Self.maximumNesting else { throw .tooDeep(path + [name]) }
@@ -155,13 +169,15 @@ public struct SegmentDefinitions: Sendable, Equatable {
 
   /// These, and of another set those that are not among them.
   public func or(_ other: SegmentDefinitions) -> SegmentDefinitions {
-    SegmentDefinitions(all.merging(other.all) { own, _ in own })
+    SegmentDefinitions(
+      all.merging(other.all) { own, _ in own }, unreadable: unreadable.union(other.unreadable.subtracting(all.keys)))
   }
 
   /// These with one more, or one replaced.
   public func with(_ definition: SegmentDefinition, named name: String) -> SegmentDefinitions {
     var definitions = self
     definitions.all[name] = definition
+    definitions.unreadable.remove(name)
     return definitions
   }
 }
@@ -174,6 +190,8 @@ public enum SegmentDefinitionError: Error, Equatable, Sendable, CustomStringConv
   case tooDeep([String])
   /// Too many segments are named.
   case tooManyTerms
+  /// The definition of this segment can't be read.
+  case unreadable(String)
 
   public var description: String {
     switch self {
@@ -182,6 +200,8 @@ public enum SegmentDefinitionError: Error, Equatable, Sendable, CustomStringConv
       "\(names.joined(separator: " → ")) is deeper than \(SegmentDefinitions.maximumNesting) definitions in each other"
     case .tooManyTerms:
       "with all that it is defined by it names more than \(SegmentDefinitions.maximumTerms) segments"
+    case .unreadable(let name):
+      "the definition of the segment \(Excerpt.quoted(name)) in Redis can't be read"
     }
   }
 }

@@ -113,6 +113,9 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "segment that is not listed", kind: .unlistedSegment, isOpen: true) { scene in
       _ = try await scene.command("SREM", scene.keys.segments, "vip")
     },
+    StoreWound(name: "definition that can't be read", kind: .unreadableDefinition, isOpen: true) { scene in
+      _ = try await scene.command("HSET", scene.keys.definitions, "ghost", #"{"expression":"a &"#)
+    },
   ]
 
   private static let ofCampaigns = [
