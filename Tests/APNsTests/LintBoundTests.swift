@@ -16,6 +16,21 @@ struct LintBoundTests {
     }
   }
 
+  /// An error behind any number of warnings still keeps a job from being accepted, also in a language.
+  @Test func warningsHideNoError() throws {
+    let warnings = (0..<300).map { "\"own\($0)\":1" }.joined(separator: ",")
+    let large = String(repeating: "x", count: 5000)
+    for tail in [
+      "\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings),\"badge\":\"many\"}}",
+      "\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings)}},\"localized\":{\"de\":{\"aps\":{\"alert\":\"\(large)\"}}}",
+    ] {
+      let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\(tail)}"
+      #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any(APNsService())) }
+      let lint = try PushLint(Array(job.utf8))
+      #expect(lint.findings.count <= PushLint.mostFindings && !lint.findings(.error).isEmpty)
+    }
+  }
+
   @Test func positionsAreThoseOfTheText() {
     let bytes = Array("a\nbc\n\n\ndef".utf8)
     let lines = TextLines(bytes)

@@ -6,12 +6,16 @@ struct PushInspector {
   /// Seconds since 1970, where what depends on the time is to be judged.
   let now: Int?
   private(set) var findings: [Finding] = []
+  private var errors = 0
+  private var warnings = 0
+
+  private init(_ draft: PushDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
   /// Every rule that the push breaks, in the order: headers, the payload as a whole, its keys.
   ///
   /// - Parameter now: UNIX seconds; `nil` leaves out what depends on the time.
   static func findings(in draft: PushDraft, now: Int? = nil) -> [Finding] {
-    var inspector = PushInspector(draft: draft, now: now)
+    var inspector = PushInspector(draft, now: now)
     inspector.checkHeaders()
     inspector.checkTopic()
     inspector.checkPayload()
@@ -33,23 +37,36 @@ struct PushInspector {
     }
     var all = findings(in: first, now: now)
     let own = Set(all.map { Key($0, in: first) })
-    for draft in drafts.dropFirst() where all.count < mostFindings {
-      var inspector = PushInspector(draft: draft, now: now)
+    for draft in drafts.dropFirst() where all.count(where: \.isError) < mostFindings {
+      var inspector = PushInspector(draft, now: now)
       inspector.checkPayload()
-      all += inspector.findings.filter { !own.contains(Key($0, in: draft)) }
+      all = bounded(all + inspector.findings.filter { !own.contains(Key($0, in: draft)) })
     }
-    return Array(all.prefix(mostFindings))
+    return bounded(all)
   }
 
-  /// The most findings about one file: whoever mends these runs the check again.
+  /// The most findings that are reported about one file.
   static let mostFindings = 100
 
-  /// Whether there are as many findings as are told: what follows is not looked at.
-  var isFull: Bool { findings.count >= Self.mostFindings }
+  /// Returns at most ``mostFindings`` findings in their order. Errors come before warnings when there are more, because an
+  /// error decides whether a job is accepted.
+  static func bounded(_ findings: [Finding]) -> [Finding] {
+    guard findings.count > mostFindings else { return findings }
+    var errors = min(mostFindings, findings.count(where: \.isError))
+    var others = mostFindings - errors
+    return findings.filter { finding in
+      if finding.isError { errors -= 1 } else { others -= 1 }
+      return finding.isError ? errors >= 0 : others >= 0
+    }
+  }
+
+  /// Whether as many errors were found as are reported. The rest of the push is not checked then.
+  var isFull: Bool { errors >= Self.mostFindings }
 
   mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
-    guard !isFull else { return }
-    findings.append(Finding(rule, path, message, hint: hint))
+    let finding = Finding(rule, path, message, hint: hint)
+    if finding.isError { errors += 1 } else { warnings += 1 }
+    if (finding.isError ? errors : warnings) <= Self.mostFindings { findings.append(finding) }
   }
 
   // MARK: Headers
@@ -187,4 +204,9 @@ struct PushInspector {
         hint: "configure the bundle id as the app's topic: suffixes come by the push type")
     }
   }
+}
+
+extension Finding {
+  /// Whether it keeps a job from being accepted.
+  var isError: Bool { rule.severity == .error }
 }

@@ -31,9 +31,9 @@ public struct PushLint: Sendable {
   public var sizes: [Size] = []
   /// What a job tells different users; `nil` when all are told the same.
   public var variants: CampaignVariants?
-  /// What was found, in the order of the text; at most ``mostFindings``.
+  /// The findings in the order of the text; at most ``mostFindings``.
   public var findings: [Finding] = []
-  /// The most findings about one file: whoever mends these runs the check again.
+  /// The most findings that are reported about one file. Errors come before warnings.
   public static let mostFindings = PushInspector.mostFindings
 
   private init(kind: Kind) { self.kind = kind }
@@ -108,7 +108,7 @@ public struct PushLint: Sendable {
     Self.findRepeats(in: root, path: "", lines, &findings)
     let order = { (finding: Finding) in (finding.position?.line ?? 0, finding.position?.column ?? 0) }
     findings.sort { order($0) < order($1) }
-    findings.removeLast(max(0, findings.count - Self.mostFindings))
+    findings = PushInspector.bounded(findings)
   }
 
   /// The findings of one severity.

@@ -30,7 +30,7 @@ public final class Site: HTTPHandler {
     state = Mutex(State(routes: routes, tokens: tokens))
   }
 
-  /// Takes routes in the place of those that it had. Requests under way are answered by the old ones.
+  /// Replaces the routes. Requests under way are still answered by the old ones.
   public func replace(_ routes: [Route]) { state.withLock { $0.routes = routes } }
 
   /// Takes tokens in the place of those that it had.

@@ -23,7 +23,9 @@ public struct CSVWriter: Sendable {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
     guard var text, let first = text.utf8.first else { return }
-    if spreadsheetSafe { text = Self.harmless(text) }
+    if spreadsheetSafe {
+      text = Excerpt.replacing(in: text) { Excerpt.misleads($0) && $0 != "\t" && $0 != "\r" && $0 != "\n" }
+    }
     let isFormula = spreadsheetSafe && "=+-@\t\r".utf8.contains(first)
     let needsQuotes = text.utf8.contains(where: ",\"\n\r".utf8.contains)
     if needsQuotes { bytes.append(UInt8(ascii: "\"")) }
@@ -37,16 +39,6 @@ public struct CSVWriter: Sendable {
     } else {
       bytes.append(contentsOf: text.utf8)
     }
-  }
-
-  private static func harmless(_ text: String) -> String {
-    let stays: Set<Unicode.Scalar> = ["\t", "\r", "\n"]
-    guard text.unicodeScalars.contains(where: { Excerpt.misleads($0) && !stays.contains($0) }) else { return text }
-    var result = ""
-    for scalar in text.unicodeScalars {
-      result.unicodeScalars.append(Excerpt.misleads(scalar) && !stays.contains(scalar) ? "\u{FFFD}" : scalar)
-    }
-    return result
   }
 
   /// One more cell with a number.

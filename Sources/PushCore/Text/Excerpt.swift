@@ -16,10 +16,13 @@ public enum Excerpt {
   }
 
   /// The whole text on one line, characters replaced that could mislead, see ``misleads(_:)``.
-  public static func harmless(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: misleads) else { return text }
+  public static func harmless(_ text: String) -> String { replacing(in: text, misleads) }
+
+  /// Replaces the characters of a text for which a condition holds by U+FFFD.
+  static func replacing(in text: String, _ condition: (Unicode.Scalar) -> Bool) -> String {
+    guard text.unicodeScalars.contains(where: condition) else { return text }
     var result = ""
-    for scalar in text.unicodeScalars { result.unicodeScalars.append(misleads(scalar) ? "\u{FFFD}" : scalar) }
+    for scalar in text.unicodeScalars { result.unicodeScalars.append(condition(scalar) ? "\u{FFFD}" : scalar) }
     return result
   }
 
