@@ -24,6 +24,8 @@ import Testing
     var takes = 0
     /// Users who had their push of the day.
     var capped = 0
+    /// s between two stages.
+    var wait = 1
 
     var testDescription: String { name }
   }
@@ -40,11 +42,12 @@ import Testing
     Row(name: "control", more: #","control":0.3"#, share: nil),
     Row(name: "also", more: #","also":["widgets"]"#),
     Row(name: "caps", more: "", capped: 40),
-    Row(name: "expiration", more: #","expiration":"1s""#),
-    Row(name: "maxDuration", more: #","maxDuration":"1s""#),
+    // Shorter than the two waits together: they count for each stage from its own beginning.
+    Row(name: "expiration", more: #","expiration":"12s""#, wait: 8),
+    Row(name: "maxDuration", more: #","maxDuration":"12s""#, wait: 8),
     Row(name: "variants", more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#),
     Row(
-      name: "everything", more: #","rate":200,"control":0.2,"also":["widgets"],"expiration":"5s""#, share: nil,
+      name: "everything", more: #","rate":200,"control":0.2,"also":["widgets"],"expiration":"60s""#, share: nil,
       takes: 200),
   ]
 
@@ -68,7 +71,8 @@ import Testing
     let now = try await rig.store.time() / 1_000_000
     try await rig.submit(
       "story",
-      #","stages":[{"users":["u1","u2"],"wait":"1s"},{"share":0.4,"wait":"1s"}]"# + text(row.more, now))
+      #","stages":[{"users":["u1","u2"],"wait":"\#(row.wait)s"},{"share":0.4,"wait":"\#(row.wait)s"}]"#
+        + text(row.more, now))
     // A worker that goes in the middle of it, and one that stays.
     let first = rig.worker("one", lease: 500, drains: false)
     async let gone: Void = first.run()
@@ -92,12 +96,12 @@ import Testing
       let part = try #require(try await rig.store.campaign(id))
       // No stage begins before the outcomes of the one before, and the wait.
       let at = try await rig.results(id).map { Int($0.at) }
-      #expect(at.allSatisfy { $0 >= end + (end > 0 ? 1000 : 0) }, "\(id)")
+      #expect(at.allSatisfy { $0 >= end + (end > 0 ? row.wait * 1000 : 0) }, "\(id)")
       end = try #require(part.finishedAt)
     }
     let all = results.map { Int($0.at) }
     let took = try #require(all.max()) - #require(all.min())
-    #expect(took >= 2000 + row.takes, "\(took)")
+    #expect(took >= row.wait * 2000 + row.takes, "\(took)")
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 

@@ -1,16 +1,31 @@
 import Glibc
+import Synchronization
 
 /// Finds ports that nobody listens on.
 public enum FreePort {
-  /// Below the range from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768 and up), so that
-  /// those can't take it in between; another process still can, so the caller tries again when binding fails. A Redis
-  /// Cluster node also listens 10,000 above its port, which then is below that range too.
+  /// The ports that ``find()`` returned last. A test that stops its server expects that nobody answers on its port, so
+  /// the port is not handed out again while that test may still run.
+  private static let recent = Mutex<[UInt16]>([])
+
+  /// How many ports are kept from reuse: more than all tests of one run need, and a third of the range.
+  private static let kept = 4000
+
+  /// Returns a port that is free and that no test of this process got before.
+  ///
+  /// The range is below the one from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768 and
+  /// up), so no connection takes the port in between. Another process still can: the caller tries again when binding
+  /// fails. A Redis Cluster node also listens 10,000 above its port, which is below that range too.
   public static func find() throws -> UInt16 {
-    for _ in 0..<1000 {
-      let port = UInt16.random(in: 10_000...22_000)
-      if isFree(port), isFree(port + 10_000) { return port }
+    try recent.withLock { recent in
+      for _ in 0..<1000 {
+        let port = UInt16.random(in: 10_000...22_000)
+        guard !recent.contains(port), isFree(port), isFree(port + 10_000) else { continue }
+        if recent.count == kept { recent.removeFirst() }
+        recent.append(port)
+        return port
+      }
+      throw TestSupportError("no free port between 10000 and 22000")
     }
-    throw TestSupportError("no free port between 10000 and 22000")
   }
 
   private static func isFree(_ port: UInt16) -> Bool {
