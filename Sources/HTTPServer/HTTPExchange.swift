@@ -13,7 +13,15 @@ final class HTTPExchange: Sendable {
     case nothing
   }
 
+  /// The target of a request as it came, and where in memory it stands.
+  struct Target {
+    var text: [UInt8]
+    var address: UInt
+  }
+
   private enum Phase {
+    /// The headers come.
+    case begun(Target)
     /// The body comes, and is kept up to a limit.
     case receiving(HTTPRequest, limit: Int)
     /// The body comes and is of no use.
@@ -29,6 +37,10 @@ final class HTTPExchange: Sendable {
     var received = 0
     /// Bytes that it took of the server's memory for bodies.
     var reserved = 0
+    /// Whether the work is of no use without the client.
+    var endsWithClient = false
+    /// Whether the connection ends with this request.
+    var isLast = false
     var task: Task<Void, Never>?
     var writer: HTTPBodyWriter?
   }
@@ -38,12 +50,33 @@ final class HTTPExchange: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ request: HTTPRequest, bodyLimit: Int) {
-    state = Mutex(State(phase: .receiving(request, limit: bodyLimit)))
+  /// A request of which the first line has come.
+  init(_ target: Target) { state = Mutex(State(phase: .begun(target))) }
+
+  /// The target, once: when the headers have come.
+  func takeTarget() -> Target? {
+    state.withLock { state in
+      guard case .begun(let target) = state.phase else { return nil }
+      state.phase = .handling
+      return target
+    }
   }
 
-  init(refused response: HTTPResponse) {
-    state = Mutex(State(phase: .discarding(response)))
+  /// The request is to be handled once its body has come.
+  func accept(_ request: HTTPRequest, _ terms: HTTPTerms) {
+    state.withLock { state in
+      state.phase = .receiving(request, limit: terms.bodyLimit)
+      state.endsWithClient = terms.endsWithClient
+    }
+  }
+
+  /// The request is answered like this, whatever its body is.
+  func refuse(_ response: HTTPResponse) { state.withLock { $0.phase = .discarding(response) } }
+
+  /// Whether the connection ends with this request.
+  var isLast: Bool {
+    get { state.withLock { $0.isLast } }
+    set { state.withLock { $0.isLast = newValue } }
   }
 
   /// Bytes that it holds of the server's memory for bodies.
@@ -75,7 +108,7 @@ final class HTTPExchange: Sendable {
         }
         return true
       case .discarding: return state.received <= Self.discardLimit + (1 << 20)
-      case .handling, .answered, .ended: return false
+      case .begun, .handling, .answered, .ended: return false
       }
     }
   }
@@ -90,7 +123,7 @@ final class HTTPExchange: Sendable {
       case .discarding(let response), .answered(let response):
         state.phase = .ended
         return .answer(response)
-      case .handling, .ended: return .nothing
+      case .begun, .handling, .ended: return .nothing
       }
     }
   }
@@ -109,6 +142,11 @@ final class HTTPExchange: Sendable {
       state.task = task
       state.writer = writer ?? state.writer
     }
+  }
+
+  /// The client has gone: what is made for it alone is cancelled.
+  func abandon() {
+    if state.withLock({ $0.endsWithClient || $0.writer != nil }) { cancel() }
   }
 
   /// The server stops: who answers is told.

@@ -30,15 +30,18 @@ public struct HTTPRequest: Sendable {
 
 /// Percent-encoding (RFC 3986 section 2.1).
 enum PercentText {
+  /// - Parameter isForm: whether a plus is a blank, as in a query that a form has made.
   /// - Returns: `nil` where it is none, is no UTF-8, or has a character below a blank.
-  static func decode(_ text: some StringProtocol) -> String? {
+  static func decode(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> String? {
     var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
+    var rest = text
     while let byte = rest.popFirst() {
       var byte = byte
       if byte == UInt8(ascii: "%") {
         guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
         byte = high << 4 | low
+      } else if isForm, byte == UInt8(ascii: "+") {
+        byte = UInt8(ascii: " ")
       }
       guard byte >= 0x20, byte != 0x7f else { return nil }
       bytes.append(byte)
@@ -47,11 +50,11 @@ enum PercentText {
   }
 
   /// The pieces of a path; `nil` where one can't be decoded.
-  static func path(_ path: String) -> [String]? {
-    guard path.hasPrefix("/") else { return nil }
-    if path == "/" { return [] }
+  static func path(_ path: ArraySlice<UInt8>) -> [String]? {
+    guard path.first == UInt8(ascii: "/") else { return nil }
+    guard path.count > 1 else { return [] }
     var pieces: [String] = []
-    for piece in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+    for piece in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
       guard let piece = decode(piece) else { return nil }
       pieces.append(piece)
     }

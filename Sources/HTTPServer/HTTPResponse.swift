@@ -31,7 +31,24 @@ public enum HTTPAdmission: Sendable {
   /// It is answered like this, and its body is not kept.
   case refuse(HTTPResponse)
   /// Its body is read, of so many bytes at most, and then it is handled.
-  case accept(bodyLimit: Int)
+  case accept(HTTPTerms)
+}
+
+/// How a request is handled.
+public struct HTTPTerms: Sendable {
+  /// Bytes of a body at most; 0 for none.
+  public var bodyLimit: Int
+  /// Whether it is answered however many requests are under way (``HTTPServerOptions/requests``), as health checks are.
+  public var isProbe: Bool
+  /// Whether its task is cancelled when the client has gone. Not what changes something: it is finished, and written down.
+  public var endsWithClient: Bool
+
+  /// Memberwise.
+  public init(bodyLimit: Int = 0, isProbe: Bool = false, endsWithClient: Bool = false) {
+    self.bodyLimit = bodyLimit
+    self.isProbe = isProbe
+    self.endsWithClient = endsWithClient
+  }
 }
 
 /// Decides about requests and answers them.
@@ -40,6 +57,6 @@ public protocol HTTPHandler: Sendable {
   func admit(_ request: HTTPRequest) -> HTTPAdmission
   /// Answers a request that was admitted and has come whole.
   func respond(to request: HTTPRequest) async -> HTTPResponse
-  /// The answer to a request that the server itself refuses: 400, 408, 413 or 503.
+  /// The answer to a request that the server itself refuses: 400, 413, 501 or 503.
   func refusal(status: Int, reason: String) -> HTTPResponse
 }

@@ -30,25 +30,27 @@ public final class HTTPServer: Sendable {
 
   /// How long requests under way may take, once they were told to end.
   private static let lastWait = Duration.seconds(10)
-  /// Between two looks for connections that take too long.
-  private static let clockInterval = 2.0
+  /// Seconds between two looks for connections that take too long, and for clients that have gone.
+  private static let clockInterval = 0.5
 
   /// Listens and serves from now on.
   ///
   /// - Throws: what keeps it from that, with the address.
   public init(_ options: HTTPServerOptions, handler: any HTTPHandler) throws(HTTPServerError) {
     let listener = try Listener.open(host: options.host, port: options.port)
-    let core = ServerCore(handler, bodyMemory: options.bodyMemory)
+    let core = ServerCore(handler, options)
     // Released when the daemon has ended: until then its callbacks may come.
     let context = Unmanaged.passRetained(core)
     let pointer = cmicrohttpd_start(
-      listener.descriptor, UInt32(options.connections), UInt32(options.connectionsPerAddress),
-      options.memoryPerConnection, UInt32(options.idleTimeout), options.identity?.key,
-      options.identity?.certificateChain,
-      { context, connection, url, method, _, upload, uploadSize, slot in
-        guard let context, let connection, let url, let method, let uploadSize, let slot else { return cmicrohttpd_no }
+      listener.descriptor, UInt32(options.connections + options.spareConnections), options.memoryPerConnection,
+      UInt32(options.idleTimeout), options.identity?.key, options.identity?.certificateChain,
+      { _, target, _ in target.map(ServerCore.begin) },
+      { context, connection, _, method, version, upload, uploadSize, slot in
+        guard let context, let connection, let method, let version, let uploadSize, let slot else {
+          return cmicrohttpd_no
+        }
         return Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-          .handle(connection, url: url, method: method, upload: upload, uploadSize: uploadSize, slot: slot)
+          .handle(connection, method: method, version: version, upload: upload, uploadSize: uploadSize, slot: slot)
       },
       { context, connection, slot, _ in
         guard let context, let connection, let slot else { return }
@@ -74,16 +76,18 @@ public final class HTTPServer: Sendable {
     let clock = DispatchSource.makeTimerSource(queue: .global())
     let patience = UInt64(options.requestDeadline * 1e9)
     let interval = min(Self.clockInterval, options.requestDeadline / 4)
-    clock.setEventHandler { core.clocks.endThose(before: ServerCore.now - min(patience, ServerCore.now)) }
-    clock.schedule(
-      deadline: .now() + interval, repeating: interval,
-      leeway: .milliseconds(500))
+    clock.setEventHandler {
+      let now = ServerCore.now
+      core.connections.endThose(before: now - min(patience, now))
+      core.connections.endAbandoned(now: now)
+    }
+    clock.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(100))
     clock.resume()
     self.clock = Clock(source: clock)
   }
 
   /// Connections that are open.
-  public var connections: Int { core.clocks.open }
+  public var connections: Int { core.connections.open }
 
   /// Accepts nothing more, lets requests under way be answered, and ends. Idempotent: a second call returns at once.
   ///

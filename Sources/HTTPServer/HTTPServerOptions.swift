@@ -4,10 +4,15 @@ public struct HTTPServerOptions: Sendable {
   public var host: String
   /// 0 lets the system choose.
   public var port: Int
-  /// Connections at most: a page has six, a scraper one; what comes beyond waits in the kernel until one ends.
+  /// Connections at most: a page has six, a scraper one. A new one beyond that takes the place of the one that was quiet for
+  /// longest, of the network that has most.
   public var connections = 128
-  /// Connections of one address at most, so that one client leaves room for the probe of whoever runs us.
-  public var connectionsPerAddress = 96
+  /// Connections beyond ``connections`` while none is quiet, and while an ended one is being closed: libmicrohttpd accepts
+  /// ten at once.
+  public var spareConnections = 32
+  /// Requests under way at most, beyond which all but health checks get a 503: fewer than ``connections``, so that long
+  /// answers leave room for the next check.
+  public var requests = 96
   /// Bytes of memory for a connection's headers and buffers, by which longer headers are refused (431).
   public var memoryPerConnection = 32 * 1024
   /// Seconds without a byte in either direction after which a connection is closed.

@@ -6,6 +6,9 @@ struct Listener {
   /// The port that was asked for, or the one that the system chose.
   let port: Int
 
+  /// Connections that the kernel keeps until they are accepted: some bursts of clients that all connect again.
+  private static let backlog: Int32 = 512
+
   /// - Parameters:
   ///   - host: an address in numbers.
   ///   - port: 0 lets the system choose.
@@ -28,7 +31,8 @@ struct Listener {
     set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     // ipv6(7): `::` is for IPv4, too.
     if address.ai_family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
-    guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, 128) == 0 else {
+    guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, backlog) == 0
+    else {
       let failure = failure(place)
       close(descriptor)
       throw failure

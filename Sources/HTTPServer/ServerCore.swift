@@ -1,6 +1,6 @@
 import CMicrohttpd
 import Dispatch
-import Foundation
+import Glibc
 import Synchronization
 
 /// What libmicrohttpd's callbacks work on, all of them on its one thread. Lives until the daemon has ended.
@@ -13,29 +13,43 @@ final class ServerCore: Sendable {
     var nextWaiter: UInt64 = 0
   }
 
-  let clocks = ConnectionClocks()
+  let connections: OpenConnections
   private let handler: any HTTPHandler
+  /// Requests under way beyond which only probes are answered.
+  private let mostRequests: Int
   private let state: Mutex<State>
 
-  init(_ handler: any HTTPHandler, bodyMemory: Int) {
+  init(_ handler: any HTTPHandler, _ options: HTTPServerOptions) {
     self.handler = handler
-    state = Mutex(State(bodyMemory: bodyMemory))
+    connections = OpenConnections(most: options.connections)
+    mostRequests = options.requests
+    state = Mutex(State(bodyMemory: options.bodyMemory))
   }
 
   // MARK: Called by libmicrohttpd
 
+  /// `MHD_OPTION_URI_LOG_CALLBACK`: the first line of a request has come, and its target still is as it came. What is
+  /// returned is in the slot of the request from now on.
+  static func begin(target: UnsafePointer<CChar>) -> UnsafeMutableRawPointer {
+    let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+    let exchange = HTTPExchange(.init(text: Array(bytes), address: UInt(bitPattern: target)))
+    cmicrohttpd_hide_query(target)
+    return Unmanaged.passRetained(exchange).toOpaque()
+  }
+
   /// `MHD_AccessHandlerCallback`: called with the headers, then with each part of the body, then without a part, and again
   /// whenever the connection was resumed.
   func handle(
-    _ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>,
+    _ connection: OpaquePointer, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>,
     upload: UnsafePointer<CChar>?, uploadSize: UnsafeMutablePointer<Int>,
     slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   ) -> MHD_Result {
-    guard let known = slot.pointee else {
-      return begin(connection, String(cString: url), String(cString: method), slot)
-    }
+    guard let known = slot.pointee else { return cmicrohttpd_no }
     // Retained in `begin`, released in `completed`, which libmicrohttpd calls once for each request that has begun.
     let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
+    if let target = exchange.takeTarget() {
+      return receive(RequestHead(connection, method: method, target, version: version), connection, exchange)
+    }
     if uploadSize.pointee > 0 {
       let part = UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
       uploadSize.pointee = 0
@@ -45,7 +59,7 @@ final class ServerCore: Sendable {
     case .nothing: return cmicrohttpd_yes
     case .answer(let response): return queue(response, on: connection, exchange)
     case .handle(let request):
-      clocks.received(cmicrohttpd_descriptor(connection))
+      connections.works(cmicrohttpd_descriptor(connection), on: exchange, now: Self.now)
       // Asleep before anybody could wake it.
       let handle = ConnectionHandle(pointer: connection)
       handle.suspend()
@@ -64,7 +78,7 @@ final class ServerCore: Sendable {
     slot.pointee = nil
     let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue()
     exchange.end()
-    clocks.answered(cmicrohttpd_descriptor(connection), now: Self.now)
+    connections.answered(cmicrohttpd_descriptor(connection), now: Self.now)
     let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.exchanges[ObjectIdentifier(exchange)] = nil
       state.bodyMemory += exchange.reserved
@@ -78,80 +92,49 @@ final class ServerCore: Sendable {
   /// `MHD_NotifyConnectionCallback`.
   func notify(_ connection: OpaquePointer, hasStarted: Bool) {
     let descriptor = cmicrohttpd_descriptor(connection)
-    if hasStarted { clocks.opened(descriptor, now: Self.now) } else { clocks.closed(descriptor) }
+    if hasStarted { connections.opened(descriptor, now: Self.now) } else { connections.closed(descriptor) }
   }
 
   // MARK: Requests
 
-  private func begin(
-    _ connection: OpaquePointer, _ url: String, _ method: String,
-    _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+  /// The headers have come.
+  private func receive(
+    _ head: RequestHead, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
-    let headers = Self.values(connection, cmicrohttpd_headers)
-    let length = headers.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }
-    let isChunked = headers.contains { $0.name.lowercased() == "transfer-encoding" }
-    let exchange: HTTPExchange
-    var early: HTTPResponse?
-    switch admission(connection, url, method, headers, length: length) {
-    case .accepted(let request, let limit): exchange = HTTPExchange(request, bodyLimit: limit)
-    case .refused(let response):
-      exchange = HTTPExchange(refused: response)
-      // A short body is read all the same: closed with something unread, the connection would be reset, and the answer lost.
-      if isChunked || length ?? 0 > HTTPExchange.discardLimit { early = response }
-    }
     state.withLock { $0.exchanges[ObjectIdentifier(exchange)] = exchange }
-    slot.pointee = Unmanaged.passRetained(exchange).toOpaque()
-    guard let early else { return cmicrohttpd_yes }
-    return queue(early, on: connection, exchange)
+    // libmicrohttpd takes a bare LF for the end of a chunk's line. What follows such a body is never taken for a request.
+    exchange.isLast = head.isChunked
+    do throws(RequestFault) {
+      let request = try head.request()
+      switch admission(request, length: head.length) {
+      case .accept(let terms):
+        exchange.accept(request, terms)
+        return cmicrohttpd_yes
+      case .refuse(let response):
+        exchange.refuse(response)
+        // A short body is read all the same: closed with something unread, the connection would be reset, and the answer lost.
+        guard head.isChunked || head.length > HTTPExchange.discardLimit else { return cmicrohttpd_yes }
+        return queue(response, on: connection, exchange)
+      }
+    } catch {
+      exchange.isLast = true
+      return queue(handler.refusal(status: error.status, reason: error.reason), on: connection, exchange)
+    }
   }
 
-  private enum Admitted {
-    case accepted(HTTPRequest, limit: Int)
-    case refused(HTTPResponse)
-  }
-
-  private func admission(
-    _ connection: OpaquePointer, _ url: String, _ method: String, _ headers: [(name: String, value: String)],
-    length: Int?
-  ) -> Admitted {
+  private func admission(_ request: HTTPRequest, length: Int) -> HTTPAdmission {
     guard !state.withLock({ $0.isStopping }) else {
-      return .refused(handler.refusal(status: 503, reason: "this process is about to end"))
+      return .refuse(handler.refusal(status: 503, reason: "this process is about to end"))
     }
-    var query: [(name: String, value: String)] = []
-    for (name, value) in Self.values(connection, cmicrohttpd_query) {
-      guard let name = PercentText.decode(name), let value = PercentText.decode(value) else {
-        return .refused(handler.refusal(status: 400, reason: "the query is not percent-encoded UTF-8"))
-      }
-      query.append((name, value))
+    let admission = handler.admit(request)
+    guard case .accept(let terms) = admission else { return admission }
+    guard length <= terms.bodyLimit else {
+      return .refuse(handler.refusal(status: 413, reason: "the body is larger than \(terms.bodyLimit) bytes"))
     }
-    guard let path = PercentText.path(url) else {
-      return .refused(handler.refusal(status: 400, reason: "the path is not percent-encoded UTF-8"))
+    guard terms.isProbe || connections.working < mostRequests else {
+      return .refuse(handler.refusal(status: 503, reason: "\(mostRequests) requests are under way, as many as may be"))
     }
-    let request = HTTPRequest(method: method, path: path, query: query, headers: headers)
-    switch handler.admit(request) {
-    case .refuse(let response): return .refused(response)
-    case .accept(let limit):
-      guard length ?? 0 <= limit else {
-        return .refused(handler.refusal(status: 413, reason: "the body is larger than \(limit) bytes"))
-      }
-      return .accepted(request, limit: limit)
-    }
-  }
-
-  /// The values of a kind, in the order in which they came. MHD_get_connection_values calls back before it returns, so a
-  /// pointer to a local is good.
-  private static func values(_ connection: OpaquePointer, _ kind: MHD_ValueKind) -> [(name: String, value: String)] {
-    var values: [(name: String, value: String)] = []
-    withUnsafeMutablePointer(to: &values) { values in
-      _ = MHD_get_connection_values(
-        connection, kind,
-        { context, _, name, value in
-          let values = context?.assumingMemoryBound(to: [(name: String, value: String)].self)
-          values?.pointee.append((name.map { String(cString: $0) } ?? "", value.map { String(cString: $0) } ?? ""))
-          return cmicrohttpd_yes
-        }, values)
-    }
-    return values
+    return admission
   }
 
   /// Takes bytes of the memory for bodies.
@@ -177,7 +160,8 @@ final class ServerCore: Sendable {
     // MHD_queue_response holds the response for as long as it needs it.
     defer { MHD_destroy_response(made) }
     for (name, value) in response.headers { MHD_add_response_header(made, name, value) }
-    if state.withLock({ $0.isStopping }) { MHD_add_response_header(made, "Connection", "close") }
+    if exchange.isLast || state.withLock({ $0.isStopping }) { MHD_add_response_header(made, "Connection", "close") }
+    connections.sends(cmicrohttpd_descriptor(connection), now: Self.now)
     return MHD_queue_response(connection, UInt32(response.status), made)
   }
 
@@ -185,10 +169,25 @@ final class ServerCore: Sendable {
   private final class Reader {
     let writer: HTTPBodyWriter
     let connection: ConnectionHandle
+    let exchange: HTTPExchange
+    let connections: OpenConnections
 
-    init(_ writer: HTTPBodyWriter, _ connection: ConnectionHandle) {
+    init(
+      _ writer: HTTPBodyWriter, _ connection: ConnectionHandle, _ exchange: HTTPExchange, _ connections: OpenConnections
+    ) {
       self.writer = writer
       self.connection = connection
+      self.exchange = exchange
+      self.connections = connections
+    }
+
+    /// Called on libmicrohttpd's thread, which alone reads: nothing is read between a suspension and the note of it.
+    func read(into target: UnsafeMutableRawBufferPointer) -> Int {
+      let count = writer.read(into: target, for: connection)
+      let descriptor = cmicrohttpd_descriptor(connection.pointer)
+      if count > 0 { connections.sends(descriptor, now: ServerCore.now) }
+      if count == 0 { connections.works(descriptor, on: exchange, now: ServerCore.now) }
+      return count
     }
   }
 
@@ -197,14 +196,15 @@ final class ServerCore: Sendable {
     _ exchange: HTTPExchange
   ) -> OpaquePointer? {
     let writer = HTTPBodyWriter()
-    let reader = Unmanaged.passRetained(Reader(writer, ConnectionHandle(pointer: connection)))
+    let reader = Unmanaged.passRetained(
+      Reader(writer, ConnectionHandle(pointer: connection), exchange, connections))
     let made = MHD_create_response_from_callback(
       // MHD_SIZE_UNKNOWN, a macro with a cast.
       .max, 32 * 1024,
       { context, _, target, size in
         guard let context, let target else { return -2 }
-        let reader = Unmanaged<Reader>.fromOpaque(context).takeUnretainedValue()
-        return reader.writer.read(into: .init(start: target, count: size), for: reader.connection)
+        return Unmanaged<Reader>.fromOpaque(context).takeUnretainedValue()
+          .read(into: .init(start: target, count: size))
       }, reader.toOpaque(),
       { context in
         guard let context else { return }
@@ -235,7 +235,7 @@ final class ServerCore: Sendable {
   /// Who answers is told that nobody waits any more, and connections end.
   func cancel() {
     for exchange in state.withLock({ Array($0.exchanges.values) }) { exchange.cancel() }
-    clocks.endAll()
+    connections.endAll()
   }
 
   /// Returns when no request is under way, or after a while.

@@ -5,12 +5,15 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
-  /// Answers with what a closure says; bodies have 1,000 bytes at most.
+  /// Answers with what a closure says; bodies have 1,000 bytes at most. `/probe` is a probe, and `/read` ends with its client.
   private struct Handler: HTTPHandler {
     var answer: @Sendable (HTTPRequest) async -> HTTPResponse
 
     func admit(_ request: HTTPRequest) -> HTTPAdmission {
-      request.path == ["refused"] ? .refuse(.init(403, "no", type: "text/plain")) : .accept(bodyLimit: 1000)
+      request.path == ["refused"]
+        ? .refuse(.init(403, "no", type: "text/plain"))
+        : .accept(
+          HTTPTerms(bodyLimit: 1000, isProbe: request.path == ["probe"], endsWithClient: request.path == ["read"]))
     }
 
     func respond(to request: HTTPRequest) async -> HTTPResponse { await answer(request) }
@@ -125,20 +128,146 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("beyond the most connections nobody is served, and who waits is served when one ends")
-  func connectionLimit() async throws {
-    let server = try serve(with: { $0.connections = 3 })
-    var clients = try (0..<3).map { _ in try RawClient(port: server.port) }
-    for client in clients {
-      await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-      #expect(await client.read(until: "hello").contains("200"))
+  @Test("400 idle connections keep nobody away: the one that was idle for longest makes room")
+  func idleConnections() async throws {
+    // Nothing else would end them within the time of the test.
+    let server = try serve(with: { options in
+      (options.connections, options.spareConnections) = (8, 4)
+      (options.idleTimeout, options.requestDeadline) = (600, 600)
+    })
+    var idle: [RawClient] = []
+    for number in 1...400 {
+      let client = try RawClient(port: server.port)
+      idle.append(client)
+      // Some have begun a request, some had an answer.
+      if number.isMultiple(of: 3) { await client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ") }
     }
-    #expect(server.connections == 3)
-    let fourth = try RawClient(port: server.port)
-    await fourth.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    clients.removeFirst()
-    #expect(await fourth.read(until: "hello").contains("200"))
+    for source in ["127.0.0.1", "127.0.0.2"] {
+      let client = try RawClient(port: server.port, source: source)
+      await client.send(Self.get)
+      #expect(await client.read(until: "hello").contains("200"))
+      idle.append(client)
+    }
+    #expect(server.connections <= 12)
+    #expect(await idle[0].read().isEmpty)
+    withExtendedLifetime(idle) {}
     await server.stop(within: .seconds(1))
+  }
+
+  @Test("a crowd from one address ends its own connections, and none that works")
+  func crowd() async throws {
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let server = try serve(
+      { request in
+        guard request.path == ["late"] else { return .init(200, "hello", type: "text/plain") }
+        begin.yield()
+        for await _ in gate { break }
+        return .init(200, "at last", type: "text/plain")
+      },
+      with: { options in
+        (options.connections, options.spareConnections) = (6, 4)
+        (options.idleTimeout, options.requestDeadline) = (600, 600)
+      })
+    let working = try RawClient(port: server.port)
+    await working.send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
+    _ = await begun.first { _ in true }
+    // Older than the whole crowd, and idle.
+    let quiet = try RawClient(port: server.port, source: "127.0.0.2")
+    await quiet.send(Self.get)
+    #expect(await quiet.read(until: "hello").contains("200"))
+    var crowd: [RawClient] = []
+    for _ in 0..<50 { crowd.append(try RawClient(port: server.port)) }
+    #expect(await crowd[0].read().isEmpty)
+    await quiet.send(Self.get)
+    #expect(await quiet.read(until: "hello").contains("200"))
+    open.yield()
+    #expect(await working.read(until: "at last").contains("200"))
+    withExtendedLifetime(crowd) {}
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("with as many requests under way as may be, the next one gets a 503 and a health check its answer")
+  func requestLimit() async throws {
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let gate = Gate()
+    let server = try serve(
+      { request in
+        guard request.path == ["late"] else { return .init(200, "hello", type: "text/plain") }
+        begin.yield()
+        await gate.wait()
+        return .init(200, "at last", type: "text/plain")
+      }, with: { $0.requests = 3 })
+    var starts = begun.makeAsyncIterator()
+    var working: [RawClient] = []
+    for _ in 0..<3 {
+      let client = try RawClient(port: server.port)
+      await client.send("GET /late HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      working.append(client)
+      _ = await starts.next()
+    }
+    #expect(try await RawClient.exchange(Self.lastGet, port: server.port).hasPrefix("HTTP/1.1 503"))
+    let probe = Self.lastGet.replacing("GET /", with: "GET /probe")
+    #expect(try await RawClient.exchange(probe, port: server.port).hasSuffix("hello"))
+    gate.open()
+    for client in working { #expect(await client.read().hasSuffix("at last")) }
+    #expect(try await RawClient.exchange(Self.lastGet, port: server.port).hasSuffix("hello"))
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("what only reads ends when its client has gone, and what changes something does not")
+  func clientGone() async throws {
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let (ended, end) = AsyncStream.makeStream(of: Bool.self)
+    let gate = Gate()
+    let server = try serve { request in
+      begin.yield()
+      if request.path == ["read"] {
+        // Until it is cancelled.
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+      } else {
+        await gate.wait()
+      }
+      end.yield(Task.isCancelled)
+      return .init(200, "nobody reads it", type: "text/plain")
+    }
+    var (starts, ends) = (begun.makeAsyncIterator(), ended.makeAsyncIterator())
+    for path in ["/change", "/read"] {
+      let client = try RawClient(port: server.port)
+      await client.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+      _ = await starts.next()
+    }
+    #expect(await ends.next() == true)
+    gate.open()
+    #expect(await ends.next() == false)
+    await server.stop(within: .seconds(1))
+  }
+
+  private static let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+  private static let lastGet = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+  /// Lets all through once it is open, cancelled or not.
+  private final class Gate: Sendable {
+    private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+
+    func wait() async {
+      await withCheckedContinuation { continuation in
+        let isOpen = state.withLock { state in
+          if !state.isOpen { state.waiting.append(continuation) }
+          return state.isOpen
+        }
+        if isOpen { continuation.resume() }
+      }
+    }
+
+    func open() {
+      let waiting = state.withLock { state in
+        state.isOpen = true
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      for continuation in waiting { continuation.resume() }
+    }
   }
 
   @Test func bodiesOfAllConnectionsTogetherAreBounded() async throws {

@@ -10,7 +10,7 @@ struct SiteTests {
     return Site(
       [
         Route("GET", "/open", nil) { _ in .init(200, "open", type: "text/plain") },
-        Route("GET", "/things/{id}", .view, query: ["limit"]) { call in
+        Route("GET", "/things/{id}", .view, query: .names(["limit"])) { call in
           .init(200, "\(call.parameter("id")) \(try call.number("limit", in: 1...10, default: 5))", type: "text/plain")
         },
         Route("DELETE", "/things/{id}", .operate) { _ in .init(204) },

@@ -43,7 +43,7 @@ final class HealthServer: Sendable {
 
     init(_ answer: Answer) { state = Mutex(State(answer: answer)) }
 
-    func admit(_ request: HTTPRequest) -> HTTPAdmission { .accept(bodyLimit: 0) }
+    func admit(_ request: HTTPRequest) -> HTTPAdmission { .accept(HTTPTerms(bodyLimit: 0)) }
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
       let answer = state.withLock {

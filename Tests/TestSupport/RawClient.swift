@@ -5,7 +5,8 @@ import Glibc
 public final class RawClient: Sendable {
   private let descriptor: Int32
 
-  public init(port: Int, host: String = "127.0.0.1") throws {
+  /// - Parameter source: an address of this machine to connect from, such as another one of 127.0.0.0/8.
+  public init(port: Int, host: String = "127.0.0.1", source: String? = nil) throws {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -17,6 +18,19 @@ public final class RawClient: Sendable {
     descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     // deinit runs for a class that throws once all its properties are set: it closes the descriptor, which may be another's
     // if it were closed here as well.
+    if let source {
+      var own = sockaddr_in()
+      own.sin_family = sa_family_t(AF_INET)
+      guard inet_pton(AF_INET, source, &own.sin_addr) == 1,
+        withUnsafePointer(
+          to: &own,
+          { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+              bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+          }) == 0
+      else { throw TestSupportError("bind to \(source): \(String(cString: strerror(errno)))") }
+    }
     guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
       throw TestSupportError("connect to \(host):\(port): \(String(cString: strerror(errno)))")
     }

@@ -33,18 +33,18 @@ public enum WorkerSite {
 
   public static func routes(of watch: WorkerWatch, _ identity: WorkerIdentity) -> [Route] {
     [
-      Route("GET", "/livez", nil) { _ in
+      .probe("/livez") { _ in
         guard let worker = watch.worker else { return .init(200, "ok\n", type: "text/plain") }
         guard await LoopPulse.turns(within: patience, { await worker.turn() }) else {
           return .init(503, "the worker's loop has not turned for 5 s\n", type: "text/plain")
         }
         return .init(200, "ok\n", type: "text/plain")
       },
-      Route("GET", "/readyz", nil) { _ in
+      .probe("/readyz") { _ in
         let health = WorkerHealth(await watch.worker?.metrics(), obstacle: watch.obstacle)
         return .init(health.isReady ? 200 : 503, health.json, type: "application/json")
       },
-      Route("GET", "/metrics", nil) { _ in
+      .probe("/metrics") { _ in
         let worker = await watch.worker?.metrics()
         var metrics = Exposition()
         WorkerExposition(

@@ -7,7 +7,7 @@ public enum PageRoute {
   /// `GET /`.
   public static var route: Route {
     let response = response(to: PackageResources.page_html)
-    return Route("GET", "/", nil) { _ in response }
+    return Route("GET", "/", nil, query: .ignored) { _ in response }
   }
 
   /// A page whose scripts and styles are named by their hashes: nothing that anybody smuggles into it runs. Its elements

@@ -10,16 +10,24 @@ public struct Problem: Error, Sendable, Equatable {
   public var detail: String
   /// What to do next.
   public var hint: String?
-  /// Seconds after which to try again.
-  public var retryAfter: Int?
+  /// Headers that say the same to programs.
+  public var headers: [String: String]
 
   /// Memberwise.
-  public init(_ status: Int, _ code: String, _ detail: String, hint: String? = nil, retryAfter: Int? = nil) {
+  ///
+  /// - Parameter retryAfter: seconds after which to try again.
+  public init(
+    _ status: Int, _ code: String, _ detail: String, hint: String? = nil, retryAfter: Int? = nil,
+    headers: [String: String] = [:]
+  ) {
     self.status = status
     self.code = code
     self.detail = detail
     self.hint = hint
-    self.retryAfter = retryAfter
+    self.headers = headers
+    if let retryAfter { self.headers["Retry-After"] = String(retryAfter) }
+    // RFC 6750 section 3.
+    if status == 401 { self.headers["WWW-Authenticate"] = "Bearer realm=\"carillon\"" }
   }
 
   /// The answer.
@@ -35,9 +43,7 @@ public struct Problem: Error, Sendable, Equatable {
     json.member("hint", hint)
     json.endObject()
     var response = HTTPResponse(status, json.text, type: "application/problem+json")
-    if let retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
-    // RFC 6750 section 3.
-    if status == 401 { response.headers.append(("WWW-Authenticate", "Bearer realm=\"carillon\"")) }
+    response.headers += headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     return response
   }
 
@@ -55,6 +61,7 @@ public struct Problem: Error, Sendable, Equatable {
     case 422: "Unprocessable Content"
     case 429: "Too Many Requests"
     case 500: "Internal Server Error"
+    case 501: "Not Implemented"
     case 503: "Service Unavailable"
     case 504: "Gateway Timeout"
     default: "Error"

@@ -39,31 +39,53 @@ public struct RouteCall: Sendable {
 
 /// What is there to be asked for, and who may.
 public struct Route: Sendable {
+  /// Which names a query may have.
+  public enum Query: Sendable {
+    /// These; any other is an error.
+    case names([String])
+    /// Any, and none means anything, as probes, scrapers and links have names of their own.
+    case ignored
+  }
+
   public var method: String
   /// `/api/v1/campaigns/{id}`.
   public var path: String
   /// `nil` for everybody.
   public var scope: Scope?
-  /// Names that the query may have; any other is an error.
-  public var query: [String]
+  public var query: Query
   /// Bytes of a body at most; 0 for none.
   public var bodyLimit: Int
+  /// Whether it is answered however many requests are under way.
+  public var isProbe: Bool
   public var handle: @Sendable (RouteCall) async throws -> HTTPResponse
 
   private let pieces: [String]
 
   /// Memberwise.
   public init(
-    _ method: String, _ path: String, _ scope: Scope?, query: [String] = [], bodyLimit: Int = 0,
-    handle: @escaping @Sendable (RouteCall) async throws -> HTTPResponse
+    _ method: String, _ path: String, _ scope: Scope?, query: Query = .names([]), bodyLimit: Int = 0,
+    isProbe: Bool = false, handle: @escaping @Sendable (RouteCall) async throws -> HTTPResponse
   ) {
     self.method = method
     self.path = path
     self.scope = scope
     self.query = query
     self.bodyLimit = bodyLimit
+    self.isProbe = isProbe
     self.handle = handle
     pieces = path.split(separator: "/").map(String.init)
+  }
+
+  /// A health check or a scrape: for everybody, with any query.
+  public static func probe(
+    _ path: String, handle: @escaping @Sendable (RouteCall) async throws -> HTTPResponse
+  ) -> Route {
+    Route("GET", path, nil, query: .ignored, isProbe: true, handle: handle)
+  }
+
+  /// How a request for it is handled. What `view` allows changes nothing, so nobody needs it without the client.
+  var terms: HTTPTerms {
+    HTTPTerms(bodyLimit: bodyLimit, isProbe: isProbe, endsWithClient: method == "GET" || scope == .view)
   }
 
   /// The values of the names in the path; `nil` where the path is another's.
@@ -82,4 +104,34 @@ public struct Route: Sendable {
 
   /// Whether it answers a method: what is asked with HEAD is asked with GET, less the body (RFC 9110 section 9.3.2).
   func answers(_ method: String) -> Bool { self.method == method || self.method == "GET" && method == "HEAD" }
+
+  /// Its methods, as the header Allow has them.
+  var methods: [String] { method == "GET" ? ["GET", "HEAD"] : [method] }
+
+  /// Throws where it could not read the body of a request, judged by its headers.
+  func checkBody(of request: HTTPRequest) throws(Problem) {
+    guard bodyLimit > 0 else { return }
+    if let encoding = request.header("Content-Encoding"), encoding.lowercased() != "identity" {
+      throw Problem(
+        415, "usage", "the content-encoding is not supported", hint: "send the body as it is",
+        headers: ["Accept-Encoding": "identity"])
+    }
+    guard let type = request.header("Content-Type") else { return }
+    let words = type.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+    let (name, options) = (words.first ?? "", words.dropFirst())
+    let isText = Self.types.contains(name) || name.hasPrefix("application/") && name.hasSuffix("+json")
+    let isUnicode = options.allSatisfy { option in
+      !option.hasPrefix("charset=")
+        || ["utf-8", "utf8", "us-ascii"].contains(option.dropFirst(8).filter { $0 != "\"" })
+    }
+    guard isText, isUnicode else {
+      throw Problem(415, "usage", "the content-type is not JSON in UTF-8", hint: "send Content-Type: application/json")
+    }
+  }
+
+  /// Types of bodies that may be JSON: those that say so, and those that clients send unless told otherwise, as
+  /// `curl --data` does.
+  private static let types: Set<String> = [
+    "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded",
+  ]
 }

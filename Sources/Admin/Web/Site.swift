@@ -47,7 +47,8 @@ public final class Site: HTTPHandler {
   public func admit(_ request: HTTPRequest) -> HTTPAdmission {
     do throws(Problem) {
       let (route, _, _) = try find(request)
-      return .accept(bodyLimit: route.bodyLimit)
+      try route.checkBody(of: request)
+      return .accept(route.terms)
     } catch {
       return .refuse(count(error.response))
     }
@@ -77,25 +78,31 @@ public final class Site: HTTPHandler {
     for route in state.withLock({ $0.routes }) {
       guard let parameters = route.match(request.path) else { continue }
       guard route.answers(request.method) else {
-        others.append(route.method)
+        others += route.methods
         continue
       }
       let holder = try holder(of: request, for: route, isAgain: isAgain)
-      var seen: Set<String> = []
-      for (name, _) in request.query {
-        guard route.query.contains(name) else {
-          throw Problem(
-            400, "usage", "the query has an unknown name",
-            hint: route.query.isEmpty ? "it takes none" : "known: \(route.query.joined(separator: ", "))")
-        }
-        guard seen.insert(name).inserted else { throw Problem(400, "usage", "\(name) is given twice") }
-      }
+      if case .names(let known) = route.query { try Self.check(request.query, known) }
       return (route, parameters, holder)
     }
     guard others.isEmpty else {
-      throw Problem(405, "usage", "not with \(request.method)", hint: "with \(others.joined(separator: ", "))")
+      let methods = Set(others).sorted().joined(separator: ", ")
+      // RFC 9110 section 15.5.6.
+      throw Problem(405, "usage", "not with \(request.method)", hint: "with \(methods)", headers: ["Allow": methods])
     }
     throw Problem(404, "notFound", "there is nothing at this path", hint: "see /api/v1/openapi.json of carillon admin")
+  }
+
+  private static func check(_ query: [(name: String, value: String)], _ known: [String]) throws(Problem) {
+    var seen: Set<String> = []
+    for (name, _) in query {
+      guard known.contains(name) else {
+        throw Problem(
+          400, "usage", "the query has an unknown name",
+          hint: known.isEmpty ? "it takes none" : "known: \(known.joined(separator: ", "))")
+      }
+      guard seen.insert(name).inserted else { throw Problem(400, "usage", "\(name) is given twice") }
+    }
   }
 
   private func holder(

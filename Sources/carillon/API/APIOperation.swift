@@ -67,7 +67,7 @@ struct APIOperation: Sendable {
   /// The route that it is.
   var route: Route {
     Route(
-      method, Self.root + path, scope, query: parameters.map(\.name), bodyLimit: body?.limit ?? 0, handle: run)
+      method, Self.root + path, scope, query: .names(parameters.map(\.name)), bodyLimit: body?.limit ?? 0, handle: run)
   }
 }
 

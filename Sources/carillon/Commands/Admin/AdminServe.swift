@@ -56,8 +56,8 @@ struct AdminServe: CarillonCommand {
   /// Whether this process is there, whether Redis is, and the fleet's metrics.
   private static func health(of stores: APIStore) -> [Route] {
     [
-      Route("GET", "/livez", nil) { _ in .init(200, "ok\n", type: "text/plain") },
-      Route("GET", "/readyz", nil) { _ in
+      .probe("/livez") { _ in .init(200, "ok\n", type: "text/plain") },
+      .probe("/readyz") { _ in
         do {
           _ = try await stores.look()
           return .json(#"{"ready":true,"checks":[{"name":"redis","ok":true,"reason":null}]}"#)
@@ -74,7 +74,7 @@ struct AdminServe: CarillonCommand {
           }
         }
       },
-      Route("GET", "/metrics", nil) { _ in
+      .probe("/metrics") { _ in
         var metrics = Exposition()
         if let fleet = try? await stores.look() {
           FleetExposition(fleet, WantedWorkers(fleet)).write(to: &metrics)

@@ -1,0 +1,162 @@
+import Glibc
+import Synchronization
+
+/// The open connections, with what each waits for and since when.
+///
+/// Ends connections whose request takes too long, the connection that was quiet for longest when there are too many, and the
+/// work for a client that has gone.
+final class OpenConnections: Sendable {
+  private enum Phase {
+    /// No whole request has come since then.
+    case waiting(UInt64)
+    /// The answer, or the next part of it, is being made since then.
+    case working(HTTPExchange, UInt64)
+    /// The answer is being sent; the client last took a part of it then.
+    case sending(UInt64)
+    /// Was shut down here. libmicrohttpd closes it soon.
+    case ended
+  }
+
+  private struct Connection {
+    /// The client's network (``network(of:)``).
+    var network: UInt64
+    var phase: Phase
+
+    /// Since when it is quiet; `nil` while that is not the client's fault.
+    var quietSince: UInt64? {
+      switch phase {
+      case .waiting(let since), .sending(let since): since
+      case .working, .ended: nil
+      }
+    }
+
+    var isEnded: Bool { if case .ended = phase { true } else { false } }
+  }
+
+  /// Nanoseconds of work after which the client is asked whether it still waits. A client that closes its sending side right
+  /// after a short request gets its answer.
+  private static let attention: UInt64 = 500_000_000
+
+  /// POLLRDHUP of Linux (poll(2)), which Glibc's module does not have: the client has closed its sending side, or all of it.
+  private static let hungUp: Int16 = 0x2000
+
+  /// Connections beyond which a new one takes the place of a quiet one.
+  private let most: Int
+  private let state = Mutex<[Int32: Connection]>([:])
+
+  init(most: Int) { self.most = most }
+
+  /// Connections that are open.
+  var open: Int { state.withLock { $0.count } }
+
+  /// Connections whose answers are being made.
+  var working: Int {
+    state.withLock { connections in
+      connections.values.count { if case .working = $0.phase { true } else { false } }
+    }
+  }
+
+  /// A connection was opened. When there are too many, ends the one that was quiet for longest, of the network that has most:
+  /// so a client that opens connections without end only ever ends its own.
+  func opened(_ descriptor: Int32, now: UInt64) {
+    let network = Self.network(of: descriptor)
+    state.withLock { connections in
+      defer { connections[descriptor] = Connection(network: network, phase: .waiting(now)) }
+      let open = connections.values.filter { !$0.isEnded }
+      guard open.count >= most else { return }
+      var counts: [UInt64: Int] = [:]
+      for connection in open { counts[connection.network, default: 0] += 1 }
+      let quiet = connections.compactMap { descriptor, connection in
+        connection.quietSince.map {
+          (descriptor: descriptor, crowd: counts[connection.network, default: 0], since: $0)
+        }
+      }
+      let victim = quiet.max { ($0.crowd, $1.since) < ($1.crowd, $0.since) }
+      if let victim { Self.end(victim.descriptor, in: &connections) }
+    }
+  }
+
+  /// A request has come whole, or the next part of its answer has yet to be made.
+  func works(_ descriptor: Int32, on exchange: HTTPExchange, now: UInt64) {
+    change(descriptor, to: .working(exchange, now))
+  }
+
+  /// A part of an answer is being sent.
+  func sends(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .sending(now)) }
+
+  /// A request was answered, so the next one may come.
+  func answered(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .waiting(now)) }
+
+  /// A connection is about to be closed.
+  func closed(_ descriptor: Int32) { _ = state.withLock { $0.removeValue(forKey: descriptor) } }
+
+  /// Ends connections that have had no whole request since before `limit`.
+  func endThose(before limit: UInt64) {
+    state.withLock { connections in
+      for (descriptor, connection) in connections {
+        if case .waiting(let since) = connection.phase, since < limit { Self.end(descriptor, in: &connections) }
+      }
+    }
+  }
+
+  /// Ends work for clients that have gone.
+  func endAbandoned(now: UInt64) {
+    let abandoned = state.withLock { connections in
+      connections.compactMap { descriptor, connection -> HTTPExchange? in
+        guard case .working(let exchange, let since) = connection.phase, now > since + Self.attention,
+          Self.isHungUp(descriptor)
+        else { return nil }
+        return exchange
+      }
+    }
+    for exchange in abandoned { exchange.abandon() }
+  }
+
+  /// Ends all connections.
+  func endAll() {
+    state.withLock { connections in
+      for descriptor in connections.keys { Self.end(descriptor, in: &connections) }
+    }
+  }
+
+  private func change(_ descriptor: Int32, to phase: Phase) {
+    state.withLock { connections in
+      guard connections[descriptor]?.isEnded == false else { return }
+      connections[descriptor]?.phase = phase
+    }
+  }
+
+  /// Under the lock: libmicrohttpd tells of a connection's end before it closes the descriptor, so until ``closed(_:)`` the
+  /// number is this connection's and nobody else's. libmicrohttpd's thread notices shutdown(2) and closes.
+  private static func end(_ descriptor: Int32, in connections: inout [Int32: Connection]) {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    connections[descriptor]?.phase = .ended
+  }
+
+  /// Whether the client has closed its end (poll(2)). Under the lock, as ``end(_:in:)``.
+  private static func isHungUp(_ descriptor: Int32) -> Bool {
+    var socket = pollfd(fd: descriptor, events: hungUp, revents: 0)
+    return poll(&socket, 1, 0) > 0 && socket.revents != 0
+  }
+
+  /// An IPv4 address, or the first 64 bits of an IPv6 address: one host may have all addresses below those.
+  private static func network(of descriptor: Int32) -> UInt64 {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutableBytes(of: &storage) { bytes in
+      guard let base = bytes.baseAddress,
+        getpeername(descriptor, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
+      else { return 0 }
+      // Both kinds have the family first; sockaddr_in has the address at byte 4, sockaddr_in6 at byte 8 (netinet/in.h).
+      func word<Word: FixedWidthInteger>(_ offset: Int, _: Word.Type) -> Word {
+        Word(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Word.self))
+      }
+      guard bytes.loadUnaligned(as: sa_family_t.self) == sa_family_t(AF_INET6) else {
+        return UInt64(word(4, UInt32.self))
+      }
+      // RFC 4291 section 2.5.5.2: ::ffff:a.b.c.d is an IPv4 address.
+      let (high, middle) = (word(8, UInt64.self), word(16, UInt32.self))
+      return high == 0 && middle == 0xffff ? UInt64(word(20, UInt32.self)) : high
+    }
+  }
+}
