@@ -19,9 +19,10 @@ extension API {
         summary: "What a campaign was, as carillon campaign manifest prints it",
         answers: [.init(status: 200, meaning: "The manifest", schema: OpenAPI.ref("Manifest"))]
       ) { call in
-        let id = call.parameter("id")
-        let manifest = try await CampaignManifest(of: id, in: stores.reading())
-        var response = HTTPResponse.json(manifest.json + "\n")
+        let (id, store) = (call.parameter("id"), try await stores.reading())
+        var response = try await compute(for: call) {
+          HTTPResponse.json(try await CampaignManifest(of: id, in: store).json + "\n")
+        }
         response.headers.append(("Content-Disposition", "attachment; filename=\"\(id)-manifest.json\""))
         return response
       },
@@ -31,10 +32,12 @@ extension API {
         body: .init(schema: OpenAPI.ref("Manifest"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "It holds", schema: OpenAPI.ref("Held"))]
       ) { call in
-        let id = call.parameter("id")
-        let copy = try CampaignManifest(copy: String(decoding: call.request.body, as: UTF8.self), of: id, "the copy")
-        try await copy.hold(against: id, in: stores.reading())
-        return .json(CampaignManifest.held(id))
+        let (id, store) = (call.parameter("id"), try await stores.reading())
+        return try await compute(for: call) {
+          let copy = try CampaignManifest(copy: String(decoding: call.request.body, as: UTF8.self), of: id, "the copy")
+          try await copy.hold(against: id, in: store)
+          return .json(CampaignManifest.held(id))
+        }
       },
     ]
   }

@@ -42,14 +42,17 @@ extension API {
           .init(status: 200, meaning: "The same job was submitted before", schema: OpenAPI.ref("Submission")),
         ]
       ) { call in
-        let job = try submittedJob(call)
         let store = try await stores.taking()
-        let submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+        let submission = try await compute(for: call) {
+          let job = try submittedJob(call)
+          return try await JobSubmission(job, resolved: await store.resolve(job), apps)
+        }
         let isDuplicate = try await submission.submit(to: store)
         let id = submission.campaign.id
         if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }
         var response = HTTPResponse.json(submission.json(isDuplicate: isDuplicate), status: isDuplicate ? 200 : 201)
-        response.headers.append(("Location", "\(APIOperation.root)/campaigns/\(id)"))
+        // Relative to the path of the request (RFC 9110 section 10.2.2), in front of which a proxy may have a prefix.
+        response.headers.append(("Location", "campaigns/\(id)"))
         return response
       },
       APIOperation(
@@ -58,10 +61,13 @@ extension API {
         body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
         answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Estimate"))]
       ) { call in
-        let job = call.request.body
-        let submission = try await JobSubmission(job, resolved: await stores.reading().resolve(job), apps)
-        let (reached, bytes) = try await submission.count(stores.reading(), configuration)
-        return .json(submission.json(reached, bytes: bytes))
+        let store = try await stores.reading()
+        return try await compute(for: call) {
+          let job = call.request.body
+          let submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          let (reached, bytes) = try await submission.count(store, configuration)
+          return .json(submission.json(reached, bytes: bytes))
+        }
       },
       APIOperation(
         name: "showCampaign", method: "GET", path: "/campaigns/{id}", scope: .view,

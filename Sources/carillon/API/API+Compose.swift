@@ -35,7 +35,9 @@ extension API {
           "Everything that can be said of a job or a payload without looking whom it is for, as carillon lint has it",
         body: .init(schema: #"{"type":"object"}"#, limit: CampaignJob.maximumSize),
         answers: [.init(status: 200, meaning: "Sizes and findings", schema: OpenAPI.ref("Lint"))]
-      ) { call in .json(LintReport(file: "", lint: try lint(call.request.body)).json) },
+      ) { call in
+        try await compute(for: call) { .json(LintReport(file: "", lint: try lint(call.request.body)).json) }
+      },
       APIOperation(
         name: "previewCampaign", method: "POST", path: "/campaigns/preview", scope: .view,
         summary:
@@ -45,11 +47,10 @@ extension API {
           .init(status: 200, meaning: "The pushes; none without a device for it", schema: OpenAPI.ref("Preview"))
         ]
       ) { call in
-        let job = call.request.body
-        return .json(
-          try await PushPreview(
-            job: job, user: Self.user(call), in: stores.reading(), configuration, apps
-          ).json)
+        let (user, store) = (try Self.user(call), try await stores.reading())
+        return try await compute(for: call) {
+          .json(try await PushPreview(job: call.request.body, user: user, in: store, configuration, apps).json)
+        }
       },
       APIOperation(
         name: "previewOfCampaign", method: "GET", path: "/campaigns/{id}/preview", scope: .view,
@@ -59,10 +60,10 @@ extension API {
           .init(status: 200, meaning: "The pushes; none without a device for it", schema: OpenAPI.ref("Preview"))
         ]
       ) { call in
-        .json(
-          try await PushPreview(
-            id: call.parameter("id"), user: Self.user(call), in: stores.reading(), configuration, apps
-          ).json)
+        let (user, store) = (try Self.user(call), try await stores.reading())
+        return try await compute(for: call) {
+          .json(try await PushPreview(id: call.parameter("id"), user: user, in: store, configuration, apps).json)
+        }
       },
     ]
   }
@@ -73,12 +74,10 @@ extension API {
     return user
   }
 
-  /// Apps of the configuration are a job's only: a payload names none.
   private func lint(_ body: [UInt8]) throws -> PushLint {
     let now = Int(Date.now.timeIntervalSince1970)
     do throws(JSONSyntaxError) {
-      let lint = try PushLint(body, now: now)
-      return lint.kind == .job ? try PushLint(body, apps: apps, now: now) : lint
+      return try PushLint(body, apps: apps, now: now)
     } catch {
       throw CommandError(.input, "the body is not valid JSON: \(error)", hint: "it is a job, or a payload")
     }

@@ -55,7 +55,9 @@ extension API {
       body: .init(schema: OpenAPI.ref("Selection"), limit: Self.listLimit),
       answers: [.init(status: 200, meaning: "How many were changed", schema: OpenAPI.ref("Changed"))]
     ) { call in
-      let fields = try RequestFields(call.request.body, known: ["tokens", "service", "app", "campaign", "all"])
+      let fields = try await compute(for: call) {
+        try RequestFields(call.request.body, known: ["tokens", "service", "app", "campaign", "all"])
+      }
       let (app, campaign) = (try fields.string("app"), try fields.string("campaign"))
       let (texts, isAll) = (try fields.strings("tokens", limit: Self.mostTokens), try fields.flag("all"))
       guard [texts != nil, app != nil || campaign != nil, isAll].count(where: { $0 }) == 1 else {
@@ -107,17 +109,21 @@ extension API {
         summary: "Puts a job into the queue again, and takes it out of the list; what would fail again stays",
         body: .init(schema: #"{"type":"object"}"#, limit: Self.smallLimit, isRequired: false),
         answers: [.init(status: 200, meaning: "It is in the queue", schema: OpenAPI.ref("Key"))]
-      ) { call in try await one(call, "retry") { _ = try await $0.retryDead($1, apps) } },
+      ) { call in try await one(call, "retry") { try await retry($1, in: $0, for: call) } },
       APIOperation(
         name: "dropOneDead", method: "DELETE", path: "/dead/{key}", scope: .operate,
         summary: "Takes a job out of the list for good",
         answers: [.init(status: 200, meaning: "It is gone", schema: OpenAPI.ref("Key"))]
       ) { call in try await one(call, "drop") { try await $0.dropDeadJob($1) } },
       many("retry", "Puts jobs into the queue again, and takes them out of the list; what would fail again stays") {
-        _ = try await $0.retryDead($1, apps)
+        try await retry($1, in: $0, for: $2)
       },
-      many("drop", "Takes jobs out of the list for good") { try await $0.dropDeadJob($1) },
+      many("drop", "Takes jobs out of the list for good") { store, key, _ in try await store.dropDeadJob(key) },
     ]
+  }
+
+  private func retry(_ key: String, in store: CampaignStore, for call: RouteCall) async throws {
+    _ = try await store.retryDead(key, apps) { read in try await compute(for: call, read) }
   }
 
   private func one(
@@ -131,7 +137,7 @@ extension API {
 
   private func many(
     _ verb: String, _ summary: String,
-    _ body: @escaping @Sendable (CampaignStore, String) async throws -> Void
+    _ body: @escaping @Sendable (CampaignStore, String, RouteCall) async throws -> Void
   ) -> APIOperation {
     APIOperation(
       name: verb + "Dead", method: "POST", path: "/dead/\(verb)", scope: .operate, summary: summary,
@@ -148,7 +154,7 @@ extension API {
       var failed: [(key: String, error: CommandError)] = []
       for key in keys {
         do {
-          try await body(store, key)
+          try await body(store, key, call)
           well.append(key)
         } catch {
           let error = CommandError(error)

@@ -44,13 +44,16 @@ extension API {
         ],
         answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Count"))]
       ) { call in
-        let expression = try AudienceExpression(parsing: call.query("expression") ?? "")
-        let predicate = try call.query("where").map(Self.predicate)
-        let count = try await stores.reading().count(expression, where: predicate)
-        return .object { json in
-          json.member("expression", expression.description)
-          json.member("users", count.users)
-          json.member("devices", count.devices)
+        let store = try await stores.reading()
+        return try await compute(for: call) {
+          let expression = try AudienceExpression(parsing: call.query("expression") ?? "")
+          let predicate = try call.query("where").map(Self.predicate)
+          let count = try await store.count(expression, where: predicate)
+          return .object { json in
+            json.member("expression", expression.description)
+            json.member("users", count.users)
+            json.member("devices", count.devices)
+          }
         }
       },
       APIOperation(
@@ -59,7 +62,7 @@ extension API {
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "They are in it", schema: OpenAPI.ref("Segment"))]
       ) { call in
-        let (name, users) = (call.parameter("name"), try users(call))
+        let (name, users) = (call.parameter("name"), try await users(call))
         try SegmentName.check(name)
         let store = try await stores.changing()
         try await store.add(users, to: name)
@@ -75,7 +78,7 @@ extension API {
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "How many were in it", schema: OpenAPI.ref("Segment"))]
       ) { call in
-        let (name, users) = (call.parameter("name"), try users(call))
+        let (name, users) = (call.parameter("name"), try await users(call))
         let store = try await stores.changing()
         let names = try await store.segmentNames()
         guard names.contains(name) else {
@@ -92,10 +95,12 @@ extension API {
     ]
   }
 
-  private func users(_ call: RouteCall) throws -> [String] {
-    let users = try RequestFields(call.request.body, known: ["users"]).requiredStrings("users", limit: Self.mostUsers)
-    try SegmentUsers.check(users)
-    return users
+  private func users(_ call: RouteCall) async throws -> [String] {
+    try await compute(for: call) {
+      let users = try RequestFields(call.request.body, known: ["users"]).requiredStrings("users", limit: Self.mostUsers)
+      try SegmentUsers.check(users)
+      return users
+    }
   }
 
   private static func predicate(_ text: String) throws -> DevicePredicate {

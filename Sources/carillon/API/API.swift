@@ -9,14 +9,17 @@ struct API: Sendable {
   let configuration: CarillonConfiguration
   let apps: JobApps
   let stores: APIStore
+  /// Where jobs and other large bodies are read, and everything is computed whose time grows with what is asked.
+  let pool: ComputePool
   /// What many things at once may take of a body.
   static let listLimit = 4 << 20
   /// Of a body with a few words.
   static let smallLimit = 64 << 10
 
-  init(_ configuration: CarillonConfiguration, _ stores: APIStore) {
+  init(_ configuration: CarillonConfiguration, _ stores: APIStore, _ pool: ComputePool) {
     self.configuration = configuration
     self.stores = stores
+    self.pool = pool
     apps = configuration.jobApps()
   }
 
@@ -53,6 +56,13 @@ struct API: Sendable {
         answers: [.init(status: 200, meaning: "OpenAPI 3.1", schema: #"{"type":"object"}"#)]
       ) { [self] _ in .json(OpenAPI.document(operations)) }
     ]
+  }
+
+  /// Computes something for a request in the pool.
+  func compute<Value: Sendable>(
+    for call: RouteCall, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await pool.run(for: call.holder?.name ?? "nobody", body)
   }
 
   /// The one who asks, for the audit log.

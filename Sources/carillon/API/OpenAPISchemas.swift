@@ -7,7 +7,7 @@ enum OpenAPISchemas {
     "Problem": """
     {"type":"object","required":["type","title","status","detail","code"],"properties":{"type":{"type":"string"},\
     "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",\
-    "description":"As the code of a command's error: usage, input, configuration, conflict, notFound, failed, unreachable, defect; or unauthorized, forbidden, rate"},\
+    "description":"As the code of a command's error: usage, input, configuration, conflict, notFound, failed, unreachable, defect; or unauthorized, forbidden, rate, busy"},\
     "hint":{"type":["string","null"],"description":"What to do next"}}}
     """,
     "Holder": """

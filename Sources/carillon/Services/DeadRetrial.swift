@@ -6,9 +6,13 @@ import PushCore
 extension CampaignStore {
   /// Puts a job of the dead list into the queue again, or an event on its list, and takes it out of there.
   ///
+  /// - Parameter compute: where a job is read, which may take long; the caller's place unless given.
   /// - Returns: what is said of it.
   /// - Throws: what would fail again; it stays where it is.
-  func retryDead(_ key: String, _ apps: JobApps) async throws -> String {
+  func retryDead(
+    _ key: String, _ apps: JobApps,
+    compute: (@escaping @Sendable () async throws -> Campaign) async throws -> Campaign = { try await $0() }
+  ) async throws -> String {
     let dead = try await deadJob(key)
     guard !dead.isCut else {
       throw CommandError(
@@ -32,7 +36,7 @@ extension CampaignStore {
       return "\(run) is in the queue again"
     }
     do {
-      let campaign = try await CampaignJob.parse(resolve(dead.job), apps)
+      let campaign = try await compute { try await CampaignJob.parse(resolve(dead.job), apps) }
       if let user = dead.user { try await checkTarget(of: campaign, user) }
       switch try await submit(dead.job, as: campaign, from: key) {
       case .new: return "\(campaign.id) is in the queue again"

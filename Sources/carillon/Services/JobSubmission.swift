@@ -19,9 +19,9 @@ struct JobSubmission {
     try Self.refusePayload(job)
     self.job = job
     let resolved = try await resolved()
-    campaign = try CampaignJob.parse(resolved, apps)
+    (campaign, warnings) = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
     // What only the time makes wrong keeps nobody from submitting the same job again.
-    warnings = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970)).findings
+    if warnings.contains(where: { $0.rule.severity == .error }) { _ = try CampaignJob.parse(resolved, apps) }
   }
 
   /// Puts it into the queue.

@@ -5,11 +5,16 @@
 CARILLON_TEST_SCREENSHOTS=FOLDER keeps a picture of whatever the scenario `looks` has seen.
 """
 
+import contextlib
+import http.client
+import http.server
 import json
 import os
 import pathlib
 import re
 import sys
+import threading
+import urllib.parse
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -84,6 +89,50 @@ def scopes(browser):
         expect(dialog(page)).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
         visit.close()
+
+    # Behind a proxy that has a prefix in front of everything, the page asks below that prefix, with a slash behind it or without.
+    with proxy("/fleet/push") as root:
+        for place in ["/fleet/push/", "/fleet/push"]:
+            visit = Visit(browser, root)
+            visit.page.goto(f"{root}{place}#/campaigns")
+            visit.page.get_by_label("Token").fill(TOKENS["view"])
+            visit.page.keyboard.press("Enter")
+            expect(visit.page.locator("main")).to_contain_text("slow-news")
+            visit.close()
+
+
+@contextlib.contextmanager
+def proxy(prefix):
+    """A proxy for the server that takes a prefix away, and has nothing at other paths."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path.rstrip("/") != prefix and not self.path.startswith(prefix + "/"):
+                self.send_error(404)
+                return
+            server = http.client.HTTPConnection(urllib.parse.urlsplit(URL).netloc, timeout=30)
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
+            server.request("GET", self.path[len(prefix) :] or "/", headers=headers)
+            answer = server.getresponse()
+            body = answer.read()
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("connection", "transfer-encoding", "content-length", "date"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            server.close()
+
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
 
 
 def operations(visit):

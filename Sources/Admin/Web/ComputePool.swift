@@ -1,0 +1,189 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Where requests compute: a few threads of their own, for so many requests at once. Whatever these compute, and however
+/// long, all other requests are answered meanwhile, health checks among them.
+///
+/// One token has all threads but one at most, so that nobody waits for the long work of one other client.
+public final class ComputePool: Sendable {
+  /// A thread, for one request after the other.
+  private final class Lane: TaskExecutor {
+    private let queue = DispatchQueue(label: "carillon.compute")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  /// A request that waits for a lane.
+  private struct Waiter {
+    var id: UInt64
+    var holder: String
+    var start: @Sendable (Lane) -> Void
+  }
+
+  private struct State {
+    var free: [Lane]
+    var waiting: [Waiter] = []
+    /// Lanes of each token.
+    var running: [String: Int] = [:]
+    var nextID: UInt64 = 0
+  }
+
+  /// Requests that wait for a lane at most. A few seconds' worth of large jobs; more would wait beyond ``standardPatience``.
+  private static let mostWaiting = 16
+  /// Of one token.
+  private static let mostWaitingOfOne = 8
+  /// How long a request may wait and compute. The largest job that is allowed takes a second or two on a slow machine.
+  public static let standardPatience = Duration.seconds(10)
+  /// Seconds after which to try again. As long as it takes until half of those that wait are gone.
+  private static let retryAfter = 5
+
+  private let lanesOfOne: Int
+  private let patience: Duration
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - lanes: threads, two at least; half of the processors unless given.
+  ///   - patience: how long a request may wait and compute.
+  public init(lanes: Int? = nil, patience: Duration = standardPatience) {
+    let count = max(2, lanes ?? ProcessInfo.processInfo.activeProcessorCount / 2)
+    lanesOfOne = count - 1
+    self.patience = patience
+    state = Mutex(State(free: (0..<count).map { _ in Lane() }))
+  }
+
+  /// Runs `body` on a lane, with its synchronous parts on the lane's thread.
+  ///
+  /// When the caller is cancelled or has waited for too long, this returns at once, and `body` is cancelled. The lane is
+  /// free again when `body` has returned.
+  ///
+  /// - Parameter holder: whose request it is.
+  /// - Throws: what `body` throws; a ``Problem`` with 503 when there are too many requests or `body` takes too long;
+  ///   `CancellationError`.
+  public func run<Value: Sendable>(
+    for holder: String, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let result = OneResult<Value>()
+    let work = Mutex<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
+    let id = try enter(holder) { [self] lane in
+      let task = Task(executorPreference: lane) { [self] in
+        do {
+          result.set(.success(try await body()))
+        } catch {
+          result.set(.failure(error))
+        }
+        leave(lane, holder)
+      }
+      let isCancelled = work.withLock { work in
+        work.task = task
+        return work.isCancelled
+      }
+      if isCancelled { task.cancel() }
+    }
+    let cancel: @Sendable (any Error) -> Void = { [self] error in
+      withdraw(id)
+      result.set(.failure(error))
+      let task = work.withLock { work in
+        work.isCancelled = true
+        return work.task
+      }
+      task?.cancel()
+    }
+    let timer = Task { [patience] in
+      try await Task.sleep(for: patience)
+      cancel(
+        Problem(
+          503, "busy", "the request took longer than \(patience.components.seconds) s and was ended",
+          hint: "try again when there is less to do, or make it smaller", retryAfter: Self.retryAfter))
+    }
+    defer { timer.cancel() }
+    return try await withTaskCancellationHandler {
+      try await result.value
+    } onCancel: {
+      cancel(CancellationError())
+    }
+  }
+
+  private func enter(_ holder: String, _ start: @escaping @Sendable (Lane) -> Void) throws(Problem) -> UInt64 {
+    let id = try state.withLock { state throws(Problem) in
+      guard state.waiting.count < Self.mostWaiting,
+        state.waiting.count(where: { $0.holder == holder }) < Self.mostWaitingOfOne
+      else {
+        throw Problem(
+          503, "busy", "too many requests that take long at once", hint: "try again later", retryAfter: Self.retryAfter)
+      }
+      state.nextID += 1
+      state.waiting.append(Waiter(id: state.nextID, holder: holder, start: start))
+      return state.nextID
+    }
+    startNext()
+    return id
+  }
+
+  private func leave(_ lane: Lane, _ holder: String) {
+    state.withLock { state in
+      state.free.append(lane)
+      let left = state.running[holder, default: 1] - 1
+      state.running[holder] = left > 0 ? left : nil
+    }
+    startNext()
+  }
+
+  private func withdraw(_ id: UInt64) { state.withLock { $0.waiting.removeAll { $0.id == id } } }
+
+  /// Starts the first that waits and may have a lane.
+  private func startNext() {
+    let next = state.withLock { state -> (waiter: Waiter, lane: Lane)? in
+      guard
+        let index = state.waiting.firstIndex(where: { state.running[$0.holder, default: 0] < lanesOfOne }),
+        let lane = state.free.popLast()
+      else { return nil }
+      let waiter = state.waiting.remove(at: index)
+      state.running[waiter.holder, default: 0] += 1
+      return (waiter, lane)
+    }
+    if let next { next.waiter.start(next.lane) }
+  }
+
+  /// The first result that is set, for one who waits.
+  private final class OneResult<Value: Sendable>: Sendable {
+    private enum State {
+      case nothing
+      case awaited(CheckedContinuation<Value, any Error>)
+      case set(Result<Value, any Error>)
+    }
+
+    private let state = Mutex(State.nothing)
+
+    func set(_ result: Result<Value, any Error>) {
+      let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+        switch state {
+        case .nothing:
+          state = .set(result)
+          return nil
+        case .awaited(let waiter):
+          state = .set(result)
+          return waiter
+        case .set: return nil
+        }
+      }
+      waiter?.resume(with: result)
+    }
+
+    var value: Value {
+      get async throws {
+        try await withCheckedThrowingContinuation { continuation in
+          let result = state.withLock { state -> Result<Value, any Error>? in
+            if case .set(let result) = state { return result }
+            state = .awaited(continuation)
+            return nil
+          }
+          if let result { continuation.resume(with: result) }
+        }
+      }
+    }
+  }
+}

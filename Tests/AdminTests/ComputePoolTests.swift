@@ -1,0 +1,142 @@
+import Admin
+import Dispatch
+import Synchronization
+import Testing
+
+/// Where requests compute for long.
+@Suite(.timeLimit(.minutes(1))) struct ComputePoolTests {
+  /// A computation that holds its thread until it is let go.
+  private final class Block: Sendable {
+    private let gate = DispatchSemaphore(value: 0)
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+
+    /// Synchronous: the thread waits.
+    func hold() {
+      begin.yield()
+      gate.wait()
+    }
+
+    func release() { gate.signal() }
+    func hasBegun() async { _ = await begun.first { _ in true } }
+  }
+
+  /// What has happened, in order.
+  private final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func note(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+  }
+
+  @Test("with all its threads busy, everything else goes on")
+  func elsewhere() async throws {
+    let pool = ComputePool(lanes: 2)
+    let blocks = [Block(), Block()]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, block) in blocks.enumerated() {
+        group.addTask { try await pool.run(for: "token \(number)") { block.hold() } }
+        await block.hasBegun()
+      }
+      // More than there are threads for tasks.
+      await withTaskGroup(of: Int.self) { others in
+        for number in 0..<64 { others.addTask { number } }
+        #expect(await others.reduce(0, +) == 2016)
+      }
+      for block in blocks { block.release() }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test("one token leaves a thread for the others")
+  func fairness() async throws {
+    let pool = ComputePool(lanes: 2)
+    let (first, second) = (Block(), Block())
+    let log = Log()
+    async let one: Void = pool.run(for: "greedy") {
+      first.hold()
+      log.note("greedy")
+    }
+    await first.hasBegun()
+    async let two: Void = pool.run(for: "greedy") {
+      second.hold()
+      log.note("greedy again")
+    }
+    try await pool.run(for: "other") { log.note("other") }
+    first.release()
+    await second.hasBegun()
+    second.release()
+    _ = try await (one, two)
+    #expect(log.all == ["other", "greedy", "greedy again"])
+  }
+
+  @Test("too many that wait are told to come back, and those that waited are served")
+  func full() async throws {
+    let pool = ComputePool(lanes: 2)
+    let block = Block()
+    let served = Log()
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await pool.run(for: "greedy") { block.hold() }; return true
+      }
+      await block.hasBegun()
+      for _ in 0..<20 {
+        group.addTask {
+          do {
+            try await pool.run(for: "greedy") { served.note("served") }
+            return true
+          } catch let problem as Problem {
+            #expect(problem.status == 503 && problem.headers["Retry-After"] == "5")
+            return false
+          }
+        }
+      }
+      // Twelve of twenty find no place; nothing else returns before the release.
+      for _ in 0..<12 { #expect(try await group.next() == false) }
+      block.release()
+      while let isServed = try await group.next() { #expect(isServed) }
+    }
+    #expect(served.all.count == 8)
+  }
+
+  @Test("what takes too long is answered and cancelled, and its thread is free when it has ended")
+  func patience() async throws {
+    let pool = ComputePool(lanes: 2, patience: .milliseconds(20))
+    let block = Block()
+    let (ended, end) = AsyncStream.makeStream(of: Bool.self)
+    let problem = await #expect(throws: Problem.self) {
+      try await pool.run(for: "a") {
+        block.hold()
+        end.yield(Task.isCancelled)
+      }
+    }
+    #expect(problem?.status == 503 && problem?.detail.contains("took longer") == true)
+    block.release()
+    #expect(await ended.first { _ in true } == true)
+    // Its only thread is free again, sooner or later.
+    while (try? await pool.run(for: "a", {})) == nil {}
+  }
+
+  @Test("who has gone is not computed for")
+  func cancellation() async throws {
+    let pool = ComputePool(lanes: 2)
+    let block = Block()
+    let (ended, end) = AsyncStream.makeStream(of: Bool.self)
+    let running = Task {
+      try await pool.run(for: "a") {
+        block.hold()
+        end.yield(Task.isCancelled)
+      }
+    }
+    await block.hasBegun()
+    let log = Log()
+    let waiting = Task { try await pool.run(for: "a") { log.note("was run") } }
+    for task in [waiting, running] {
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    block.release()
+    #expect(await ended.first { _ in true } == true)
+    try await pool.run(for: "a") {}
+    #expect(log.all.isEmpty)
+  }
+}
