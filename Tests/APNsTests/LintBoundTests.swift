@@ -31,6 +31,19 @@ struct LintBoundTests {
     }
   }
 
+  /// 60,000 members take a second or two. Looked up one by one among all others, they took minutes.
+  @Test(.timeLimit(.minutes(1))) func membersOfAJobAreReadInOnePass() throws {
+    let names = (0..<60_000).map { "\"lane\($0)\":1" }.joined(separator: ",")
+    let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"payload\":{\"aps\":{}},\(names)}"
+    let lint = try PushLint(Array(job.utf8))
+    #expect(lint.kind == .job && lint.findings(.error).contains { $0.message == "unknown field" })
+  }
+
+  @Test func tracesOfTheBinaryInterfaceShareTheBound() throws {
+    let text = String(repeating: "gateway.push.apple.com 2195\n", count: 1000)
+    #expect(try PushLint(Array(text.utf8)).findings.count == PushLint.mostFindings)
+  }
+
   @Test func positionsAreThoseOfTheText() {
     let bytes = Array("a\nbc\n\n\ndef".utf8)
     let lines = TextLines(bytes)

@@ -10,13 +10,18 @@ import Testing
     /// Line breaks are as they stand.
     var request: String
     var status: Int
+    /// The status where libmicrohttpd 1.0 refuses the request by itself; 0 closes the connection without an answer.
+    var newer: Int?
     /// What the answer must have.
     var has: String?
     /// Whether nothing behind it is answered over this connection.
     var ends: Bool
 
-    init(_ name: String, _ request: String, _ status: Int, has: String? = nil, ends: Bool = true) {
-      (self.name, self.request, self.status, self.has, self.ends) = (name, request, status, has, ends)
+    init(
+      _ name: String, _ request: String, _ status: Int, newer: Int? = nil, has: String? = nil, ends: Bool = true
+    ) {
+      (self.name, self.request, self.status, self.newer) = (name, request, status, newer)
+      (self.has, self.ends) = (has, ends)
     }
   }
 
@@ -44,14 +49,14 @@ import Testing
       Row("a whole URL without a path", get("HTTPS://any.example?x"), 200, has: "page", ends: false),
       Row("a whole URL without a host", get("http:///probe"), 400),
       Row("a URL of another scheme", get("ftp://any.example/probe"), 400),
-      Row("700 names in a query", get("/probe?\(many)"), 400, has: "more than 64 names"),
+      Row("700 names in a query", get("/probe?\(many)"), 400, newer: 431, has: "more than 64 names"),
       Row("a query that nobody knows", get("/job?x=1"), 405, ends: false),
       Row("an asterisk", "OPTIONS * HTTP/1.1\r\n\(host)\r\n", 404, ends: false),
       Row("an authority", "CONNECT x:80 HTTP/1.1\r\n\(host)\r\n", 400),
       Row("a path that is no UTF-8", get("/%ff"), 400),
       Row("a NUL, encoded", get("/pro%00be"), 400),
-      Row("a NUL in the path", get("/pro\0be"), 400),
-      Row("a NUL behind the path", get("/probe\0"), 400),
+      Row("a NUL in the path", get("/pro\0be"), 400, newer: 0),
+      Row("a NUL behind the path", get("/probe\0"), 400, newer: 0),
       Row("a CR in the path", get("/pro\rbe"), 400),
       Row("a blank in the path", get("/pro be"), 400),
       Row("two blanks in front of the path", get(" /probe"), 400),
@@ -81,7 +86,7 @@ import Testing
       // Bodies (RFC 9112 section 6, RFC 9110 sections 8.3 and 8.4).
       Row("a length", post("Content-Length: 2", "{}"), 200, has: "job {}", ends: false),
       Row("chunks", post("Transfer-Encoding: chunked", "2\r\n{}\r\n0\r\n\r\n"), 200, has: "job {}"),
-      Row("chunks with bare LFs", post("Transfer-Encoding: chunked", "2\n{}\n0\n\n"), 200, has: "job {}"),
+      Row("chunks with bare LFs", post("Transfer-Encoding: chunked", "2\n{}\n0\n\n"), 200, newer: 400, has: "job {}"),
       Row("a length and chunks", post("Content-Length: 4\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), 400),
       Row("chunks and a length", post("Transfer-Encoding: chunked\r\nContent-Length: 4", "0\r\n\r\n"), 400),
       Row("two lengths", post("Content-Length: 2\r\nContent-Length: 3", "{} "), 400),
@@ -89,7 +94,7 @@ import Testing
       Row("a length without end", post("Content-Length: 99999999999999999999", "{}"), 413),
       Row("a blank before the colon of a length", post("Content-Length : 2", "{}"), 400),
       Row("two encodings", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), 400),
-      Row("an encoding that is not known", post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n"), 501),
+      Row("an encoding that is not known", post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n"), 501, newer: 400),
       Row("chunks that are not the last encoding", post("Transfer-Encoding: chunked, gzip", "0\r\n\r\n"), 400),
       Row(
         "chunks of HTTP/1.0", post("Transfer-Encoding: chunked", "0\r\n\r\n").replacing("HTTP/1.1", with: "HTTP/1.0"),
@@ -137,8 +142,9 @@ import Testing
     let server = try HTTPServer(options, handler: site)
     for row in Self.rows {
       let answer = try await RawClient.exchange(row.request + Self.next, port: server.port)
-      #expect(answer.hasPrefix("HTTP/1.1 \(row.status) "), "\(row.name): \(answer)")
-      #expect(row.has.map(answer.contains) ?? true, "\(row.name): \(answer)")
+      let status = answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+      #expect(status == row.status || status == row.newer, "\(row.name): \(answer)")
+      #expect(status != row.status || row.has.map(answer.contains) ?? true, "\(row.name): \(answer)")
       #expect(answer.contains("<next>") != row.ends, "\(row.name): \(answer)")
     }
     await server.stop(within: .seconds(1))

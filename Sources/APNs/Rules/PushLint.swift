@@ -61,14 +61,14 @@ public struct PushLint: Sendable {
       let legacy = LegacyVocabulary.findings(in: bytes)
       guard !legacy.isEmpty else { throw error }
       self.init(kind: .legacy)
-      findings = legacy
+      findings = PushInspector.bounded(legacy)
       return
     }
     if Self.mayBeConfiguration(root) {
       let legacy = LegacyVocabulary.findings(in: bytes)
       if !legacy.isEmpty {
         self.init(kind: .legacy)
-        findings = legacy
+        findings = PushInspector.bounded(legacy)
         return
       }
     }

@@ -36,7 +36,9 @@ public struct JobFields {
   /// The members of a job of which nothing is known yet; `null` counts as not given here too.
   public init(_ members: [JSONValue.Member]) {
     prefix = ""
-    values = Dictionary(members.compactMap { member in members.value(member.name).map { (member.name, $0) } }) { $1 }
+    // Of a name that stands twice the first counts, as for `members.value`.
+    values = Dictionary(members.lazy.map { ($0.name, $0.value) }) { first, _ in first }
+      .filter { if case .null = $1.kind { false } else { true } }
   }
 
   /// The error for something that a later version does.

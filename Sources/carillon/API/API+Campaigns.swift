@@ -73,7 +73,10 @@ extension API {
         name: "showCampaign", method: "GET", path: "/campaigns/{id}", scope: .view,
         summary: "A campaign, or its job's place in the queue, as carillon campaign show has it",
         answers: [.init(status: 200, meaning: "The campaign", schema: OpenAPI.ref("Campaign"))]
-      ) { call in try await show(call.parameter("id")) },
+      ) { call in
+        let store = try await stores.reading()
+        return try await compute(for: call) { try await show(call.parameter("id"), in: store) }
+      },
       APIOperation(
         name: "showJob", method: "GET", path: "/campaigns/{id}/job", scope: .view,
         summary: "The job of a campaign, without white space",
@@ -119,7 +122,7 @@ extension API {
 
   private func list(_ call: RouteCall) async throws -> HTTPResponse {
     var filter = CampaignStore.CampaignFilter()
-    if call.query("state") == QueuedReport.state { return try await queued() }
+    if call.query("state") == QueuedReport.state { return try await queued(call) }
     if let text = call.query("state") {
       guard let state = CampaignState(rawValue: text) else {
         throw Problem(400, "usage", "state: is none of a campaign")
@@ -138,9 +141,9 @@ extension API {
   }
 
   /// Jobs that are no campaigns yet.
-  private func queued() async throws -> HTTPResponse {
+  private func queued(_ call: RouteCall) async throws -> HTTPResponse {
     let store = try await stores.reading()
-    let jobs = try await store.queue().jobs
+    let jobs = try await compute(for: call) { try await store.queue().jobs }
     let waiting = jobs.isEmpty ? nil : try await store.absence(lease: WorkerConfiguration.standardLease)
     return .object { json in
       json.array("campaigns", jobs) { QueuedReport(job: $1, waiting: waiting).write(to: &$0) }
@@ -148,8 +151,7 @@ extension API {
     }
   }
 
-  private func show(_ id: String) async throws -> HTTPResponse {
-    let store = try await stores.reading()
+  private func show(_ id: String, in store: CampaignStore) async throws -> HTTPResponse {
     switch try await store.look(id) {
     case .campaign(var report):
       try await store.fill(&report)
@@ -189,7 +191,7 @@ extension API {
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
     let service = try PushServices.known.named(record.service)
-    let groups = try await store.groups(of: id)
+    let groups = try await compute(for: call) { try await store.groups(of: id) }
     return HTTPResponse(
       200,
       headers: [

@@ -42,9 +42,9 @@ extension API {
         name: "listQueue", method: "GET", path: "/queue", scope: .view,
         summary: "Jobs that no worker has made campaigns of; of a long queue those that are next",
         answers: [.init(status: 200, meaning: "The queue", schema: OpenAPI.ref("Queue"))]
-      ) { _ in
+      ) { call in
         let store = try await stores.reading()
-        let queue = try await store.queue()
+        let queue = try await compute(for: call) { try await store.queue() }
         let waiting = queue.jobs.isEmpty ? nil : try await store.absence(lease: WorkerConfiguration.standardLease)
         return .object { json in
           json.array("jobs", queue.jobs) { QueuedReport(job: $1, waiting: waiting).write(to: &$0) }
