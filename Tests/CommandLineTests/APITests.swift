@@ -283,6 +283,30 @@ struct APITests {
     await house.close()
   }
 
+  @Test("long lint requests of one token keep neither a health check nor another token's job waiting")
+  func longRequests() async throws {
+    let house = try await House.open()
+    let port = try #require(house.url.split(separator: ":").last.flatMap { Int($0) })
+    func request(_ method: String, _ path: String, _ body: String = "", as token: String) -> String {
+      "\(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer \(token)\r\n"
+        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+    let names = (0..<800).map { "\"alrt\($0)\":1" }.joined(separator: ",")
+    let lint = request("POST", "/api/v1/campaigns/lint", "{\"aps\":{\(names)}}", as: house.viewer)
+    let job = request("POST", "/api/v1/campaigns", CarillonWorld.job("a"), as: house.admin)
+    let start = ContinuousClock.now
+    // As many as one token may have waiting, and more than there are threads for tasks.
+    let clients = try (0..<8).map { _ in try RawClient(port: port) }
+    for client in clients { await client.send(lint) }
+    #expect(try await RawClient.exchange(request("GET", "/livez", as: ""), port: port).hasSuffix("ok\n"))
+    #expect(try await RawClient.exchange(job, port: port).hasPrefix("HTTP/1.1 201"))
+    let others = start.duration(to: .now)
+    // What takes too long on a busy machine is a 503.
+    for client in clients { #expect(await client.read().hasPrefix("HTTP/1.1 ")) }
+    #expect(others < start.duration(to: .now) / 2)
+    await house.close()
+  }
+
   @Test("the page has its policy, the fleet its metrics, and nobody needs a token for either")
   func pageAndMetrics() async throws {
     let house = try await House.open()

@@ -5,6 +5,10 @@ import Glibc
 public final class RawClient: Sendable {
   private let descriptor: Int32
 
+  /// Seconds without a byte after which ``read(until:limit:)`` gives up: a server that neither answers nor hangs up then fails
+  /// the test rather than holding it.
+  private static let patience = 45
+
   /// - Parameter source: an address of this machine to connect from, such as another one of 127.0.0.0/8.
   public init(port: Int, host: String = "127.0.0.1", source: String? = nil) throws {
     var hints = addrinfo()
@@ -18,6 +22,9 @@ public final class RawClient: Sendable {
     descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     // deinit runs for a class that throws once all its properties are set: it closes the descriptor, which may be another's
     // if it were closed here as well.
+    // socket(7): recv fails with EAGAIN then.
+    var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     if let source {
       var own = sockaddr_in()
       own.sin_family = sa_family_t(AF_INET)

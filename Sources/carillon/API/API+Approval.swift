@@ -20,7 +20,7 @@ extension API {
         answers: [.init(status: 200, meaning: "The manifest", schema: OpenAPI.ref("Manifest"))]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
-        var response = try await compute(for: call) {
+        var response = try await compute(in: \.counts, for: call) {
           HTTPResponse.json(try await CampaignManifest(of: id, in: store).json + "\n")
         }
         response.headers.append(("Content-Disposition", "attachment; filename=\"\(id)-manifest.json\""))
@@ -33,7 +33,7 @@ extension API {
         answers: [.init(status: 200, meaning: "It holds", schema: OpenAPI.ref("Held"))]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
-        return try await compute(for: call) {
+        return try await compute(in: \.counts, for: call) {
           let copy = try CampaignManifest(copy: String(decoding: call.request.body, as: UTF8.self), of: id, "the copy")
           try await copy.hold(against: id, in: store)
           return .json(CampaignManifest.held(id))

@@ -62,12 +62,14 @@ extension API {
         answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Estimate"))]
       ) { call in
         let store = try await stores.reading()
-        return try await compute(for: call) {
-          let job = call.request.body
-          let submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
-          let (reached, bytes) = try await submission.count(store, configuration)
-          return .json(submission.json(reached, bytes: bytes))
+        let job = call.request.body
+        let submission = try await compute(for: call) {
+          try await JobSubmission(job, resolved: await store.resolve(job), apps)
         }
+        let (reached, bytes) = try await compute(in: \.counts, for: call) {
+          try await submission.count(store, configuration)
+        }
+        return .json(submission.json(reached, bytes: bytes))
       },
       APIOperation(
         name: "showCampaign", method: "GET", path: "/campaigns/{id}", scope: .view,

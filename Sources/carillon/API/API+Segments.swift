@@ -45,7 +45,7 @@ extension API {
         answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Count"))]
       ) { call in
         let store = try await stores.reading()
-        return try await compute(for: call) {
+        return try await compute(in: \.counts, for: call) {
           let expression = try AudienceExpression(parsing: call.query("expression") ?? "")
           let predicate = try call.query("where").map(Self.predicate)
           let count = try await store.count(expression, where: predicate)

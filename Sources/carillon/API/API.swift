@@ -9,17 +9,16 @@ struct API: Sendable {
   let configuration: CarillonConfiguration
   let apps: JobApps
   let stores: APIStore
-  /// Where jobs and other large bodies are read, and everything is computed whose time grows with what is asked.
-  let pool: ComputePool
+  let pools: APIPools
   /// What many things at once may take of a body.
   static let listLimit = 4 << 20
   /// Of a body with a few words.
   static let smallLimit = 64 << 10
 
-  init(_ configuration: CarillonConfiguration, _ stores: APIStore, _ pool: ComputePool) {
+  init(_ configuration: CarillonConfiguration, _ stores: APIStore, _ pools: APIPools) {
     self.configuration = configuration
     self.stores = stores
-    self.pool = pool
+    self.pools = pools
     apps = configuration.jobApps()
   }
 
@@ -58,11 +57,12 @@ struct API: Sendable {
     ]
   }
 
-  /// Computes something for a request in the pool.
+  /// Computes something for a request in a pool.
   func compute<Value: Sendable>(
-    for call: RouteCall, _ body: @escaping @Sendable () async throws -> Value
+    in pool: KeyPath<APIPools, ComputePool> = \.jobs, for call: RouteCall,
+    _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    try await pool.run(for: call.holder?.name ?? "nobody", body)
+    try await pools[keyPath: pool].run(for: call.holder?.name ?? "nobody", body)
   }
 
   /// The one who asks, for the audit log.

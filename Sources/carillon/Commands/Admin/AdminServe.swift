@@ -32,9 +32,9 @@ struct AdminServe: CarillonCommand {
       throw CommandError(.defect, "\(standard) is no address")
     }
     let stores = try APIStore(configuration.redis)
-    let pool = ComputePool()
+    let pools = APIPools()
     let served = try AdminEndpoint(
-      configuration.admin, at: listen, Self.routes(configuration, stores, pool), asksForTokens: true)
+      configuration.admin, at: listen, Self.routes(configuration, stores, pools), asksForTokens: true)
     let reload = ConfigurationReload(configuration, loader: global.configurationLoader) { notice in
       let line = notice.line
       Logger(label: "admin").log(
@@ -42,7 +42,7 @@ struct AdminServe: CarillonCommand {
         metadata: line.more.merging([LineLogHandler.eventKey: "\(line.event)"]) { $1 })
     }
     let reloading = Task {
-      await reload.run { _ in served.replace(Self.routes(await reload.current, stores, pool)) }
+      await reload.run { _ in served.replace(Self.routes(await reload.current, stores, pools)) }
     }
     for await _ in signals.numbers { break }
     reloading.cancel()
@@ -51,9 +51,9 @@ struct AdminServe: CarillonCommand {
   }
 
   private static func routes(
-    _ configuration: CarillonConfiguration, _ stores: APIStore, _ pool: ComputePool
+    _ configuration: CarillonConfiguration, _ stores: APIStore, _ pools: APIPools
   ) -> [Route] {
-    API(configuration, stores, pool).operations.map(\.route) + [PageRoute.route] + health(of: stores)
+    API(configuration, stores, pools).operations.map(\.route) + [PageRoute.route] + health(of: stores)
   }
 
   /// Whether this process is there, whether Redis is, and the fleet's metrics.
