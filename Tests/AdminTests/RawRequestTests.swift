@@ -82,6 +82,8 @@ import Testing
         "80 headers of 200 bytes",
         get("/probe", (0..<80).map { "X-\($0): \(String(repeating: "v", count: 200))\r\n" }.joined()), 200,
         has: "probe", ends: false),
+      Row("an empty value", get("/probe?", "X:\r\nY: \r\n"), 200, has: "probe", ends: false),
+      Row("cookies", get("/probe", "Cookie: a=b; c=\"d e\"; f\r\n"), 200, has: "probe", ends: false),
       Row("blanks around a value", get("/probe", "X: \t a b \t\r\n"), 200, has: "probe", ends: false),
       // Bodies (RFC 9112 section 6, RFC 9110 sections 8.3 and 8.4).
       Row("a length", post("Content-Length: 2", "{}"), 200, has: "job {}", ends: false),

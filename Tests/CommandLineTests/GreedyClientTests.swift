@@ -50,7 +50,8 @@ import Testing
     // Bodies have 16 MB in all, streams 256 kB each.
     #expect(try figure("peak") - figure("before") < 48 * 1024)
     #expect(try figure("after") - figure("before") < 32 * 1024)
-    #expect(try figure("honest") < 10)
+    // Whoever connects next is served at once; the rest is for a slow machine.
+    #expect(try figure("honest") < 3)
     process.send(signal: SIGTERM)
     #expect(await process.waitForExit() == .status(0))
   }
