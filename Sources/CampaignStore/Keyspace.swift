@@ -168,7 +168,8 @@ public struct Keyspace: Sendable {
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Number: how often tokens of the partition were taken from users, see `settle.lua`.
   func taken(_ partition: Int) -> String { slice(partition, "taken") }
-  /// Hash: how many users have lost a device or entered a suppression list, and the last of them, see `depart.lua`.
+  /// String: how many users have lost a device or entered a suppression list, and the fingerprints of the last of them,
+  /// see `departures.lua`.
   func departures(_ partition: Int) -> String { slice(partition, "departures") }
   /// Sorted set: which devices left, and which tokens, as digests, by when (ms), see `marks.lua`.
   func removals(_ partition: Int) -> String { slice(partition, "removals") }

@@ -236,7 +236,7 @@ public struct OutcomeBatch: Sendable {
     return (heads, ranges)
   }
 
-  /// The details as `commit.lua` reads them: each the target's index, and a notice.
+  /// The details as `commit.lua` reads them: each the target's index, its user's fingerprint, and a notice.
   private func packedDetails() -> [UInt8] {
     guard !details.isEmpty else { return [] }
     var packed: [UInt8] = []
@@ -244,6 +244,8 @@ public struct OutcomeBatch: Sendable {
     for entry in entries where entry.detail >= 0 {
       let detail = details[Int(entry.detail)]
       Self.append(UInt64(entry.index), 4, to: &packed)
+      let user = bytes[detail.user]
+      Self.append(user.isEmpty ? 0 : UInt64(UserFingerprint.of(user)), 4, to: &packed)
       packed.append(detail.action.code(isOfUser: !detail.user.isEmpty))
       packed.append(entry.record.reason.rawValue)
       Self.append(detail.timestamp, 6, to: &packed)
@@ -252,7 +254,7 @@ public struct OutcomeBatch: Sendable {
       packed.append(length: detail.token.count)
       packed += bytes[detail.token]
       packed.append(length: detail.user.count)
-      packed += bytes[detail.user]
+      packed += user
     }
     return packed
   }

@@ -36,7 +36,7 @@ public struct SliceStanding: Sendable {
   public var later = 0
   /// When that is; `nil` where all may be sent at once.
   public var times: SendTimes?
-  /// Departures from the partition when the slice was claimed, see `depart.lua`.
+  /// Departures from the partition when the slice was claimed, see `departures.lua`.
   public var departures = 0
 }
 

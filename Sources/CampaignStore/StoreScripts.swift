@@ -74,14 +74,14 @@ enum StoreScripts {
   static let expire = script("expire", PackageResources.expire_lua)
   static let removeWorker = script("removeworker", PackageResources.removeworker_lua)
 
-  static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true, notesDepartures: true)
+  static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true, readsDepartures: true)
   static let seal = script("seal", PackageResources.seal_lua)
   static let commit = script(
     "commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true, countsUsers: true,
-    derivesOutcomes: true, notesDepartures: true, grantsTargets: true)
+    derivesOutcomes: true, readsDepartures: true, grantsTargets: true)
   static let regrant = script(
     "regrant", PackageResources.regrant_lua, editsDevices: true, countsUsers: true, derivesOutcomes: true,
-    notesDepartures: true, grantsTargets: true)
+    readsDepartures: true, grantsTargets: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)
   static let bisect = script("bisect", PackageResources.bisect_lua)
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)
@@ -114,19 +114,21 @@ enum StoreScripts {
   ///   - derivesOutcomes: likewise `outcome.lua`.
   ///   - ordersStatements: likewise `marks.lua`.
   ///   - asksForRecipients: likewise `recipients.lua`.
-  ///   - notesDepartures: likewise `depart.lua`.
+  ///   - readsDepartures: likewise `departures.lua`.
+  ///   - notesDepartures: likewise `depart.lua`, behind `departures.lua`, which it calls.
   ///   - grantsTargets: likewise `grant.lua`, behind `device.lua`, `pressure.lua` and `outcome.lua`, which it calls.
   private static func script(
     _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false,
     countsUsers: Bool = false, addsSlices: Bool = false, derivesOutcomes: Bool = false,
-    ordersStatements: Bool = false, asksForRecipients: Bool = false, notesDepartures: Bool = false,
-    grantsTargets: Bool = false
+    ordersStatements: Bool = false, asksForRecipients: Bool = false, readsDepartures: Bool = false,
+    notesDepartures: Bool = false, grantsTargets: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
     // Each part goes in front of those before it.
     var parts: [[UInt8]] = []
     if grantsTargets { parts.append(PackageResources.grant_lua) }
     if notesDepartures { parts.append(PackageResources.depart_lua) }
+    if readsDepartures || notesDepartures { parts.append(PackageResources.departures_lua) }
     if looksAtSlice { parts.append(PackageResources.sound_lua) }
     if editsDevices { parts.append(PackageResources.device_lua) }
     if countsUsers { parts.append(PackageResources.pressure_lua) }

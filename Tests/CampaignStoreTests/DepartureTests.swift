@@ -330,6 +330,21 @@ struct DepartureTests {
     #expect(Set(prints) == Set(users.dropFirst().map { UserFingerprint.of($0.utf8) }))
   }
 
+  /// A prune by a commit notes the user's fingerprint, so a slice of another campaign has that user's targets checked.
+  @Test func pruneOfAnotherCampaignIsNoted() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await registerUsers(0..<10, in: world)
+    let (first, second) = (try await sealed("a", in: world), try await sealed("b", in: world))
+    let chunk = try await first.targets(from: 0, count: 10)
+    _ = try await first.commit(credit: 10)
+    var batch = OutcomeBatch()
+    for index in [2, 5] { batch.append(.unregistered, chunk, index, .prune, reason: "Unregistered") }
+    _ = try await first.commit(&batch, credit: 0)
+    let answer = try await second.commit(credit: 10)
+    let news = try #require(answer.departures)
+    #expect(news.number == 2 && news.users == [2, 5].map { UserFingerprint.of(chunk.user($0)) })
+  }
+
   /// A user who opted out and is erased is never on no list with a device still there: whatever is granted meanwhile is
   /// checked against the one or the other.
   @Test func erasureTakesDevicesBeforeTheListsOfOptOuts() async throws {

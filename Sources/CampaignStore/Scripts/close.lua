@@ -83,9 +83,10 @@ if ARGV[2] == 'cancel' then
   local unknown, unknown_of_variant = count_unknown()
   if ARGV[5] and phase == 'sealed' then cancel_variants(unknown_of_variant) end
   local time = redis.call('TIME')
-  for first = 1, ARGV[4] ~= '' and #unsent or 0, 512 do
-    local indexes = {unpack(unsent, first, math.min(first + 511, #unsent))}
-    give_back(KEYS[6], KEYS[7], read_rules(ARGV[4]), ARGV[3], tonumber(time[1]), users_of(KEYS[5], indexes))
+  local counts = ARGV[4] ~= '' and counting()
+  for first = 1, counts and #unsent or 0, 512 do
+    local names = counts.users_of(KEYS[5], {unpack(unsent, first, math.min(first + 511, #unsent))})
+    counts.give_back(KEYS[6], KEYS[7], counts.read_rules(ARGV[4]), ARGV[3], tonumber(time[1]), names)
   end
   if unknown > 0 then redis.call('HINCRBY', KEYS[1], '24', unknown) end
   local rest = count - granted + doubt + waiting - unknown

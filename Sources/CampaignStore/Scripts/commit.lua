@@ -9,8 +9,8 @@
 -- Where targets have times of their own (see `seal`), only those are granted whose time has come by Redis' clock.
 -- A target is sent only if its user still has the device and is on no list that applies. The worker says which of the
 -- targets that are granted next are to be checked. It learns in the same step which users have departed since it was
--- told last (`depart.lua`), and has `regrant` check their targets before they are sent. A prune makes no other target
--- of this slice invalid.
+-- told last (`departures.lua`), and has `regrant` check their targets before they are sent. A prune makes no other
+-- target of this slice invalid.
 -- In a campaign that counts for its users, a target that a cap keeps from its user is withheld: its record has the
 -- outcome as its status, and the history says so; its owner, or the next one, records that outcome. A target that ends
 -- without a push gives back in the same step what it took.
@@ -35,7 +35,8 @@
 -- history u8 (see `outcome.lua`), variant u4 (0 for none), at u44 (ms). A waiting one has its delay in ms in `at`.
 -- Outcomes are counted under their states; those of variant v under 16 v more, too, as the heads say, which have such
 -- numbers beside the states.
--- Details stand in the order of the records they are of, each: index u32, and a notice.
+-- Details are in the order of the records that they belong to, each: index u32, fingerprint of the user (u32; 0 for no
+-- user, see `departures.lua`), and a notice.
 -- A notice is: u8 action (0 prune, 1 quarantine, 2 pruned here; in details 2 prunes a user's device here, and 3 does
 -- nothing), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason that has no code, u16 length and
 -- token, u16 length and user ('' for a raw token of a job).
@@ -63,8 +64,9 @@ if sealed and (slice[7] or '') ~= ARGV[5] then
   return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0, '', '', -1, '', ''}
 end
 local moved, settled, restored, overruling = {}, false, replay, {}
-local rules = ARGV[12] ~= '' and read_rules(ARGV[12])
--- Targets that have ended unsent and were counted for their users, and users who have lost a device.
+local counts = ARGV[12] ~= '' and counting()
+local rules = counts and counts.read_rules(ARGV[12])
+-- Targets that have ended unsent and were counted for their users, and fingerprints of users who have lost a device.
 local unsent, pruned = {}, {}
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
@@ -92,56 +94,48 @@ local function keep_lines(line, number)
   lines_to = line + 2 * number - 1
 end
 
--- What others have yet to hear of.
-local outgoing = {}
-local head
-local function notice_head()
-  head = head or struct.pack('>I6', now) .. ARGV[8]
-  return head
-end
+-- What others have yet to hear of, and what each notice of this slice begins with.
+local outgoing, head = {}, nil
 
--- Details: which target each is of, what is to be done, and from where to where its notice stands. The devices that
--- they may change are read for all of them.
-local details, detail_of, action_of, instant_of, word_of, token_of, user_of = ARGV[10], {}, {}, {}, {}, {}, {}
-local notice_from, notice_to = {}, {}
+-- Details, each: where it begins, then its parts from the index to the user, and where the next one begins. The devices
+-- that they may change are read for all of them. `settle` does what a detail says of a record that has just become
+-- terminal.
+local details, detail_of, settle = ARGV[10], {}, nil
 if sealed and details ~= '' then
-  local at, n, names, named, _ = 1, 0, {}, 0
+  head = struct.pack('>I6', now) .. ARGV[8]
+  local at, n, names = 1, 0, {}
   while at <= #details do
+    local detail = {at, struct.unpack('>I4I4BBI6Bc0I2c0I2c0', details, at)}
     n = n + 1
-    notice_from[n] = at + 4
-    detail_of[n], action_of[n], _, instant_of[n], word_of[n], token_of[n], user_of[n], at =
-      struct.unpack('>I4BBI6Bc0I2c0I2c0', details, at)
-    notice_to[n] = at - 1
-    if action_of[n] ~= 3 and user_of[n] ~= '' then
-      named = named + 1
-      names[named] = user_of[n]
-    end
+    detail_of[n] = detail
+    if detail[4] ~= 3 and detail[9] ~= '' then names[#names + 1] = detail[9] end
+    at = detail[10]
   end
   read_devices(KEYS[6], names)
-end
 
--- What a detail says of a record that has just become terminal.
-local function settle(n)
-  local action, user, token, from, to = action_of[n], user_of[n], token_of[n], notice_from[n], notice_to[n]
-  if word_of[n] ~= '' then redis.call('HSET', KEYS[5], detail_of[n], word_of[n]) end
-  if action == 3 then return end
-  if user == '' then
-    -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
-    -- As of a user's device: one that registered after the answer is another, and stays.
-    local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
-    if not owner or tonumber(registered) > instant_of[n] then return end
-    user = owner
-    outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #user) .. user
-  elseif action == 1 then
-    local about = details:sub(from, from + 8 + #word_of[n])
-    local note = notice_head() .. about .. '\0\0' .. details:sub(to - #user - 1, to)
-    if not edit_device(KEYS[10], user, token, 'quarantine', instant_of[n], note) then return end
-  else
-    if not edit_device(KEYS[10], user, token, 'prune', instant_of[n]) then return end
-    pruned[#pruned + 1] = user
-    outgoing[#outgoing + 1] = details:sub(from, to)
+  settle = function(n)
+    local at, index, print, action, _, instant, word, token, user, behind = unpack(detail_of[n])
+    -- Where the notice begins and ends.
+    local from, to = at + 8, behind - 1
+    if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
+    if action == 3 then return end
+    if user == '' then
+      -- A raw token is in its own partition, which knows its owner; whoever empties the outbox edits the device.
+      -- As with a user's device: one that registered after the answer is another one, and stays.
+      local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
+      if not owner or tonumber(registered) > instant then return end
+      outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #owner) .. owner
+    elseif action == 1 then
+      local about = details:sub(from, from + 8 + #word)
+      local note = head .. about .. '\0\0' .. details:sub(to - #user - 1, to)
+      if not edit_device(KEYS[10], user, token, 'quarantine', instant, note) then return end
+    else
+      if not edit_device(KEYS[10], user, token, 'prune', instant) then return end
+      pruned[#pruned + 1] = struct.pack('>I4', print)
+      outgoing[#outgoing + 1] = details:sub(from, to)
+    end
+    count_by(action == 1 and 'quarantined' or 'pruned', 1)
   end
-  count_by(action == 1 and 'quarantined' or 'pruned', 1)
 end
 
 local stretches, stretch_count, behind_suspects = {}, 0, 14 + 3 * ARGV[14]
@@ -151,9 +145,12 @@ do
     local first, number, its_details, has_lines, outcomes, tally = struct.unpack('>I4I2I2BB', heads, at)
     at = tally + outcomes * 3
     stretch_count = stretch_count + 1
+    -- All members at once: a table that grows costs more than all that is done with it.
     local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
-      records = ARGV[behind_suspects + stretch_count], line = lines, detail = detail}
-    stretch.lines = has_lines > 0 and number or 0
+      records = ARGV[behind_suspects + stretch_count], line = lines, lines = has_lines > 0 and number or 0,
+      detail = detail, behind_details = detail + its_details,
+      -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
+      is_whole = outcomes > 0 and first + number <= count, is_refused = false, gives_back = false}
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
       stretch.tally[state] = its_number
@@ -162,61 +159,13 @@ do
       if state == 16 and has_lines == 2 then stretch.lines = stretch.lines - its_number end
     end
     lines = lines + 2 * stretch.lines
-    detail = detail + its_details
-    stretch.behind_details = detail
-    -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
-    stretch.is_whole = outcomes > 0 and first + number <= count
+    detail = stretch.behind_details
     if first < count then stretches[#stretches + 1] = stretch end
   end
   for _, stretch in ipairs(stretches) do stretch.line = behind_suspects + 1 + stretch_count + stretch.line end
 end
 
 local counted_to = 0
-
--- Merges the record that begins at `base` of a stretch's into the old one; returns the new record, or nil to leave the
--- old.
-local function merge(records, base, index, old)
-  local state, attempt = records:byte(base, base + 1)
-  local old_state, old_attempt = old:byte(1, 2)
-  -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it,
-  -- and since the commits that are replayed, another may have been. What is left in doubt is safe.
-  if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
-  if old_state >= 16 then
-    if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
-    return nil
-  elseif state < 16 and attempt * 2 + state <= old_attempt * 2 + old_state then
-    return nil
-  end
-  local history, old_history = records:byte(base + 5), old:byte(6)
-  if is_ambiguous(old_history) then
-    if says_undelivered[state] then return nil end
-    if not is_ambiguous(history) then history = history + 128 end
-  end
-  if old_state == 1 then
-    waiting = waiting - 1
-    redis.call('ZREM', KEYS[3], index)
-  else
-    doubt = doubt - 1
-  end
-  if state >= 16 then
-    if rules and gives_back(state) and index < counted_to and not (is_withheld(old_history) and old_attempt == 0) then
-      unsent[#unsent + 1] = index
-    end
-    count_by(state, 1)
-    local variant = records:byte(base + 6)
-    if variant >= 16 then count_by(state + variant - variant % 16, 1) end
-    settled = true
-    return records:sub(base, base + 11)
-  end
-  if state == 0 then
-    doubt = doubt + 1
-    return records:sub(base, base + 4) .. string.char(history) .. records:sub(base + 6, base + 11)
-  end
-  local delay = struct.unpack('>I6', records, base + 6)
-  waiting = waiting + 1
-  redis.call('ZADD', KEYS[3], now + delay, index)
-  return records:sub(base, base + 4) .. string.char(history) .. struct.pack('>I6', now + delay)
-end
 
 if replay and sealed then
   local known = math.min(tonumber(ARGV[7]), count)
@@ -237,7 +186,8 @@ if replay and sealed then
         end
       end
       if #indexes > 0 then
-        take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], indexes), true, told)
+        local names = counts.users_of(KEYS[14], indexes)
+        counts.take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names, true, told)
       end
     end
     doubt = doubt + known - granted
@@ -246,45 +196,6 @@ if replay and sealed then
 end
 -- Of targets from here on nothing is counted yet.
 counted_to = granted
-
--- A stretch of first attempts in doubt that have all ended: what nearly every push is.
-local function settle_all(stretch)
-  doubt = doubt - (stretch.last + 1 - stretch.first)
-  settled = true
-  for state, number in pairs(stretch.tally) do count_by(state, number) end
-  if stretch.gives_back then
-    for index = stretch.first, math.min(stretch.last, counted_to - 1) do
-      if gives_back(stretch.records:byte((index - stretch.first) * 12 + 1)) then unsent[#unsent + 1] = index end
-    end
-  end
-  if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
-  for i = stretch.detail, stretch.behind_details - 1 do settle(i) end
-end
-
--- Any other: record by record. Puts what is to be stored into `pieces`: of the block, which begins with the record of
--- `origin` and of which what stands before `from` is there already, and of the new records. Returns the new `from`.
-local function merge_each(stretch, block, origin, pieces, from)
-  local records, base, line, detail = stretch.records, 1, stretch.line, stretch.detail
-  for index = stretch.first, stretch.last do
-    local offset = (index - origin) * 12
-    local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and records:byte(base) ~= 16
-    local its_detail = detail < stretch.behind_details and detail_of[detail] == index and detail
-    if its_detail then detail = detail + 1 end
-    local record = merge(records, base, index, block:sub(offset + 1, offset + 12))
-    if record then
-      if from <= offset then pieces[#pieces + 1] = block:sub(from, offset) end
-      pieces[#pieces + 1] = record
-      from = offset + 13
-      if record:byte(1) >= 16 then
-        if has_line then keep_lines(line, 1) end
-        if its_detail then settle(its_detail) end
-      end
-    end
-    base = base + 12
-    if has_line then line = line + 2 end
-  end
-  return from
-end
 
 -- Redis' Lua hashes every byte of each string that it makes, so none is made of a stretch all of which is new.
 local mixed = {}
@@ -302,53 +213,134 @@ for i = 1, sealed and #stretches or 0 do
     restored = restored or not owner
   end
   if stretch.is_whole and not stretch.is_refused
-    and redis.call('BITPOS', KEYS[2], 1, first * 12, last * 12 + 11) < 0 then
-    redis.call('SETRANGE', KEYS[2], first * 12, stretch.records)
-    settle_all(stretch)
+    and redis.call('BITPOS', KEYS[2], '1', decimal('%d', first * 12), decimal('%d', last * 12 + 11)) < 0 then
+    redis.call('SETRANGE', KEYS[2], decimal('%d', first * 12), stretch.records)
+    -- First attempts in doubt that have all ended: what nearly every push is.
+    doubt = doubt - (last + 1 - first)
+    settled = true
+    for state, number in pairs(stretch.tally) do count_by(state, number) end
+    for index = first, stretch.gives_back and math.min(last, counted_to - 1) or -1 do
+      if gives_back(stretch.records:byte((index - first) * 12 + 1)) then unsent[#unsent + 1] = index end
+    end
+    if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
+    for i = stretch.detail, stretch.behind_details - 1 do settle(i) end
   else
     mixed[#mixed + 1] = stretch
   end
 end
 
-local i = 1
-while i <= #mixed do
-  -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
-  -- split.
-  local first, last, j = mixed[i].first, mixed[i].last, i
-  while j < #mixed and mixed[j + 1].first > last and mixed[j + 1].first - last <= 17 do
-    j = j + 1
-    last = mixed[j].last
+if #mixed > 0 then
+  -- Merges the record that begins at `base` of a stretch's records into the old one. Returns the new record, or nil to
+  -- leave the old.
+  local function merge(records, base, index, old)
+    local state, attempt = records:byte(base, base + 1)
+    local old_state, old_attempt = old:byte(1, 2)
+    -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be
+    -- sending it, and since the commits that are replayed, another may have. What is left in doubt is safe.
+    if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
+    if old_state >= 16 then
+      if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
+      return nil
+    elseif state < 16 and attempt * 2 + state <= old_attempt * 2 + old_state then
+      return nil
+    end
+    local history, old_history = records:byte(base + 5), old:byte(6)
+    if is_ambiguous(old_history) then
+      if says_undelivered[state] then return nil end
+      if not is_ambiguous(history) then history = history + 128 end
+    end
+    if old_state == 1 then
+      waiting = waiting - 1
+      redis.call('ZREM', KEYS[3], index)
+    else
+      doubt = doubt - 1
+    end
+    if state >= 16 then
+      if rules and gives_back(state) and index < counted_to and not (is_withheld(old_history) and old_attempt == 0) then
+        unsent[#unsent + 1] = index
+      end
+      count_by(state, 1)
+      local variant = records:byte(base + 6)
+      if variant >= 16 then count_by(state + variant - variant % 16, 1) end
+      settled = true
+      return records:sub(base, base + 11)
+    end
+    if state == 0 then
+      doubt = doubt + 1
+      return records:sub(base, base + 4) .. string.char(history) .. records:sub(base + 6, base + 11)
+    end
+    local delay = struct.unpack('>I6', records, base + 6)
+    waiting = waiting + 1
+    redis.call('ZADD', KEYS[3], now + delay, index)
+    return records:sub(base, base + 4) .. string.char(history) .. struct.pack('>I6', now + delay)
   end
-  local size = (last - first + 1) * 12
-  local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
-  if #block < size then block = block .. ('\0'):rep(size - #block) end
-  local pieces, from = {}, 1
-  for k = i, j do from = merge_each(mixed[k], block, first, pieces, from) end
-  if from > 1 then
-    if from <= size then pieces[#pieces + 1] = block:sub(from) end
-    redis.call('SETRANGE', KEYS[2], first * 12, table.concat(pieces))
+
+  -- Merges a stretch record by record. Puts what is to be stored into `pieces`: new records, and parts of the block,
+  -- which begins with the record of `origin` and whose bytes before `from` are in `pieces` already. Returns the new
+  -- `from`.
+  local function merge_each(stretch, block, origin, pieces, from)
+    local records, base, line, detail = stretch.records, 1, stretch.line, stretch.detail
+    for index = stretch.first, stretch.last do
+      local offset = (index - origin) * 12
+      local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and records:byte(base) ~= 16
+      local its_detail = detail < stretch.behind_details and detail_of[detail][2] == index and detail
+      if its_detail then detail = detail + 1 end
+      local record = merge(records, base, index, block:sub(offset + 1, offset + 12))
+      if record then
+        if from <= offset then pieces[#pieces + 1] = block:sub(from, offset) end
+        pieces[#pieces + 1] = record
+        from = offset + 13
+        if record:byte(1) >= 16 then
+          if has_line then keep_lines(line, 1) end
+          if its_detail then settle(its_detail) end
+        end
+      end
+      base = base + 12
+      if has_line then line = line + 2 end
+    end
+    return from
   end
-  i = j + 1
+
+  local i = 1
+  while i <= #mixed do
+    -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
+    -- split.
+    local first, last, j = mixed[i].first, mixed[i].last, i
+    while j < #mixed and mixed[j + 1].first > last and mixed[j + 1].first - last <= 17 do
+      j = j + 1
+      last = mixed[j].last
+    end
+    local size = (last - first + 1) * 12
+    local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
+    if #block < size then block = block .. ('\0'):rep(size - #block) end
+    local pieces, from = {}, 1
+    for k = i, j do from = merge_each(mixed[k], block, first, pieces, from) end
+    if from > 1 then
+      if from <= size then pieces[#pieces + 1] = block:sub(from) end
+      redis.call('SETRANGE', KEYS[2], first * 12, table.concat(pieces))
+    end
+    i = j + 1
+  end
 end
 write_lines()
-write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10])
-local departed = (slice[15] or -1) + 0
+if head then write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10]) end
+-- The number of departures, as far as it was read; what the slice has of it; what the worker has taken account of.
+local departures, departed = nil, (slice[15] or -1) + 0
 local known = ARGV[13] == '' and departed or ARGV[13] + 0
-local departures, departed_users = -1, ''
+local news, departed_users = -1, ''
 if #pruned > 0 then
   local before = count_departures(KEYS[13])
-  depart(KEYS[13], pruned)
-  if before == departed then redis.call('HSET', KEYS[1], 'departed', departed + #pruned) end
-  if before == known then
-    known = known + #pruned
-    departures = known
-  end
+  note_departures(KEYS[13], before, pruned)
+  departures = before + #pruned
+  if before == departed then departed = departures end
+  if before == known then known, news = departures, departures end
 end
 for first = 1, #unsent, 512 do
   local indexes = {unpack(unsent, first, math.min(first + 511, #unsent))}
-  give_back(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], indexes))
+  local names = counts.users_of(KEYS[14], indexes)
+  counts.give_back(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names)
 end
-if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat(outgoing)) end
+if #outgoing > 0 then redis.call('RPUSH', KEYS[8], head .. table.concat(outgoing)) end
 
 -- Targets below `ready` may be granted; the next of the others at `ready_at`.
 local ready, ready_at = count, nil
@@ -400,8 +392,8 @@ if expected then
   local first, fresh = granted, math.max(0, math.min(credit, ready - granted))
   granted, doubt = granted + fresh, doubt + fresh
   if fresh > 0 or #retries > 0 then
-    departures = count_departures(KEYS[13])
-    departed_users = departed_since(KEYS[13], departures, known)
+    news = departures or count_departures(KEYS[13])
+    departed_users = departed_since(KEYS[13], news, known)
   end
 
   local checked, users, tokens = {}, {}, {}
@@ -422,8 +414,8 @@ if expected then
     -- Counts targets for their users, and writes of those that a cap keeps from them that they are withheld.
     local function decide(indexes, is_fresh, decisions)
       if #indexes == 0 then return end
-      local names = users_of(KEYS[14], indexes)
-      local taken = take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names, is_fresh)
+      local names = counts.users_of(KEYS[14], indexes)
+      local taken = counts.take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names, is_fresh)
       for i = 1, #indexes do
         if taken[i] >= withheld_from then
           redis.call('HSET', KEYS[1], 'withheld', 1)
@@ -440,10 +432,14 @@ if expected then
 end
 local lease = now + ARGV[2]
 if sealed then
-  local values, place = {'granted', granted, 'doubt', doubt, 'waiting', waiting}, 6
-  local function set(field, n) values[place + 1], values[place + 2], place = field, n, place + 2 end
+  local values, place = {}, 0
+  local function set(field, n) values[place + 1], values[place + 2], place = field, decimal('%d', n), place + 2 end
+  set('granted', granted)
+  set('doubt', doubt)
+  set('waiting', waiting)
   if owner and not replay then set('seq', seq + 1) end
   if owner then set('lease', lease) end
+  if departed ~= (slice[15] or -1) + 0 then set('departed', departed) end
   -- What nearly every commit counts was read with the rest.
   if moved[16] then
     set('16', (slice[12] or 0) + moved[16])
@@ -472,4 +468,4 @@ end
 if ready_at and (due < 0 or ready_at - now < due) then due = math.max(0, ready_at - now) end
 return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays,
   table.concat(overruling), math.max(0, count - math.max(ready, granted)), table.concat(fresh_decisions),
-  table.concat(retry_decisions), departures, departed_users, table.concat(withheld)}
+  table.concat(retry_decisions), news, departed_users, table.concat(withheld)}

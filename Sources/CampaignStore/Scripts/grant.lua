@@ -3,40 +3,7 @@
 -- Between its seal and its grant a target may become invalid: its user opts out, or no longer has the device. A worker
 -- learns with each grant whose users have departed (`depart.lua`), and has `regrant` check their targets.
 -- A decision about a target is u32: 0, the badge of its push, or 0xFFFFFF00 and the outcome with which it is withheld.
-local withheld_from, targets_of_page = 4294967040, 128
-
--- Targets, page by page, as they were sealed.
-local target_pages = {}
-local function target_page(targets, number)
-  target_pages[number] = target_pages[number] or {text = redis.call('LINDEX', targets, number) or ''}
-  return target_pages[number]
-end
-
--- Reads the users of a page.
-local function read_page(page)
-  if page.users then return page end
-  local text, users, at = page.text, {}, 1
-  while at + 3 <= #text do
-    local token, user = struct.unpack('>I2I2', text, at)
-    local from = at + 4 + token % 32768
-    at = from + user
-    users[#users + 1] = text:sub(from, at - 1)
-    -- The length of the token says whether the target has values.
-    if token >= 32768 then at = at + 2 + struct.unpack('>I2', text, at) end
-  end
-  page.users = users
-  return page
-end
-
--- Returns the users of these targets, in order; '' for a raw token.
-local function users_of(targets, indexes)
-  local users = {}
-  for i = 1, #indexes do
-    local page = read_page(target_page(targets, math.floor(indexes[i] / targets_of_page)))
-    users[i] = page.users[indexes[i] % targets_of_page + 1] or ''
-  end
-  return users
-end
+local withheld_from = 4294967040
 
 -- Whether a user's devices have one of this token and app; a device without an app is of every app.
 local function has_device(blob, token, app)
@@ -76,153 +43,192 @@ local function withheld_of(devices, from_list, to_list, app, users, tokens)
   return outcomes
 end
 
--- Rules by which targets are counted for their users: digests of campaign (8 bytes) and category (4 bytes), u32 seconds
--- for which a campaign is remembered, u32 by which the badge rises (0: the push has none), then for each cap u8 1 (of
--- all campaigns of the app) or 0, 4 bytes category, u32 how many, u32 in so many seconds.
-local function read_rules(packed)
-  local rules = {campaign = packed:sub(1, 8), category = packed:sub(9, 12), caps = {}}
-  rules.memory, rules.step = struct.unpack('>I4I4', packed, 13)
-  for at = 21, #packed - 12, 13 do
-    local most, seconds = struct.unpack('>I4I4', packed, at + 5)
-    rules.caps[#rules.caps + 1] =
-      {is_of_all = packed:byte(at) == 1, category = packed:sub(at + 1, at + 4), most = most, seconds = seconds}
+-- Returns the functions by which targets are counted for their users: `users_of`, `read_rules`, `take` and
+-- `give_back`. Each call of a script makes its functions anew, so these are made only where a campaign has rules.
+local function counting()
+  -- Targets, page by page, as they were sealed.
+  local target_pages, targets_of_page = {}, 128
+  local function target_page(targets, number)
+    target_pages[number] = target_pages[number] or {text = redis.call('LINDEX', targets, number) or ''}
+    return target_pages[number]
   end
-  return rules
-end
 
--- The category of what counts for no cap, and is kept only so that its badge is not raised twice.
-local uncounted = '\255\255\255\255'
-
--- What is counted for users, as it was read; what has changed is written by `write_counted`.
-local function read_counted(pressure, listed, rules, app, now, names)
-  local counted, known = {}, {}
-  for i = 1, #names do
-    if names[i] ~= '' and not counted[names[i]] then
-      known[#known + 1] = names[i]
-      counted[names[i]] = true
+  -- Reads the users of a page.
+  local function read_page(page)
+    if page.users then return page end
+    local text, users, at = page.text, {}, 1
+    while at + 3 <= #text do
+      local token, user = struct.unpack('>I2I2', text, at)
+      local from = at + 4 + token % 32768
+      at = from + user
+      users[#users + 1] = text:sub(from, at - 1)
+      -- The length of the token says whether the target has values.
+      if token >= 32768 then at = at + 2 + struct.unpack('>I2', text, at) end
     end
+    page.users = users
+    return page
   end
-  if #known == 0 then return counted, known end
-  local records = redis.call('HMGET', pressure, unpack(known))
-  local is_listed = redis.call('SMISMEMBER', listed, unpack(known))
-  for i = 1, #known do
-    local record = records[i] or ''
-    local front, badge, campaigns, behind, said = pressure_parts(record, app)
-    local user = {record = record, front = front, badge = badge, behind = behind, said = said, kept = {}, counts = {},
-      is_listed = is_listed[i] == 1}
-    for at = 1, #campaigns, campaign_size do
-      local when = struct.unpack('>I4', campaigns, at)
-      if when > now - rules.memory then
-        user.kept[#user.kept + 1] = campaigns:sub(at, at + campaign_size - 1)
-        if campaigns:sub(at + 8, at + 15) == rules.campaign then
-          user.place, user.when, user.holders = #user.kept, when, campaigns:byte(at + 16)
-          user.shown = struct.unpack('>I4', campaigns, at + 17)
-        end
-        local category = campaigns:sub(at + 4, at + 7)
-        for k, cap in ipairs(rules.caps) do
-          if campaigns:byte(at + 16) > 0 and when > now - cap.seconds
-            and (category == cap.category or cap.is_of_all and category ~= uncounted) then
-            user.counts[k] = (user.counts[k] or 0) + 1
+
+  -- Returns the users of these targets, in order; '' for a raw token.
+  local function users_of(targets, indexes)
+    local users = {}
+    for i = 1, #indexes do
+      local page = read_page(target_page(targets, math.floor(indexes[i] / targets_of_page)))
+      users[i] = page.users[indexes[i] % targets_of_page + 1] or ''
+    end
+    return users
+  end
+
+  -- Rules by which targets are counted for their users: digests of campaign (8 bytes) and category (4 bytes), u32
+  -- seconds for which a campaign is remembered, u32 by which the badge rises (0: the push has none), then for each cap
+  -- u8 1 (of all campaigns of the app) or 0, 4 bytes category, u32 how many, u32 in so many seconds.
+  local function read_rules(packed)
+    local rules = {campaign = packed:sub(1, 8), category = packed:sub(9, 12), caps = {}}
+    rules.memory, rules.step = struct.unpack('>I4I4', packed, 13)
+    for at = 21, #packed - 12, 13 do
+      local most, seconds = struct.unpack('>I4I4', packed, at + 5)
+      rules.caps[#rules.caps + 1] =
+        {is_of_all = packed:byte(at) == 1, category = packed:sub(at + 1, at + 4), most = most, seconds = seconds}
+    end
+    return rules
+  end
+
+  -- The category of what counts for no cap, and is kept only so that its badge is not raised twice.
+  local uncounted = '\255\255\255\255'
+
+  -- What is counted for users, as it was read; what has changed is written by `write_counted`.
+  local function read_counted(pressure, listed, rules, app, now, names)
+    local counted, known = {}, {}
+    for i = 1, #names do
+      if names[i] ~= '' and not counted[names[i]] then
+        known[#known + 1] = names[i]
+        counted[names[i]] = true
+      end
+    end
+    if #known == 0 then return counted, known end
+    local records = redis.call('HMGET', pressure, unpack(known))
+    local is_listed = redis.call('SMISMEMBER', listed, unpack(known))
+    for i = 1, #known do
+      local record = records[i] or ''
+      local front, badge, campaigns, behind, said = pressure_parts(record, app)
+      local user = {record = record, front = front, badge = badge, behind = behind, said = said, kept = {}, counts = {},
+        is_listed = is_listed[i] == 1}
+      for at = 1, #campaigns, campaign_size do
+        local when = struct.unpack('>I4', campaigns, at)
+        if when > now - rules.memory then
+          user.kept[#user.kept + 1] = campaigns:sub(at, at + campaign_size - 1)
+          if campaigns:sub(at + 8, at + 15) == rules.campaign then
+            user.place, user.when, user.holders = #user.kept, when, campaigns:byte(at + 16)
+            user.shown = struct.unpack('>I4', campaigns, at + 17)
+          end
+          local category = campaigns:sub(at + 4, at + 7)
+          for k, cap in ipairs(rules.caps) do
+            if campaigns:byte(at + 16) > 0 and when > now - cap.seconds
+              and (category == cap.category or cap.is_of_all and category ~= uncounted) then
+              user.counts[k] = (user.counts[k] or 0) + 1
+            end
           end
         end
       end
+      counted[known[i]] = user
     end
-    counted[known[i]] = user
+    return counted, known
   end
-  return counted, known
-end
 
-local function write_counted(pressure, app, counted, names)
-  local fields, gone = {}, {}
-  for i = 1, #names do
-    local user = counted[names[i]]
-    local record = pressure_record(user.front, app, user.badge, table.concat(user.kept), user.behind, user.said)
-    if user.is_listed and record ~= user.record then
-      if record == '' then
-        gone[#gone + 1] = names[i]
-      else
-        fields[#fields + 1] = names[i]
-        fields[#fields + 1] = record
+  local function write_counted(pressure, app, counted, names)
+    local fields, gone = {}, {}
+    for i = 1, #names do
+      local user = counted[names[i]]
+      local record = pressure_record(user.front, app, user.badge, table.concat(user.kept), user.behind, user.said)
+      if user.is_listed and record ~= user.record then
+        if record == '' then
+          gone[#gone + 1] = names[i]
+        else
+          fields[#fields + 1] = names[i]
+          fields[#fields + 1] = record
+        end
       end
     end
+    if #fields > 0 then redis.call('HSET', pressure, unpack(fields)) end
+    if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
   end
-  if #fields > 0 then redis.call('HSET', pressure, unpack(fields)) end
-  if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
-end
 
--- Notes the campaign for a user: when, of which category, held by so many targets, which show this badge.
-local function note_campaign(user, rules, now, holders, shown)
-  local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
-  if not user.place then
-    -- No more than fit; by the caps there are never as many.
-    if #user.kept >= 255 then table.remove(user.kept, 1) end
-    user.place = #user.kept + 1
+  -- Notes the campaign for a user: when, of which category, held by so many targets, which show this badge.
+  local function note_campaign(user, rules, now, holders, shown)
+    local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
+    if not user.place then
+      -- No more than fit; by the caps there are never as many.
+      if #user.kept >= 255 then table.remove(user.kept, 1) end
+      user.place = #user.kept + 1
+    end
+    user.when, user.holders, user.shown = now, holders, shown
+    user.kept[user.place] =
+      struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders) .. struct.pack('>I4', shown)
   end
-  user.when, user.holders, user.shown = now, holders, shown
-  user.kept[user.place] =
-    struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders) .. struct.pack('>I4', shown)
-end
 
--- Whether the app has said a badge of its own since the campaign was noted.
-local function has_said_since(user) return struct.unpack('>I6', user.said) >= (user.when + 1) * 1000 end
+  -- Whether the app has said a badge of its own since the campaign was noted.
+  local function has_said_since(user) return struct.unpack('>I6', user.said) >= (user.when + 1) * 1000 end
 
--- Raises a user's badge for the campaign; returns it.
-local function raise_badge(user, rules)
-  user.badge = math.min(user.badge + rules.step, 2147483647)
-  return rules.step > 0 and user.badge or 0
-end
+  -- Raises a user's badge for the campaign; returns it.
+  local function raise_badge(user, rules)
+    user.badge = math.min(user.badge + rules.step, 2147483647)
+    return rules.step > 0 and user.badge or 0
+  end
 
--- Counts at most 512 granted targets for their users, and returns a decision about each. The first target of a user
--- decides for all of them: they show the same badge. `is_fresh`: they are granted for the first time. `told`: decisions
--- about them from before Redis lost these, so no cap applies.
-local function take(pressure, listed, rules, app, now, names, is_fresh, told)
-  local counted, known = read_counted(pressure, listed, rules, app, now, names)
-  local decisions = {}
-  for i = 1, #names do
-    local user, decision, its_told = counted[names[i]], 0, told and told[i]
-    if user then
-      if not user.place then
-        local is_capped = its_told == withheld_from + 26
-        for k, cap in ipairs(rules.caps) do
-          is_capped = is_capped or is_fresh and not told and (user.counts[k] or 0) >= cap.most
+  -- Counts at most 512 granted targets for their users, and returns a decision about each. The first target of a user
+  -- decides for all of them: they show the same badge. `is_fresh`: they are granted for the first time. `told`:
+  -- decisions about them from before Redis lost these, so no cap applies.
+  local function take(pressure, listed, rules, app, now, names, is_fresh, told)
+    local counted, known = read_counted(pressure, listed, rules, app, now, names)
+    local decisions = {}
+    for i = 1, #names do
+      local user, decision, its_told = counted[names[i]], 0, told and told[i]
+      if user then
+        if not user.place then
+          local is_capped = its_told == withheld_from + 26
+          for k, cap in ipairs(rules.caps) do
+            is_capped = is_capped or is_fresh and not told and (user.counts[k] or 0) >= cap.most
+          end
+          local shown = 0
+          if its_told and not is_capped then
+            shown = its_told < withheld_from and its_told or 0
+            user.badge = math.max(user.badge, shown)
+          elseif not is_capped then
+            shown = raise_badge(user, rules)
+          end
+          note_campaign(user, rules, now, is_capped and 0 or 1, shown)
+        elseif user.holders > 0 then
+          if rules.step > 0 and not told and has_said_since(user) then
+            note_campaign(user, rules, now, user.holders, raise_badge(user, rules))
+          end
+          if is_fresh then note_campaign(user, rules, user.when, math.min(user.holders + 1, 255), user.shown) end
         end
-        local shown = 0
-        if its_told and not is_capped then
-          shown = its_told < withheld_from and its_told or 0
-          user.badge = math.max(user.badge, shown)
-        elseif not is_capped then
-          shown = raise_badge(user, rules)
-        end
-        note_campaign(user, rules, now, is_capped and 0 or 1, shown)
-      elseif user.holders > 0 then
-        if rules.step > 0 and not told and has_said_since(user) then
-          note_campaign(user, rules, now, user.holders, raise_badge(user, rules))
-        end
-        if is_fresh then note_campaign(user, rules, user.when, math.min(user.holders + 1, 255), user.shown) end
+        decision = user.holders == 0 and withheld_from + 26 or user.shown
       end
-      decision = user.holders == 0 and withheld_from + 26 or user.shown
+      decisions[i] = decision
     end
-    decisions[i] = decision
+    write_counted(pressure, app, counted, known)
+    return decisions
   end
-  write_counted(pressure, app, counted, known)
-  return decisions
-end
 
--- Takes back what was counted for at most 512 targets that have ended unsent. With the last of a user's targets the
--- campaign no longer counts, and the badge is as if it had never been.
-local function give_back(pressure, listed, rules, app, now, names)
-  local counted, known = read_counted(pressure, listed, rules, app, now, names)
-  for i = 1, #names do
-    local user = counted[names[i]]
-    if user and user.place and user.holders > 1 then
-      note_campaign(user, rules, user.when, user.holders - 1, user.shown)
-    elseif user and user.place and user.holders == 1 then
-      if not has_said_since(user) then user.badge = math.max(0, user.badge - rules.step) end
-      table.remove(user.kept, user.place)
-      user.place, user.holders = nil, 0
+  -- Takes back what was counted for at most 512 targets that have ended unsent. With the last of a user's targets the
+  -- campaign no longer counts, and the badge is as if it had never been.
+  local function give_back(pressure, listed, rules, app, now, names)
+    local counted, known = read_counted(pressure, listed, rules, app, now, names)
+    for i = 1, #names do
+      local user = counted[names[i]]
+      if user and user.place and user.holders > 1 then
+        note_campaign(user, rules, user.when, user.holders - 1, user.shown)
+      elseif user and user.place and user.holders == 1 then
+        if not has_said_since(user) then user.badge = math.max(0, user.badge - rules.step) end
+        table.remove(user.kept, user.place)
+        user.place, user.holders = nil, 0
+      end
     end
+    write_counted(pressure, app, counted, known)
   end
-  write_counted(pressure, app, counted, known)
+
+  return {users_of = users_of, read_rules = read_rules, take = take, give_back = give_back}
 end
 
 -- Writes into a record of the ledger with which outcome its target is withheld.

@@ -26,7 +26,8 @@ for i, user in ipairs(users) do
 end
 if ARGV[3] ~= '' and #counted > 0 then
   local now = tonumber(redis.call('TIME')[1])
-  local taken = take(KEYS[4], KEYS[3], read_rules(ARGV[3]), ARGV[2], now, counted, false)
+  local counts = counting()
+  local taken = counts.take(KEYS[4], KEYS[3], counts.read_rules(ARGV[3]), ARGV[2], now, counted, false)
   for i = 1, #taken do decisions[place[i]] = taken[i] end
 end
 for i = 1, #decisions do decisions[i] = struct.pack('>I4', decisions[i]) end

@@ -1,0 +1,33 @@
+-- Shared by the scripts that read or count departures; the loader puts it in front of them.
+-- A user departs who loses a device or enters a suppression list. Targets that were sealed before may be invalid from
+-- then on. The string of departures has their number (u48) and a ring of the fingerprints (u32) of the last 512 users.
+-- A fingerprint may belong to several users, so it only says whose targets are to be checked (`regrant.lua`).
+-- Redis formats a number that a script passes to a command at ten times the cost of a text, so these are texts.
+local ring_size, decimal = 512, string.format
+
+-- Returns the number of departures.
+local function count_departures(departures)
+  local head = redis.call('GETRANGE', departures, '0', '5')
+  return #head == 6 and struct.unpack('>I6', head) or 0
+end
+
+-- Counts departures behind `number` others, by the fingerprints of the users, at most as many as the ring has.
+local function note_departures(departures, number, prints)
+  local place = number % ring_size
+  local first = math.min(#prints, ring_size - place)
+  redis.call('SETRANGE', departures, decimal('%d', 6 + place * 4), table.concat(prints, '', 1, first))
+  if first < #prints then redis.call('SETRANGE', departures, '6', table.concat(prints, '', first + 1)) end
+  redis.call('SETRANGE', departures, '0', struct.pack('>I6', number + #prints))
+end
+
+-- Returns the fingerprints of the users who have departed since the number of departures was `known`; false where the
+-- ring does not have all of them.
+local function departed_since(departures, number, known)
+  if number == known then return '' end
+  if known < 0 or known > number or number - known > ring_size then return false end
+  local place, wanted = known % ring_size, number - known
+  local first = math.min(wanted, ring_size - place)
+  local prints = redis.call('GETRANGE', departures, 6 + place * 4, 5 + (place + first) * 4)
+  if first < wanted then prints = prints .. redis.call('GETRANGE', departures, 6, 5 + (wanted - first) * 4) end
+  return #prints == wanted * 4 and prints
+end
