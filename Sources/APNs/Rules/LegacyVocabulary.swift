@@ -65,7 +65,9 @@ enum LegacyVocabulary {
   /// Every trace in the text, in its order.
   static func findings(in bytes: [UInt8]) -> [Finding] {
     var findings: [Finding] = []
-    for (index, slice) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+    // No trace is shorter than a port's number.
+    for (index, slice) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+    where slice.count > 3 {
       let line = String(decoding: slice, as: UTF8.self).lowercased()
       let add = { (place: String.Index, message: String, hint: String) -> Finding in
         var position = TextPosition(of: 0, in: [])

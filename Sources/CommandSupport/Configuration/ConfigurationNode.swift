@@ -14,13 +14,18 @@ struct ConfigurationNode: Equatable {
   /// For messages: `carillon.yaml line 3`, or the name of an environment variable.
   var origin: String
 
+  /// The most values of a file. Aliases count at every place that they stand for: a few lines of them can stand for
+  /// billions. A configuration of a hundred apps has some 2,000 values.
+  static let mostValues = 50_000
+
   /// Parses YAML; an empty file is an empty section.
   static func parse(yaml: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
     do {
       guard let root = try Yams.compose(yaml: yaml) else {
         return ConfigurationNode(content: .section([:]), origin: file)
       }
-      return try convert(root, key: "", file: file)
+      var left = mostValues
+      return try convert(root, key: "", file: file, left: &left)
     } catch let error as ConfigurationError {
       throw error
     } catch let error as YamlError {
@@ -44,8 +49,16 @@ struct ConfigurationNode: Equatable {
     content = .section(children)
   }
 
-  private static func convert(_ node: Node, key: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
+  private static func convert(
+    _ node: Node, key: String, file: String, left: inout Int
+  ) throws(ConfigurationError) -> ConfigurationNode {
     let origin = node.mark.map { "\(file) line \($0.line)" } ?? file
+    left -= 1
+    guard left >= 0 else {
+      throw ConfigurationError(
+        key: "", message: "has more than \(mostValues) values, each alias (*name) counted as what it stands for",
+        origin: origin, hint: "write out the values, or use fewer aliases")
+    }
     switch node {
     case .scalar(let scalar):
       // An unquoted null or ~ is YAML's way to say that nothing is there.
@@ -57,13 +70,13 @@ struct ConfigurationNode: Equatable {
         guard let name = name.scalar?.string else {
           throw ConfigurationError(key: key, message: "a key must be a plain word", origin: origin)
         }
-        children[name] = try convert(value, key: key.isEmpty ? name : "\(key).\(name)", file: file)
+        children[name] = try convert(value, key: key.isEmpty ? name : "\(key).\(name)", file: file, left: &left)
       }
       return ConfigurationNode(content: .section(children), origin: origin)
     case .sequence(let sequence):
       var elements: [ConfigurationNode] = []
       for (number, element) in sequence.enumerated() {
-        elements.append(try convert(element, key: "\(key)[\(number)]", file: file))
+        elements.append(try convert(element, key: "\(key)[\(number)]", file: file, left: &left))
       }
       return ConfigurationNode(content: .list(elements), origin: origin)
     case .alias:

@@ -1,0 +1,62 @@
+import APNs
+@testable import CommandSupport
+import PushCore
+import Testing
+@testable import carillon
+
+/// What Carillon reads from outside, and how.
+enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
+  case job, payload, event, receipt, expression, predicate, cron, definition
+  case csv, ndjson, foreignCSV = "CSV of another system", segmentLines = "segment file", eventLines = "NDJSON of events"
+  case requestBody = "request body", configuration, times = "time and duration"
+
+  var testDescription: String { rawValue }
+
+  /// Reads an input; whether it is accepted does not matter.
+  func read(_ bytes: [UInt8]) {
+    let services = PushServices(standard: APNsService())
+    let vocabulary = DeviceVocabulary(services: services, apps: ["news"])
+    func text() -> String { String(decoding: bytes, as: UTF8.self) }
+    func rows(_ format: DeviceRowReader.Format, from system: ForeignSystem? = nil) {
+      var reader = DeviceRowReader(format: format, vocabulary, from: system)
+      // As files are read: a piece at a time.
+      for start in stride(from: 0, to: bytes.count, by: 65_536) {
+        _ = try? reader.read(bytes[start..<min(start + 65_536, bytes.count)])
+      }
+      _ = try? reader.finish()
+    }
+    switch self {
+    case .job:
+      _ = try? CampaignJob.examine(bytes, .any(APNsService()))
+      _ = try? PushLint(bytes)
+    case .payload: _ = try? PushLint(bytes)
+    case .event: _ = try? RegistrationEvent(parsing: bytes, vocabulary, now: 1_800_000_000_000)
+    case .receipt: _ = try? ReceiptEvent(parsing: bytes)
+    case .expression: _ = try? AudienceExpression(parsing: text())
+    case .predicate: _ = try? DevicePredicate(parsing: text())
+    case .cron: _ = try? CronSchedule(parsing: text())
+    case .definition: _ = SegmentDefinition(bytes)
+    case .csv: rows(.csv)
+    case .ndjson: rows(.ndjson)
+    case .foreignCSV: for system in ForeignSystem.allCases { rows(.csv, from: system) }
+    case .segmentLines:
+      for (number, line) in text().split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        _ = SegmentLine(String(line), number: number + 1)
+      }
+    case .eventLines:
+      for line in bytes.split(separator: 0x0A) {
+        _ = try? RegistrationEvent(parsing: Array(line), vocabulary, now: 1_800_000_000_000)
+      }
+    case .requestBody:
+      guard let fields = try? RequestFields(bytes, known: ["id", "users", "reason"]) else { return }
+      _ = try? fields.strings("users", limit: 1000)
+      _ = try? fields.string("id")
+    case .configuration:
+      guard let root = try? ConfigurationNode.parse(yaml: text(), file: "carillon.yaml") else { return }
+      _ = try? ConfigurationReader(directory: "").read(root)
+    case .times:
+      _ = Timestamp.milliseconds(text())
+      _ = DurationText.milliseconds(text())
+    }
+  }
+}
