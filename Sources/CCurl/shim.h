@@ -69,6 +69,24 @@ static inline CURLcode carillon_easy_set_close_socket(CURL *easy, curl_closesock
   return code ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, data);
 }
 
+static inline CURLcode carillon_easy_set_tls_context(CURL *easy, curl_ssl_ctx_callback callback, void *data) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, data);
+}
+
+static inline CURLcode carillon_easy_set_prerequest(CURL *easy, curl_prereq_callback callback, void *data) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, data);
+}
+
+// CURLINFO_TLS_SSL_PTR: the transfer's `SSL *`; `ssl` stays as it is without TLS, or with another library's.
+static inline CURLcode carillon_easy_get_openssl(CURL *easy, void **ssl) {
+  struct curl_tlssessioninfo *session = 0;
+  CURLcode code = curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session);
+  if (!code && session && session->backend == CURLSSLBACKEND_OPENSSL) *ssl = session->internals;
+  return code;
+}
+
 static inline CURLcode carillon_easy_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }

@@ -62,6 +62,10 @@ extension RequestSession {
   // MARK: Frames
 
   private func handle(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) throws {
+    frames += 1
+    guard frames <= Self.mostFrames else {
+      throw violation(.enhanceYourCalm, "more than \(Self.mostFrames) frames a second that answer nothing")
+    }
     if blockStream != 0, header.kind != FrameHeader.Kind.continuation || header.stream != blockStream {
       throw violation(.protocolError, "a frame within a header block")
     }
@@ -165,6 +169,7 @@ extension RequestSession {
   /// RFC 9113 section 8.1: interim answers, the answer, and after its body trailers.
   private func takeFields(_ fields: AnswerFields.Content, of slot: Int) throws {
     let request = table.slots + slot
+    request.pointee.wasHeardOf = true
     let isTrailer = request.pointee.status != 0
     let isInterim = fields.status < 200
     let isAllowed =
@@ -216,6 +221,7 @@ extension RequestSession {
     guard request.pointee.received <= Self.initialWindow else { return try reset(slot, .flowControlError) }
     guard request.pointee.status != 0 else { return try reset(slot, .protocolError) }
     request.pointee.answerBody += body.count
+    guard request.pointee.answerBody <= Self.longestBody else { return try reset(slot, .enhanceYourCalm) }
     table.keepAnswer(body, of: slot)
     if header.has(FrameHeader.Flag.endStream) { return try endAnswer(slot) }
     guard request.pointee.received > Self.initialWindow / 2 else { return }

@@ -16,11 +16,12 @@ public final class RequestSession {
     public var mark: Int
     /// When it was opened, in the caller's nanoseconds.
     public var startedAt: UInt64
-    /// The final status; 0 when there is none, or when the answer was malformed (RFC 9113 section 8.1.1).
+    /// The status of a complete answer. 0 when there is none, when it was malformed (RFC 9113 section 8.1.1), or when it
+    /// was cut: its stream ended with an error, or with the connection, before its END_STREAM.
     public var status: UInt16
     /// Seconds of a `retry-after` field in digits; 0 without one.
     public var retryAfter: UInt16
-    /// Why the stream ended; of no concern when there is a status.
+    /// Why the stream ended; ``HTTP2ErrorCode/noError`` when there is a status.
     public var error: HTTP2ErrorCode
     /// Whether the peer can have the whole request; if not, it can't have processed it.
     public var wasSent: Bool
@@ -40,6 +41,14 @@ public final class RequestSession {
 
   /// APNs' answers have some hundred bytes at most; what a proxy writes beyond this is dropped.
   public static let keptBody = 512
+  /// Bytes of body after which a stream is reset: no answer to a push is so long, so the body has no end.
+  static let longestBody = 65_536
+  /// Frames that may come between two calls of ``allowMoreFrames()``, beyond ``framesPerAnswer`` for each answer. A peer
+  /// that sends more keeps us busy and nothing else (RFC 9113 section 10.5). Well-behaved ones send a few frames for each
+  /// of at most some thousand open requests; reading as many takes some ms.
+  static let mostFrames = 20_000
+  /// What an answer may consist of: HEADERS, CONTINUATION, DATA, trailers and some WINDOW_UPDATEs.
+  static let framesPerAnswer = 16
   /// Bytes of payload in the largest TLS record (RFC 8446 section 5.1), and in the largest frame that is made here.
   private static let largestFrame = FrameHeader.size + FrameHeader.largestPayload
   /// Output that no request may use, so that there is room for what a peer is owed.
@@ -64,6 +73,8 @@ public final class RequestSession {
   public internal(set) var hasReceivedSettings = false
   /// PINGs that were answered.
   public internal(set) var pingAnswers = 0
+  /// Frames that count against ``mostFrames``.
+  var frames = 0
   /// What the peer allows now; 100 until it says.
   public internal(set) var peerMaxConcurrentStreams = 100
 
@@ -219,7 +230,15 @@ public final class RequestSession {
   }
 
   /// Takes the next request that has ended.
-  public func nextEnded() -> Ended? { table.nextEnded() }
+  public func nextEnded() -> Ended? {
+    guard let ended = table.nextEnded() else { return nil }
+    frames = max(0, frames - Self.framesPerAnswer)
+    return ended
+  }
+
+  /// Begins to count the peer's frames anew; to be called once a second. A peer that sends many thousands between two calls
+  /// and answers hardly anything is taken for one that never stops: ``receive(_:)`` ends the connection.
+  public func allowMoreFrames() { frames = 0 }
 
   /// Ends every request that was opened before `time` and is still open, with RST_STREAM.
   ///

@@ -28,7 +28,8 @@ final class RequestTable {
     var answerCount = 0
     var isOpen = false
     var wasSent = false
-    var isMalformed = false
+    /// Whether a header block has come for it: then the peer has seen the request, whatever it says later.
+    var wasHeardOf = false
   }
 
   let capacity: Int
@@ -129,17 +130,17 @@ final class RequestTable {
 
   func end(_ slot: Int, error: UInt32) {
     guard slots[slot].isOpen else { return }
-    slots[slot].error = error
-    // So ends what breaks the rules for messages, such as a second status or a body of another length.
-    if error == HTTP2ErrorCode.protocolError.rawValue { slots[slot].isMalformed = true }
-    slots[slot].wasSent = slots[slot].end != .max
+    // A peer that has begun to answer can't say that it has processed nothing.
+    let isContradiction = error == HTTP2ErrorCode.refusedStream.rawValue && slots[slot].wasHeardOf
+    slots[slot].error = isContradiction ? HTTP2ErrorCode.protocolError.rawValue : error
+    slots[slot].wasSent = slots[slot].end != .max || slots[slot].wasHeardOf
     close(slot)
   }
 
   func abandon(written: UInt64) {
     for slot in 0..<capacity where slots[slot].isOpen {
       slots[slot].error = HTTP2ErrorCode.cancel.rawValue
-      slots[slot].wasSent = slots[slot].end <= written
+      slots[slot].wasSent = slots[slot].end <= written || slots[slot].wasHeardOf
       close(slot)
     }
   }
@@ -170,10 +171,10 @@ final class RequestTable {
       slots[slot].kept = nil
     }
     let end = slots[slot]
+    let error = HTTP2ErrorCode(rawValue: end.error)
     return RequestSession.Ended(
-      tag: end.tag, mark: end.mark, startedAt: end.startedAt, status: end.isMalformed ? 0 : end.status,
-      retryAfter: end.retryAfter,
-      error: HTTP2ErrorCode(rawValue: end.error), wasSent: end.wasSent,
+      tag: end.tag, mark: end.mark, startedAt: end.startedAt, status: error == .noError ? end.status : 0,
+      retryAfter: end.retryAfter, error: error, wasSent: end.wasSent,
       body: UnsafeRawBufferPointer(start: answers + slot * RequestSession.keptBody, count: end.answerCount))
   }
 

@@ -48,14 +48,7 @@ public final class TLSStream: ByteStream {
   public var descriptor: Int32 { socket.descriptor }
 
   /// The protocol that ALPN settled on, or `nil` when none was; known once the handshake is done.
-  public var negotiatedProtocol: String? {
-    var name: UnsafePointer<UInt8>?
-    var count: UInt32 = 0
-    // SSL_get0_alpn_selected(3): not terminated, belongs to the connection.
-    SSL_get0_alpn_selected(ssl, &name, &count)
-    guard let name, count > 0 else { return nil }
-    return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
-  }
+  public var negotiatedProtocol: String? { ForeignTLS.negotiatedProtocol(of: ssl) }
 
   /// The version in use, such as `TLSv1.3`; known once the handshake is done.
   public var version: String { String(cString: SSL_get_version(ssl)) }

@@ -72,6 +72,11 @@ struct APNsServiceTests {
     let headers = service.headers(of: campaign, expiration: 0)
     #expect(headers.topic == "com.example.shop" && headers.channel == "Y2hhbm5lbA==")
     #expect(headers.request.path == "/4/broadcasts/apps/com.example.shop" && headers.request.tokenInPath == nil)
+    let fields = headers.request.fields.map { "\($0.name): \($0.value)" }
+    for field in ["apns-channel-id: Y2hhbm5lbA==", "apns-push-type: liveactivity", "apns-expiration: 0"] {
+      #expect(fields.contains(field), "\(fields)")
+    }
+    #expect(!fields.contains { $0.hasPrefix("apns-topic") || $0.hasPrefix("apns-collapse-id") })
   }
 
   @Test("a refusal blames the connection, or does not, and tells the credential what concerns it")

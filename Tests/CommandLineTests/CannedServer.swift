@@ -6,7 +6,7 @@ import TestSupport
 
 /// A server that says over TLS what the test tells it to, one answer a connection, and keeps what it was asked.
 ///
-/// It speaks HTTP/1.1, which libcurl takes where HTTP/2 is not offered (RFC 9113, 3.2 leaves that to ALPN).
+/// It speaks HTTP/1.1, which single requests take where HTTP/2 is not agreed to (RFC 9113 section 3.2); pushes do not.
 struct CannedServer {
   let port: UInt16
   /// Whom to trust for it.

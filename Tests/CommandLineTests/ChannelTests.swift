@@ -97,7 +97,6 @@ struct ChannelTests {
     var world = try await CarillonWorld()
     let server = try await CannedServer.start(answers)
     world.environment["CARILLON_APPS_NEWS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:\(server.port)"
-    world.environment["CARILLON_APPS_NEWS_BROADCAST_ENDPOINT"] = "https://127.0.0.1:\(server.port)"
     world.environment["CARILLON_APPS_NEWS_TRUST_ROOTS"] = try world.folder.write("roots.pem", server.authorityPEM)
     return (world, server)
   }
@@ -127,25 +126,6 @@ struct ChannelTests {
     #expect(asked.allSatisfy { $0.contains("\r\nauthorization: bearer eyJ") && $0.contains("\r\napns-request-id: ") })
     #expect(asked[0].hasSuffix(#"\#r\#n\#r\#n{"message-storage-policy":1,"push-type":"LiveActivity"}"#))
     #expect(asked[2...].allSatisfy { $0.contains("\r\napns-channel-id: a+b=\r\n") })
-  }
-
-  /// The server here speaks HTTP/1.1, to show the request as it is; of both engines it is shown by the reason table.
-  @Test func jobToAChannelIsOneRequestOfTheCurlEngine() async throws {
-    var (world, server) = try await world([["HTTP/1.1 200 OK"]])
-    world.environment["CARILLON_WORKER_ENGINE"] = PushEngineKind.curl.rawValue
-    let payload = #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
-    let job = #"""
-      {"id":"b","app":"news","audience":{"channel":"a+b="},"pushType":"liveactivity","priority":5,"payload":\#(payload)}
-      """#
-    try await world.succeed("campaign", "submit", "-", input: job)
-    try await world.drain()
-    #expect(try await world.show("b").object("outcomes")?.numbers == ["accepted": 1])
-    let asked = try #require(try await server.asked().first)
-    #expect(asked.hasPrefix("POST /4/broadcasts/apps/com.example.news HTTP/1.1\r\n"), "\(asked)")
-    for header in [
-      "apns-channel-id: a+b=", "apns-push-type: liveactivity", "apns-priority: 5", "apns-expiration: 0",
-    ] { #expect(asked.contains("\r\n\(header)\r\n"), "\(header) in \(asked)") }
-    #expect(!asked.contains("apns-topic") && !asked.contains("apns-collapse-id") && asked.hasSuffix(payload))
   }
 
   @Test func serverThatIsNotThereIsUnreachable() async throws {

@@ -113,6 +113,9 @@ import Testing
     Peer("WINDOW_UPDATE of nothing", frame(Kind.windowUpdate, [0, 0, 0, 0]), .protocolError),
     Peer("WINDOW_UPDATE of five bytes", frame(Kind.windowUpdate, [0, 0, 0, 0, 1]), .frameSizeError),
     Peer("a window that is too large", frame(Kind.windowUpdate, [0x7f, 0xff, 0xff, 0xff]), .flowControlError),
+    Peer(
+      "frames without end",
+      (0...RequestSession.mostFrames).flatMap { _ in frame(200) }, .enhanceYourCalm),
     Peer("PRIORITY of four bytes", frame(Kind.priority, [0, 0, 0, 0], stream: 1), .frameSizeError),
   ]
 
@@ -153,6 +156,27 @@ import Testing
       "a stream's window that is too large", frame(Kind.windowUpdate, [0x7f, 0xff, 0xff, 0xff], stream: 1),
       ending: .flowControlError),
     Peer("the end of all streams", goAway(0), ending: .refusedStream),
+    Peer(
+      "an answer that is cut",
+      frame(Kind.headers, accepted, flags: 4, stream: 1)
+        + frame(Kind.resetStream, [0, 0, 0, 2], stream: 1), ending: .internalError),
+    Peer(
+      "an answer that ends without END_STREAM and without an error",
+      frame(Kind.headers, accepted, flags: 4, stream: 1) + frame(Kind.resetStream, [0, 0, 0, 0], stream: 1),
+      ending: .noError, status: 200),
+    Peer(
+      "a stream that is refused after its answer has begun",
+      frame(Kind.headers, accepted, flags: 4, stream: 1) + frame(Kind.resetStream, [0, 0, 0, 7], stream: 1),
+      ending: .protocolError),
+    Peer(
+      "a stream that is refused after an interim answer",
+      frame(Kind.headers, [0x08, 3] + "103".utf8, flags: 4, stream: 1)
+        + frame(Kind.resetStream, [0, 0, 0, 7], stream: 1), ending: .protocolError),
+    Peer(
+      "a body without end",
+      frame(Kind.headers, accepted, flags: 4, stream: 1)
+        + (0..<5).flatMap { _ in frame(Kind.data, .init(repeating: 1, count: 16_384), stream: 1) },
+      ending: .enhanceYourCalm),
   ]
 
   /// A client with streams 1 and 3 open, and what it has said of that.
@@ -223,13 +247,17 @@ import Testing
 
   @Test func peerGetsRoomAgainForWhatWasRead() throws {
     let client = try client().client
-    try Self.frame(Kind.headers, Self.accepted, flags: Flag.endHeaders, stream: 1).withUnsafeBytes {
-      try client.receive($0)
-    }
-    // Ten windows full, and the session reads all of it.
-    for _ in 0..<40 {
-      try Self.frame(Kind.data, .init(repeating: 1, count: 16_384), stream: 1).withUnsafeBytes {
+    for stream in [UInt32(1), 3] {
+      try Self.frame(Kind.headers, Self.accepted, flags: Flag.endHeaders, stream: stream).withUnsafeBytes {
         try client.receive($0)
+      }
+    }
+    // One byte more than a stream has room for at first, and twice what the connection has: all of it is read.
+    for _ in 0..<4 {
+      for stream in [UInt32(1), 3] {
+        try Self.frame(Kind.data, .init(repeating: 1, count: 16_384), stream: stream).withUnsafeBytes {
+          try client.receive($0)
+        }
       }
       client.wrote(client.output.count)
     }

@@ -19,6 +19,33 @@ struct ConnectionPoolTests {
     func drain(deadline: UInt64) async {}
   }
 
+  /// An engine that hangs: it never ends, whatever it is told.
+  private final class StuckEngine: PushEngine {
+    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+    func wake() {}
+    func startSmall() {}
+    func drain(deadline: UInt64) async {
+      await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
+    }
+    func release() {
+      for continuation in waiting.withLock({ $0 }) { continuation.resume() }
+    }
+  }
+
+  @Test("a drain ends whatever an engine does, and says that one did not end")
+  func drainOfStuckEngine() async throws {
+    let stuck = StuckEngine()
+    let pool = ConnectionPool(
+      configuration: .init(endpoint: .sandbox, service: APNsService(), connections: 1),
+      credential: try ProviderTokenSource(
+        keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate()),
+      onCompletions: { _ in }, makeEngine: { number, _ in number == 0 ? stuck as any PushEngine : FakeEngine() })
+    pool.submit(PoolHarness.batch(0..<3), lane: 0)
+    #expect(await pool.drain(deadline: 0, patience: 20_000_000) == [0, 1, 2])
+    #expect(pool.published.lastError?.hasPrefix("1 of 2 connections did not close in time") == true)
+    stuck.release()
+  }
+
   /// The last of the engines is the one for unproven pushes.
   private func makePool(
     connections: Int, breaker: CircuitBreaker.Limits = .init(),

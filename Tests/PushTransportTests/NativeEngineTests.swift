@@ -196,16 +196,6 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("a server without ALPN is spoken to all the same, as APNs was seen to do")
-  func withoutALPN() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.answersALPN = false
-    let harness = try await PoolHarness(engine: .native, knobs: knobs)
-    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    #expect(await harness.completions.next(10).allSatisfy { $0.status == 200 })
-    await harness.stop()
-  }
-
   @Test("what keeps a connection from being made is told, and tried again when the budget allows")
   func setupIsTriedAgain() async throws {
     let harness = try await PoolHarness(engine: .native)

@@ -12,6 +12,11 @@ struct CurlAnswer {
     var status = 0
     // CURLINFO_RESPONSE_CODE wants a long; it is 0 only when no answer was received, which is an error for libcurl.
     if let easy = transfer.easy { _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
+    // libcurl takes `000` for a status; what is less than 200 is no answer (RFC 9110 section 15).
+    guard status >= 200 else {
+      reply = PushReply(PushAnswer(kind: .ambiguous))
+      return
+    }
     let body = transfer.responseBody
     guard status != 200 || !body.isEmpty else {
       // What every service means by it; most pushes end so.
@@ -32,18 +37,10 @@ struct CurlAnswer {
   /// What is known of a transfer that has no complete answer.
   ///
   /// Every error is ambiguous unless libcurl never asked for the body: REFUSED_STREAM too comes as an error that others
-  /// share. An acceptance that was received stays one, whatever happened to the stream afterwards.
+  /// share. So is an answer that was cut, whatever its status: see the module's README, "Answers that are cut".
   ///
   /// - Parameter wasRefused: whether the connection was ended before anything on it was processed.
-  static func failure(
-    _ transfer: CurlTransfer, wasRefused: Bool = false, _ service: any PushService
-  ) -> PushCompletion {
-    var status = 0
-    if let easy = transfer.easy { _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
-    if transfer.wasRead, status == 200 {
-      let reply = service.reply(status: 200, body: transfer.responseBody, retryAfter: 0)
-      if reply.answer.isAccepted { return PushCompletion(tag: transfer.tag, reply) }
-    }
+  static func failure(_ transfer: CurlTransfer, wasRefused: Bool = false) -> PushCompletion {
     let kind = transfer.wasRead && !wasRefused ? PushAnswer.Kind.ambiguous : .notSent
     return PushCompletion(tag: transfer.tag, answer: PushAnswer(kind: kind))
   }

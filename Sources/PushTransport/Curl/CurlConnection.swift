@@ -3,6 +3,7 @@ internal import Dispatch
 internal import EventLoop
 internal import Glibc
 internal import PushCore
+internal import TLS
 
 /// One connection to the service: a multi handle of libcurl, its socket and its transfers.
 ///
@@ -28,7 +29,13 @@ final class CurlConnection: PushConnection {
   private(set) var isDue = false
 
   /// Sockets to the service that libcurl has open; more than one only while it tries several addresses.
-  private var openSockets = 0
+  private var openSockets: Set<Int32> = []
+  /// What the service may still send in this turn, and whether it has sent more than that in one.
+  private var budget = TurnBudget()
+  private var isOverrun = false
+  /// Whether ALPN has settled on HTTP/2, and why the connection is not used if it has not.
+  private var isAgreed = false
+  private var refusal: ProtocolRefusal?
   /// The service has ended it without looking at any stream (GOAWAY with last stream 0). Known with a certificate only.
   private var wasTurnedAway = false
   private var isRetired = false
@@ -37,6 +44,8 @@ final class CurlConnection: PushConnection {
   private let configuration: ConnectionPool.Configuration
   private let surroundings: ConnectionSurroundings<Event>
   private let timer: LoopTimer
+  /// Lives as long as the connection, and so longer than libcurl's TLS contexts.
+  private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
   private var watchers: [Int32: SocketWatcher] = [:]
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
@@ -158,7 +167,7 @@ final class CurlConnection: PushConnection {
         completions.append(CurlAnswer(transfer, configuration.service).completion(tag: transfer.tag))
       } else {
         let error = CurlError(code, detail: transfer.errorDetail)
-        completions.append(CurlAnswer.failure(transfer, wasRefused: noteRefusal(error), configuration.service))
+        completions.append(CurlAnswer.failure(transfer, wasRefused: noteRefusal(error)))
         ended[ended.count - 1].loss = loss(of: transfer, error)
       }
       curl_multi_remove_handle(multi, easy)
@@ -221,6 +230,7 @@ final class CurlConnection: PushConnection {
   private func act(_ descriptor: Int32, _ events: Int32) {
     guard !isClosed else { return }
     var running: Int32 = 0
+    budget.restart()
     // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). Not called from within a callback.
     curl_multi_socket_action(multi, descriptor, events, &running)
   }
@@ -241,8 +251,10 @@ final class CurlConnection: PushConnection {
 
   var condition: ConnectionCondition {
     if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
+    if let refusal { return .broken("\(refusal)") }
+    if isOverrun { return .broken(TurnBudget.text) }
     // While it is being opened, sockets come and go.
-    return isEstablished && openSockets == 0 ? .broken(nil) : .working
+    return isEstablished && openSockets.isEmpty ? .broken(nil) : .working
   }
 
   // MARK: The end
@@ -253,7 +265,7 @@ final class CurlConnection: PushConnection {
 
   func abandon() {
     for transfer in transfers where transfer.headers != nil {
-      returned.append(CurlAnswer.failure(transfer, configuration.service))
+      returned.append(CurlAnswer.failure(transfer))
       if let easy = transfer.easy { curl_multi_remove_handle(multi, easy) }
       recycle(transfer, isPoisoned: true)
     }
@@ -279,7 +291,7 @@ final class CurlConnection: PushConnection {
   // MARK: Handles
 
   private func makeTransfer() -> CurlTransfer {
-    let transfer = CurlTransfer(queue)
+    let transfer = CurlTransfer(queue) { [unowned self] in mayRequest($0) }
     transfers.append(transfer)
     return transfer
   }
@@ -299,6 +311,7 @@ final class CurlConnection: PushConnection {
     let codes = [
       carillon_easy_set_open_socket(easy, openSocket, own),
       carillon_easy_set_close_socket(easy, closeSocket, own),
+      carillon_easy_set_tls_context(easy, adoptContext, own),
       identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, noteVerbose, own),
     ]
     guard codes.allSatisfy({ $0 == CURLE_OK }), configuration.apply(to: easy), identity?.apply(to: easy) ?? true,
@@ -362,8 +375,31 @@ final class CurlConnection: PushConnection {
     if configuration.endpoint.proxy == nil, !surroundings.mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
     let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
-    if descriptor >= 0 { openSockets += 1 }
+    if descriptor >= 0 { openSockets.insert(descriptor) }
+    isAgreed = false
     return descriptor
+  }
+
+  /// Says whether the connection of a transfer may be used; `false` fails it before anything of it is sent.
+  private func mayRequest(_ easy: UnsafeMutableRawPointer) -> Bool {
+    if isAgreed { return true }
+    var ssl: UnsafeMutableRawPointer?
+    _ = carillon_easy_get_openssl(easy, &ssl)
+    let url = configuration.endpoint.url
+    refusal = ProtocolRefusal(
+      Authority(url: url, scheme: "https", defaultPort: 443)?.withPort ?? url,
+      negotiated: ssl.flatMap { ForeignTLS.negotiatedProtocol(of: $0) })
+    isAgreed = refusal == nil
+    return isAgreed
+  }
+
+  fileprivate func watchRecords(of context: UnsafeMutableRawPointer) { records.install(in: context) }
+
+  /// libcurl reads a record, and goes on until the socket has no more: a socket that is shut down has none.
+  private func note(recordBytes count: Int) {
+    guard !budget.take(bytes: count), !isOverrun else { return }
+    isOverrun = true
+    for descriptor in openSockets { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
   /// An address in numbers, for people and comparisons; empty for a kind that has none.
@@ -383,7 +419,7 @@ final class CurlConnection: PushConnection {
   }
 
   fileprivate func close(_ descriptor: Int32) {
-    openSockets -= 1
+    openSockets.remove(descriptor)
     _ = Glibc.close(descriptor)
   }
 }
@@ -411,6 +447,15 @@ private func openSocket(
 ) -> curl_socket_t {
   guard let data, let address else { return CURL_SOCKET_BAD }
   return Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
+}
+
+/// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
+private func adoptContext(
+  _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
+) -> CURLcode {
+  guard let data, let context else { return CURLE_ABORTED_BY_CALLBACK }
+  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.watchRecords(of: context) }
+  return CURLE_OK
 }
 
 /// CURLOPT_DEBUGFUNCTION: libcurl's remarks on what it does, and more that nobody asked for.

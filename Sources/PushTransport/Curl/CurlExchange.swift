@@ -30,28 +30,30 @@ struct CurlExchange: Sendable {
 
   /// Sends it and waits.
   func perform() -> Result<HTTPExchange.Response, HTTPExchange.Failure> {
-    guard CurlConnection.global == CURLE_OK, let easy = curl_easy_init() else { return .failure(Self.noMemory) }
-    defer { curl_easy_cleanup(easy) }
-    guard let list = headerList() else { return .failure(Self.noMemory) }
-    defer { curl_slist_free_all(list) }
-    let answer = Answer(body: request.body ?? [], endsAtHeaders: request.endsAtHeaders)
+    let answer = Answer(
+      body: request.body ?? [], endsAtHeaders: request.endsAtHeaders, publicOnly: reach == .publicOnly)
     let identity = identity.map { CurlIdentity($0) }
-    defer { withExtendedLifetime(identity) {} }
-    var errorText = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
-    // The pointers stay valid until the handle is cleaned up: `answer`, `list` and `errorText` outlive the call.
-    let (code, status) = errorText.withUnsafeMutableBufferPointer { errorText in
-      withExtendedLifetime(answer) { () -> (CURLcode, Int) in
-        guard prepare(easy, list, answer, errorText.baseAddress), identity?.apply(to: easy) ?? true else {
-          return (CURLE_OUT_OF_MEMORY, 0)
-        }
-        let code = curl_easy_perform(easy)
-        var status = 0
-        _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
-        return (code, status)
-      }
+    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    let list = headerList()
+    // The last to go: curl_easy_cleanup(3) still calls back and reads, as it closes the connection.
+    defer {
+      withExtendedLifetime((answer, identity)) {}
+      errorText.deallocate()
+      curl_slist_free_all(list)
     }
+    guard let list, CurlConnection.global == CURLE_OK, let easy = curl_easy_init() else {
+      return .failure(Self.noMemory)
+    }
+    defer { curl_easy_cleanup(easy) }
+    guard prepare(easy, list, answer, errorText), identity?.apply(to: easy) ?? true else {
+      return .failure(Self.noMemory)
+    }
+    let code = curl_easy_perform(easy)
+    var status = 0
+    _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
     guard code == CURLE_OK || code == CURLE_WRITE_ERROR && answer.isComplete else {
-      let detail = String(decoding: errorText.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let detail = String(cString: errorText)
       if answer.refusedAddress {
         return .failure(
           .init(message: "its address is private, and webhooks.NAME.allowPrivate does not allow that", isInDoubt: false)
@@ -101,7 +103,8 @@ struct CurlExchange: Sendable {
       codes.append(carillon_easy_set_string(easy, CURLOPT_NOPROXY, "*"))
       codes.append(carillon_easy_set_long(easy, CURLOPT_FOLLOWLOCATION, 0))
     }
-    if reach == .publicOnly { codes.append(carillon_easy_set_open_socket(easy, openPublicSocket, own)) }
+    codes.append(carillon_easy_set_open_socket(easy, openSocket, own))
+    codes.append(carillon_easy_set_tls_context(easy, adoptContext, own))
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 
@@ -125,9 +128,18 @@ struct CurlExchange: Sendable {
   fileprivate final class Answer {
     /// Bytes of a body after which nothing more is read.
     private static let maximumBody = 1 << 16
+    /// Bytes of headers, interim answers included, after which the transfer is ended: real answers have a few kB.
+    private static let maximumHeaders = 1 << 16
 
     let toSend: [UInt8]
     private let endsAtHeaders: Bool
+    private let publicOnly: Bool
+    /// libcurl goes on reading as long as the socket has data, past its own time-out.
+    private var budget = TurnBudget()
+    private(set) lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
+    /// The last socket that was opened.
+    private var descriptor: Int32 = -1
+    private var headerCount = 0
     /// Whether enough was read. libcurl ends the transfer with `CURLE_WRITE_ERROR` then, because a callback took less than
     /// it was given (CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION).
     private(set) var isComplete = false
@@ -135,11 +147,36 @@ struct CurlExchange: Sendable {
     private(set) var sent = 0
     private(set) var wasRead = false
     /// Whether an address was refused.
-    var refusedAddress = false
+    private(set) var refusedAddress = false
     private(set) var headers: [HTTPExchange.Header] = []
     private(set) var body: [UInt8] = []
 
-    init(body: [UInt8], endsAtHeaders: Bool) { (toSend, self.endsAtHeaders) = (body, endsAtHeaders) }
+    init(body: [UInt8], endsAtHeaders: Bool, publicOnly: Bool) {
+      toSend = body
+      self.endsAtHeaders = endsAtHeaders
+      self.publicOnly = publicOnly
+    }
+
+    func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+      guard let place = address.pointer(to: \.addr) else { return CURL_SOCKET_BAD }
+      // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes. `sin_addr` stands behind family and port, `sin6_addr`
+      // behind those and the flow (RFC 3493 section 3.3).
+      let raw = UnsafeRawBufferPointer(start: place, count: Int(address.pointee.addrlen))
+      let bytes = address.pointee.family == AF_INET ? raw.dropFirst(4).prefix(4) : raw.dropFirst(8).prefix(16)
+      guard !publicOnly || !PrivateAddress.contains(bytes) else {
+        refusedAddress = true
+        return CURL_SOCKET_BAD
+      }
+      let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+      descriptor = socket(address.pointee.family, type, address.pointee.protocol)
+      return descriptor
+    }
+
+    private func note(recordBytes count: Int) {
+      guard !budget.take(bytes: count) else { return }
+      // A socket that is shut down has nothing more to read.
+      _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
       if wasRead, sent == toSend.count, sent > 0 { return Int(CURL_READFUNC_ABORT) }
@@ -152,6 +189,8 @@ struct CurlExchange: Sendable {
 
     /// - Returns: whether the transfer goes on.
     func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      headerCount += bytes.count
+      guard headerCount <= Self.maximumHeaders else { return false }
       let line = String(decoding: bytes, as: UTF8.self)
       // A status line begins another answer: those of a proxy and 1xx come first.
       if line.hasPrefix("HTTP/") {
@@ -180,20 +219,20 @@ struct CurlExchange: Sendable {
 
 /// CURLOPT_OPENSOCKETFUNCTION: called with the address that is about to be connected to, after the name was looked up, so
 /// that no name can lead elsewhere than what was checked. `CURL_SOCKET_BAD` ends the attempt.
-private func openPublicSocket(
+private func openSocket(
   _ data: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-  guard let data, let address, let place = address.pointer(to: \.addr) else { return CURL_SOCKET_BAD }
-  // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes. `sin_addr` stands behind family and port, `sin6_addr`
-  // behind those and the flow (RFC 3493 section 3.3).
-  let raw = UnsafeRawBufferPointer(start: place, count: Int(address.pointee.addrlen))
-  let bytes = address.pointee.family == AF_INET ? raw.dropFirst(4).prefix(4) : raw.dropFirst(8).prefix(16)
-  guard !PrivateAddress.contains(bytes) else {
-    Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.refusedAddress = true }
-    return CURL_SOCKET_BAD
-  }
-  return socket(
-    address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+  guard let data, let address else { return CURL_SOCKET_BAD }
+  return Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
+}
+
+/// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
+private func adoptContext(
+  _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
+) -> CURLcode {
+  guard let data, let context else { return CURLE_ABORTED_BY_CALLBACK }
+  Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.records.install(in: context) }
+  return CURLE_OK
 }
 
 /// CURLOPT_READFUNCTION: fills at most `size * count` bytes and returns how many.

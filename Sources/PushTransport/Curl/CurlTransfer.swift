@@ -28,12 +28,16 @@ final class CurlTransfer {
 
   /// The service's answers have some hundred bytes at most; what a proxy writes beyond this is dropped.
   static let responseCapacity = 1024
+  /// Bytes of body after which a transfer is ended: no answer to a push is so long, so the body has no end.
+  static let longestBody = 65_536
 
   private var payload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var payloadCount = 0
   private var payloadRead = 0
   private let response = UnsafeMutableRawBufferPointer.allocate(byteCount: responseCapacity, alignment: 1)
+  /// Bytes of body that are kept, and that have come.
   private var responseCount = 0
+  private var receivedCount = 0
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private let idNode = UnsafeMutablePointer<curl_slist>.allocate(capacity: 1)
   /// `name: UUID`, with a zero at its end.
@@ -42,9 +46,12 @@ final class CurlTransfer {
   private var idName: String?
 
   private let queue: CurlQueue
+  private let mayRequest: (_ easy: UnsafeMutableRawPointer) -> Bool
 
-  init(_ queue: CurlQueue) {
+  /// - Parameter mayRequest: says whether the connection that libcurl has chosen for the transfer may be used.
+  init(_ queue: CurlQueue, mayRequest: @escaping (_ easy: UnsafeMutableRawPointer) -> Bool) {
     self.queue = queue
+    self.mayRequest = mayRequest
     idNode.initialize(to: curl_slist(data: nil, next: nil))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
   }
@@ -66,6 +73,7 @@ final class CurlTransfer {
     payloadRead = 0
     payloadCount = bytes.count
     responseCount = 0
+    receivedCount = 0
     errorText[0] = 0
     if payload.count < bytes.count {
       payload.deallocate()
@@ -122,11 +130,14 @@ final class CurlTransfer {
       carillon_easy_set_read(easy, readBody, own),
       carillon_easy_set_seek(easy, refuseSeek, own),
       carillon_easy_set_write(easy, writeResponse, own),
+      carillon_easy_set_prerequest(easy, askToSend, own),
     ]
     guard codes.allSatisfy({ $0 == CURLE_OK }) else { return false }
     self.easy = easy
     return true
   }
+
+  fileprivate var maySend: Bool { easy.map(mayRequest) ?? false }
 
   fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     // All of the body was read before, so libcurl is about to send it a second time, which is not for it to decide.
@@ -142,12 +153,16 @@ final class CurlTransfer {
     return count
   }
 
-  fileprivate func write(_ bytes: UnsafeRawBufferPointer) {
+  /// - Returns: whether the body may go on.
+  fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    receivedCount += bytes.count
+    guard receivedCount <= Self.longestBody else { return false }
     let count = min(bytes.count, Self.responseCapacity - responseCount)
-    guard count > 0 else { return }
+    guard count > 0 else { return true }
     UnsafeMutableRawBufferPointer(rebasing: response[responseCount...])
       .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
     responseCount += count
+    return true
   }
 }
 
@@ -162,18 +177,27 @@ private func readBody(
   }
 }
 
+/// CURLOPT_PREREQFUNCTION: called when the transfer has its connection, before anything is sent; with `ABORT` it fails
+/// (CURLE_ABORTED_BY_CALLBACK).
+private func askToSend(
+  _ data: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
+) -> Int32 {
+  guard let data else { return CURL_PREREQFUNC_ABORT }
+  return Unmanaged<CurlTransfer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.maySend ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  }
+}
+
 /// CURLOPT_SEEKFUNCTION: libcurl wants to send the body again after a stream was reset. With this answer it gives up
 /// with CURLE_SEND_FAIL_REWIND instead of silently sending the push twice.
 private func refuseSeek(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
-/// CURLOPT_WRITEFUNCTION: must claim to have taken everything, or libcurl fails the transfer.
+/// CURLOPT_WRITEFUNCTION: whoever claims to have taken less than everything fails the transfer (CURLE_WRITE_ERROR).
 private func writeResponse(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
-  if let data {
-    Unmanaged<CurlTransfer>.fromOpaque(data)._withUnsafeGuaranteedRef {
-      $0.write(UnsafeRawBufferPointer(start: buffer, count: size * count))
-    }
+  guard let data else { return size * count }
+  return Unmanaged<CurlTransfer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.write(UnsafeRawBufferPointer(start: buffer, count: size * count)) ? size * count : 0
   }
-  return size * count
 }

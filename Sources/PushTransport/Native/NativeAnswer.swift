@@ -2,6 +2,8 @@ internal import HTTP2
 internal import PushCore
 
 /// What is known of a push whose request has ended. Pure.
+///
+/// An answer that was cut is none, also when its status was 200 or 410: see the module's README, "Answers that are cut".
 enum NativeAnswer {
   /// - Parameters:
   ///   - ended: the request.

@@ -71,12 +71,16 @@ final class NativeConnection: PushConnection {
   private var attemptDeadline = UInt64.max
   private var heardAt: UInt64 = 0
   private var pingedAt: UInt64?
+  /// Since when frames are counted, see ``HTTP2/RequestSession/allowMoreFrames()``.
+  private var countedSince: UInt64 = 0
   private var goAways = 0
 
   /// One TLS record (RFC 8446 section 5.1).
   private static let record = 16_384
   /// Records read before answers are looked at: others on the loop get their turn.
   private static let readsPerTurn = 16
+  /// Nanoseconds after which the peer's frames are counted anew.
+  private static let countingTime: UInt64 = 1_000_000_000
 
   /// Looks the host up, and then connects.
   ///
@@ -351,6 +355,10 @@ final class NativeConnection: PushConnection {
 
   private func read(_ now: UInt64) throws {
     guard let stream = link?.stream, let session else { return }
+    if now &- countedSince >= Self.countingTime {
+      countedSince = now
+      session.allowMoreFrames()
+    }
     for _ in 0..<Self.readsPerTurn {
       switch try stream.read(into: input) {
       case .bytes(let count):

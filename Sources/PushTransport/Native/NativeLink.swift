@@ -60,10 +60,7 @@ final class NativeLink {
     if let result = try stream.handshake() { return try wait(for: result) }
     phase = .open
     _ = try wait(for: .wantsRead)
-    // Without ALPN, HTTP/2 is spoken all the same: the service serves nothing else.
-    if let name = stream.negotiatedProtocol, name != "h2" {
-      throw NativeFailure("\(target.withPort) speaks \(name), not HTTP/2")
-    }
+    if let refusal = ProtocolRefusal(target.withPort, negotiated: stream.negotiatedProtocol) { throw refusal }
     return true
   }
 

@@ -219,18 +219,39 @@ public final class ConnectionPool: Sendable {
 
   /// Lets what is in flight be answered, and closes the connections.
   ///
-  /// - Parameter deadline: nanoseconds; what is unanswered by then completes as ambiguous.
+  /// It returns whatever an engine does: one that hangs is left to itself, and what it has never completes
+  /// (``PoolState/lastError`` says so).
+  ///
+  /// - Parameters:
+  ///   - deadline: nanoseconds; what is unanswered by then completes as ambiguous.
+  ///   - patience: nanoseconds beyond the deadline in which engines are to end. Closing takes ms; a starved machine needs
+  ///     more.
   /// - Returns: the tags of pushes that no connection had taken; they never complete.
-  public func drain(deadline: UInt64) async -> [UInt64] {
+  public func drain(deadline: UInt64, patience: UInt64 = 10_000_000_000) async -> [UInt64] {
     let (engines, left) = state.withLock { state in
       state.isDraining = true
       return (state.engines, state.backlog.remove { _ in true } + state.unproven.remove { _ in true })
     }
-    await withTaskGroup(of: Void.self) { group in
-      for engine in engines { group.addTask { await engine.drain(deadline: deadline) } }
+    let ends = EngineEnds(count: engines.count)
+    for engine in engines {
+      Task {
+        await engine.drain(deadline: deadline)
+        ends.note()
+      }
     }
-    state.withLock { $0.engines = [] }
+    let missing = await ends.wait(atMost: min(deadline, Self.longestTime) + min(patience, Self.longestTime))
+    state.withLock { state in
+      state.engines = []
+      if missing > 0 { state.lastError = Self.textOfMissing(missing, of: engines.count) }
+    }
     return left
+  }
+
+  /// Nanoseconds: a year, so that no sum overflows.
+  private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
+
+  private static func textOfMissing(_ missing: Int, of count: Int) -> String {
+    "\(missing) of \(count) connections did not close in time: what was under way on them is in doubt"
   }
 
   private func wakeAll() {

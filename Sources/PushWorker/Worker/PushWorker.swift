@@ -87,6 +87,10 @@ public actor PushWorker {
 
   // MARK: Start and end
 
+  /// Nanoseconds for connections to close when a worker ends, and as long again for an engine that hangs. Every push was
+  /// answered before: what is left are orphans, whose slices are others' or in doubt in the ledger.
+  private static let closingTime: UInt64 = 1_000_000_000
+
   /// Works until ``stop(within:)``, or until no campaign is left when it drains, or when the store is held (``isHeld``).
   ///
   /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
@@ -130,7 +134,11 @@ public actor PushWorker {
     reportConnections(isLast: true)
     await withDiscardingTaskGroup { group in
       for route in routes.routes {
-        group.addTask { [pool = route.pool] in _ = await pool.drain(deadline: 1_000_000_000) }
+        // After the deadline of a stop nothing is waited for.
+        let deadline = life.isAbandoning ? 0 : Self.closingTime
+        group.addTask { [pool = route.pool] in
+          _ = await pool.drain(deadline: deadline, patience: Self.closingTime)
+        }
       }
     }
     if housekeeping.isMine { try? await control.endHousekeeping(of: membership.instance) }

@@ -1,0 +1,213 @@
+import PushCore
+import TLS
+import TestSupport
+import Testing
+
+/// What servers do that they should not, and what becomes of the pushes.
+struct Misbehaviour: CustomTestStringConvertible, Sendable {
+  /// What is known of a push afterwards.
+  enum Outcome: Equatable {
+    case accepted, refused, notSent, inDoubt
+  }
+
+  typealias Frame = RawPeer.Frame
+
+  var testDescription: String
+  /// Of the pushes that come after the first, or of the first.
+  var outcomes: [Outcome]
+  /// Whether the first push is answered well, and the server misbehaves when the others have come.
+  var isWarm = false
+  /// Whether nothing can have been sent, so that libcurl knows as well.
+  var isBeforeAnything = false
+  /// Whether libcurl may miss the answer: a header that it reads together with RST_STREAM is lost to it.
+  var isBlurred = false
+  /// Seconds that a push, and a connection, may take; more than a busy machine needs, unless the row waits for it.
+  var timeouts: (request: UInt64, connect: UInt64) = (30, 30)
+  /// What the server offers by ALPN.
+  var protocols = ["h2"]
+  /// What is said before TLS, instead of it.
+  var cleartext: [UInt8]?
+  /// What the error of the connection must say.
+  var words = ""
+  /// Plays the server, once the connection is there and SETTINGS are said; of warm rows, once the first push is answered.
+  var serve: @Sendable (RawPeer) -> Void = { $0.fallSilent() }
+  /// Whether the server begins as it should: with SETTINGS.
+  var saysSettings = true
+
+  init(_ description: String, _ outcomes: Outcome..., change: (inout Misbehaviour) -> Void) {
+    testDescription = description
+    self.outcomes = outcomes
+    change(&self)
+  }
+
+  /// A row whose server waits for a push, and then says something and ends the connection.
+  init(_ description: String, _ outcome: Outcome, answer: @escaping @Sendable (UInt32) -> [Frame]) {
+    self.init(description, outcome) {
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.write(answer(stream).flatMap(\.bytes))
+      }
+    }
+  }
+
+  /// A row whose server sends frames without end once there is a push on an established connection.
+  static func flood(_ description: String, _ frames: @escaping @Sendable (UInt32) -> Frame) -> Misbehaviour {
+    Misbehaviour("\(description) without end", .inDoubt) {
+      $0.isWarm = true
+      // Should the machine be too busy for a flood.
+      $0.timeouts.request = 5
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.flood(frames(stream))
+      }
+    }
+  }
+
+  /// `:status: 200` (RFC 7541 appendix A).
+  static let ok: [UInt8] = [0x88]
+  static func status(_ code: String) -> [UInt8] { [0x08, UInt8(code.utf8.count)] + code.utf8 }
+
+  static let rows: [Misbehaviour] =
+    handshakes + answers + resets + goAways + floods
+
+  private static let handshakes: [Misbehaviour] = [
+    Misbehaviour("ALPN answered with nothing", .notSent) {
+      $0.protocols = []
+      $0.isBeforeAnything = true
+      $0.words = "did not agree to HTTP/2 by ALPN"
+    },
+    Misbehaviour("ALPN answered with http/1.1", .notSent) {
+      $0.protocols = ["http/1.1"]
+      $0.isBeforeAnything = true
+    },
+    Misbehaviour("TLS 1.1 at most", .notSent) {
+      // The alert `protocol_version`.
+      $0.cleartext = [0x15, 3, 1, 0, 2, 2, 70]
+      $0.isBeforeAnything = true
+    },
+    Misbehaviour("HTTP/1.1 without TLS", .notSent) {
+      $0.cleartext = Array("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".utf8)
+      $0.isBeforeAnything = true
+    },
+    Misbehaviour("HTTP/1.1 after h2 was agreed to", .notSent) {
+      $0.saysSettings = false
+      $0.serve = {
+        $0.write(Array("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".utf8))
+        $0.fallSilent()
+      }
+    },
+    Misbehaviour("another frame than SETTINGS first", .notSent) {
+      $0.saysSettings = false
+      $0.serve = {
+        $0.write(Frame.ping, Frame.settings)
+        $0.fallSilent()
+      }
+    },
+    Misbehaviour("no SETTINGS", .notSent) {
+      $0.saysSettings = false
+      $0.timeouts = (3, 3)
+    },
+    Misbehaviour("no answer", .inDoubt) { $0.timeouts.request = 3 },
+  ]
+
+  private static let answers: [Misbehaviour] = [
+    Misbehaviour("200 cut by the end of the connection", .inDoubt) { [.headers($0, ok, ends: false)] },
+    Misbehaviour("200 cut by RST_STREAM", .inDoubt) { [.headers($0, ok, ends: false), .reset($0, 2)] },
+    Misbehaviour("200 cut by REFUSED_STREAM", .inDoubt) { [.headers($0, ok, ends: false), .reset($0, 7)] },
+    Misbehaviour("200 ended by RST_STREAM without an error", .accepted) {
+      $0.isBlurred = true
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.write(.headers(stream, ok, ends: false), .reset(stream, 0))
+      }
+    },
+    Misbehaviour("200 cut after a GOAWAY", .inDoubt) { [.headers($0, ok, ends: false), .goAway($0)] },
+    Misbehaviour("410 cut in its body", .inDoubt) {
+      [
+        .headers($0, status("410") + RawPeer.field("content-length", "70"), ends: false),
+        .data($0, Array(#"{"reason":"Unregistered"#.utf8), ends: false),
+      ]
+    },
+    Misbehaviour("headers cut in the middle", .inDoubt) { [Frame(1, stream: $0, ok)] },
+    Misbehaviour("an interim answer, and the end", .inDoubt) { [.headers($0, status("103"), ends: false)] },
+    Misbehaviour("trailers", .accepted) {
+      [
+        .headers($0, ok, ends: false), .headers($0, RawPeer.field("x", "y"), ends: true),
+      ]
+    },
+    Misbehaviour("no HPACK", .inDoubt) { [.headers($0, [0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], ends: true)] },
+    Misbehaviour("a content-length that lies", .inDoubt) {
+      [.headers($0, ok + RawPeer.field("content-length", "7"), ends: true)]
+    },
+    Misbehaviour("status 000", .inDoubt) { [.headers($0, status("000"), ends: true)] },
+    Misbehaviour("no status", .inDoubt) { [.headers($0, RawPeer.field("apns-id", "x"), ends: true)] },
+    Misbehaviour("a field of HTTP/1.1", .inDoubt) {
+      [.headers($0, ok + RawPeer.field("connection", "close"), ends: true)]
+    },
+    Misbehaviour("headers of 200 kB", .inDoubt) { stream in
+      let field = RawPeer.field("x-filler", String(repeating: "y", count: 100))
+      let block = Array([[UInt8]](repeating: field, count: 140).joined())
+      return [Frame(1, flags: 1, stream: stream, ok)] + (0..<13).map { _ in Frame(9, stream: stream, block) }
+        + [Frame(9, flags: 4, stream: stream, block)]
+    },
+    Misbehaviour("an answer on a stream of its own", .inDoubt) { _ in [.headers(2, ok, ends: true)] },
+    Misbehaviour("an answer on a stream that was not opened", .inDoubt) { _ in [.headers(99, ok, ends: true)] },
+  ]
+
+  private static let resets: [Misbehaviour] = [0, 2, 5, 7, 8, 11, 13].map { code in
+    Misbehaviour("RST_STREAM, code \(code)", code == 7 ? .notSent : .inDoubt) { [.reset($0, UInt8(code))] }
+  }
+
+  private static let goAways: [Misbehaviour] = [
+    Misbehaviour("GOAWAY that names no stream", .notSent) { _ in [.goAway(0)] },
+    Misbehaviour("GOAWAY that names all streams, and the answer", .accepted) {
+      [.goAway(0x7fff_ffff), .headers($0, ok, ends: true)]
+    },
+    Misbehaviour("GOAWAY that names one of three, and its answer", .accepted, .notSent, .notSent) {
+      $0.isWarm = true
+      $0.serve = { peer in
+        guard let first = peer.nextRequest(), peer.nextRequest() != nil, peer.nextRequest() != nil else { return }
+        peer.write(.goAway(first), .headers(first, ok, ends: true))
+      }
+    },
+  ]
+
+  private static let floods: [Misbehaviour] = [
+    flood("WINDOW_UPDATE") { _ in .windowUpdate(0) },
+    flood("WINDOW_UPDATE of a stream that has ended") { _ in .windowUpdate(1) },
+    flood("PRIORITY") { Frame(2, stream: $0, [0, 0, 0, 0, 1]) },
+    flood("PING") { _ in .ping },
+    flood("SETTINGS") { _ in .settings },
+    flood("frames of an unknown type") { _ in Frame(200) },
+    flood("interim answers") { .headers($0, status("103"), ends: false) },
+    flood("RST_STREAM of a stream that has ended") { _ in .reset(1, 0) },
+    Misbehaviour("DATA without contents and end", .inDoubt) {
+      $0.isWarm = true
+      $0.timeouts.request = 5
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.write(.headers(stream, ok, ends: false))
+        peer.flood(.data(stream, [], ends: false))
+      }
+    },
+    Misbehaviour("a body without end", .inDoubt) {
+      $0.timeouts.request = 5
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.write(.headers(stream, ok, ends: false))
+        let piece = Frame.data(stream, .init(repeating: 0x20, count: 16_000), ends: false)
+        // What the client has room for, at the least.
+        for _ in 0..<5 { peer.write(piece) }
+        peer.fallSilent()
+      }
+    },
+    Misbehaviour("a header block without end", .inDoubt) {
+      $0.timeouts.request = 5
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.write(Frame(1, flags: 1, stream: stream, ok))
+        peer.flood(Frame(9, stream: stream))
+      }
+    },
+  ]
+}

@@ -1,0 +1,68 @@
+import APNs
+import CampaignStore
+import Glibc
+import PushCore
+import PushTransport
+import PushWorker
+import Synchronization
+import TLS
+import TestSupport
+import Testing
+
+/// A worker whose service sends frames without end: it stops in time, and records no more than it was told.
+@Suite(.timeLimit(.minutes(2)))
+struct MisbehavingServerRunTests {
+  private final class Counts: Sendable {
+    struct Values {
+      var accepted = 0
+      var floods = 0
+      var isOver = false
+    }
+    private let values = Mutex(Values())
+    var now: Values { values.withLock { $0 } }
+    func change(_ body: (inout Values) -> Void) { values.withLock { body(&$0) } }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func workerStopsInTimeThoughFramesHaveNoEnd(engine: PushEngineKind) async throws {
+    var rig = try await WorkerRig(engine: engine, partitions: 1)
+    try await rig.register(50)
+    let identity = try SelfSignedIdentity()
+    let context = try TLSContext.server(identity: identity.identity, protocols: ["h2"])
+    let counts = Counts()
+    let server = try RawServer { descriptor in
+      defer { shutdown(descriptor, Int32(SHUT_RDWR)) }
+      guard let peer = RawPeer(descriptor, context, isOver: { counts.now.isOver }), peer.takePreface() else { return }
+      peer.write(.settings)
+      guard let first = peer.nextRequest() else { return }
+      // `:status: 200` (RFC 7541 appendix A).
+      counts.change { $0.accepted += 1 }
+      peer.write(.headers(first, [0x88], ends: true))
+      guard peer.nextRequest() != nil else { return }
+      counts.change { $0.floods += 1 }
+      peer.flood(.windowUpdate(0))
+    }
+    defer {
+      counts.change { $0.isOver = true }
+      server.stop()
+    }
+    rig.channel = AppChannel(
+      service: APNsService(AppTraits(topic: WorkerRig.topic)), environment: "production",
+      endpoint: PushEndpoint(
+        url: "https://127.0.0.1:\(server.port)",
+        trustRoots: try rig.folder.write("flood.pem", identity.authorityPEM)),
+      credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: .generate()))
+    try await rig.submit("flooded")
+    let worker = rig.worker("w", window: 100, drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { counts.now.floods > 0 }
+    let began = ContinuousClock.now
+    await worker.stop(within: 1)
+    try await running
+    // A second for answers, two for connections; the rest is for a machine that is busy.
+    #expect(ContinuousClock.now - began < .seconds(15))
+    let record = try #require(try await rig.store.show("flooded"))
+    #expect(record.counters.outcomes.keys.allSatisfy { $0 == .accepted })
+    #expect(record.counters.outcomes[.accepted] ?? 0 <= counts.now.accepted)
+  }
+}
