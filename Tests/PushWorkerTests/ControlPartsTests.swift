@@ -482,6 +482,13 @@ import Testing
     life.finish()
     #expect(life.hasEnded)
   }
+
+  /// Answers that came while the process stood still are read before their pushes are called in doubt.
+  @Test func processThatStoodStillReadsWhatHasCome() {
+    #expect(WorkerLife.grace(after: .milliseconds(10_020), of: .seconds(10)) == .zero)
+    #expect(WorkerLife.grace(after: .seconds(18), of: .seconds(10)) == .seconds(1))
+    #expect(WorkerLife.grace(after: .seconds(3), of: .zero) == .seconds(1))
+  }
 }
 
 /// What a worker knows of itself, of the rates it is held against, and of what is yet to be expanded.

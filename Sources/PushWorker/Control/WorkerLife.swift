@@ -28,6 +28,24 @@ struct WorkerLife {
     return true
   }
 
+  /// How much longer to wait for answers when the deadline of a stop has passed.
+  ///
+  /// A process that stood still (SIGSTOP, a suspended or starved machine) finds its deadline passed before it has read the
+  /// answers that came meanwhile. Without a moment to read them it would call those pushes in doubt, and they would be sent
+  /// twice.
+  ///
+  /// - Parameters:
+  ///   - waited: how long it has waited.
+  ///   - deadline: how long it was to wait.
+  static func grace(after waited: Duration, of deadline: Duration) -> Duration {
+    waited - deadline > standstill ? readingTime : .zero
+  }
+
+  /// A timer that fires so late means that the process stood still: on a busy machine they are late by some 10 ms.
+  private static let standstill = Duration.milliseconds(500)
+  /// Reading what has come and recording it takes some ms; on the machine that made the timer late, more.
+  private static let readingTime = Duration.seconds(1)
+
   /// Nothing more is waited for.
   mutating func abandon() { isAbandoning = true }
 

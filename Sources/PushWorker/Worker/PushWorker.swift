@@ -155,7 +155,10 @@ public actor PushWorker {
     beginStop()
     guard !life.hasEnded else { return }
     let limit = Task {
+      let began = ContinuousClock.now
       try await Task.sleep(for: .seconds(deadline))
+      let grace = WorkerLife.grace(after: ContinuousClock.now - began, of: .seconds(deadline))
+      if grace > .zero { try await Task.sleep(for: grace) }
       abandonUnanswered()
     }
     await withCheckedContinuation { life.add($0) }
