@@ -10,7 +10,7 @@ struct ChangeTests {
   func lifeOfACampaignIsNotedInOrder(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let before = try await world.store.standings(of: ["w"])
-    #expect(before == [WebhookStanding(name: "w", position: "0-0")])
+    #expect(before.standings == [WebhookStanding(name: "w", position: "0-0")] && before.latest == "0-0")
     try await world.activate("a")
     _ = try await world.store.control("a", .pause, reason: "wrong")
     _ = try await world.store.control("a", .pause, reason: "again")
@@ -30,7 +30,8 @@ struct ChangeTests {
     #expect(last == changes.last?.id && Set(changes.map(\.id)).count == 5)
     #expect(try await world.store.changes(after: changes[2].id).changes.count == 2)
     // A webhook that comes now is told of what comes now.
-    #expect(try await world.store.standings(of: ["new"]).first?.position == last)
+    let after = try await world.store.standings(of: ["new", "w"])
+    #expect(after.standings.map(\.position) == [last, "0-0"] && after.latest == last)
     try await world.store.keep(
       WebhookStanding(name: "w", position: changes[1].id, failures: 2, retryAt: 77, error: "no: way"))
     let fleet = try await world.store.fleet(lease: 60_000)
@@ -42,6 +43,20 @@ struct ChangeTests {
     #expect(
       try await world.store.fleet(lease: 60_000).alarms().filter { $0.kind == .webhook }.map(\.text)
         == ["webhook w is not told of 3 changes: no"])
+  }
+
+  /// A cancelled campaign has slices that are closed later: that is no second change.
+  @Test(arguments: Backend.allCases)
+  func cancelledCampaignIsToldOfOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    _ = try await world.store.control("a", .cancel)
+    let end = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(end == .cancelled)
+    let changes = try await world.store.changes(after: "0-0").changes
+    #expect(
+      changes.map(\.subject) == [.campaign(id: "a", state: "active"), .campaign(id: "a", state: "cancelled")])
   }
 
   @Test(arguments: Backend.allCases)

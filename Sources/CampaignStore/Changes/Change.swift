@@ -107,24 +107,34 @@ extension CampaignStore {
     return (entries.compactMap(Change.init), entries.last?[0].string)
   }
 
-  /// How far webhooks have been told. One that is new is told of what changes from now on.
-  public func standings(of webhooks: [String]) async throws -> [WebhookStanding] {
-    guard !webhooks.isEmpty else { return [] }
+  /// How far webhooks have been told, and the id of the latest change, `0-0` where there is none.
+  ///
+  /// One that is new is noted: it gets every change after the latest one that there is now.
+  @discardableResult
+  public func standings(of webhooks: [String]) async throws -> (standings: [WebhookStanding], latest: String) {
+    guard !webhooks.isEmpty else { return ([], "0-0") }
     var pipeline = RedisPipeline()
+    pipeline.append("XREVRANGE", keys.changes, "+", "-", "COUNT", 1)
     pipeline.command("HMGET") {
       $0.append(keys.webhooks)
       for name in webhooks { $0.append(name) }
     }
-    pipeline.append("XREVRANGE", keys.changes, "+", "-", "COUNT", 1)
     let replies = try await run(pipeline)
-    let latest = replies[1].first?[0].string ?? "0-0"
-    let known = zip(webhooks, replies[0]).map { name, reply in
-      reply.string.flatMap { WebhookStanding(name: name, text: $0) }
+    let latest = replies[0].first?[0].string ?? "0-0"
+    var standings: [WebhookStanding] = []
+    var new = RedisPipeline()
+    for (name, reply) in zip(webhooks, replies[1]) {
+      if let known = reply.string.flatMap({ WebhookStanding(name: name, text: $0) }) {
+        standings.append(known)
+        continue
+      }
+      let standing = WebhookStanding(name: name, position: latest)
+      standings.append(standing)
+      // Another worker may have noted it meanwhile, and may have delivered: only what can't be read is replaced.
+      new.append(reply.string == nil ? "HSETNX" : "HSET", keys.webhooks, name, standing.text)
     }
-    for (name, standing) in zip(webhooks, known) where standing == nil {
-      try await keep(WebhookStanding(name: name, position: latest))
-    }
-    return zip(webhooks, known).map { name, standing in standing ?? WebhookStanding(name: name, position: latest) }
+    if !new.isEmpty { _ = try await run(new) }
+    return (standings, latest)
   }
 
   /// Takes note of how far a webhook has been told.

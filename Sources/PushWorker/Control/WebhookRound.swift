@@ -4,10 +4,11 @@ import PushTransport
 
 /// What a webhook is told, and when it is tried again. Pure: time is an argument.
 enum WebhookRound {
-  /// ms between looks whether there is anything to tell.
-  static let interval = 1000
+  /// ms between looks whether there is anything to deliver: an event arrives well within a second, and one worker of a fleet
+  /// asks Redis for two small replies.
+  static let interval = 250
   /// ms between looks whether alarms were raised or cleared.
-  static let alarmInterval: UInt64 = 15_000
+  static let alarmInterval = 15_000
   /// ms until the second attempt; doubles.
   private static let shortest = 2000
   /// ms between attempts at most.
@@ -19,6 +20,15 @@ enum WebhookRound {
     case .campaign: webhook.kinds.contains(.campaigns)
     case .alarm: webhook.kinds.contains(.alarms)
     }
+  }
+
+  /// Whether an attempt is due.
+  ///
+  /// - Parameters:
+  ///   - latest: the last change that there is.
+  ///   - now: ms since the epoch.
+  static func isDue(_ standing: WebhookStanding, latest: String, now: Int) -> Bool {
+    standing.position != latest && standing.retryAt <= now
   }
 
   /// How it stands with a webhook after an attempt.

@@ -2,45 +2,76 @@ import CampaignStore
 import EventLoop
 import PushTransport
 
-/// Telling webhooks what changed: the housekeeper does, each one in the order of the changes, until it has been taken.
+/// Delivery of events to webhooks, by the housekeeper. Each webhook gets the changes in their order and at its own pace: no
+/// webhook waits for another one.
 extension PushWorker {
-  /// Runs beside the worker's other loops, and nobody waits for it: what was not noted as told is told again.
+  /// Notes webhooks that are new, so that they get every change from now on. Called before the worker takes anything.
+  func registerWebhooks() async throws {
+    try await control.standings(of: configuration.webhooks.map(\.name))
+  }
+
+  /// Runs beside the worker's other loops, and nobody waits for it: what was not noted as delivered is delivered again.
   func webhookLoop() async {
-    var alarmsSeenAt: UInt64 = 0
-    while !life.isFinished, !Task.isCancelled {
-      if housekeeping.isMine {
-        do {
-          let now = EventLoop.now
-          if configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }),
-            now >= alarmsSeenAt + WebhookRound.alarmInterval * 1_000_000
-          {
-            alarmsSeenAt = now
-            try await control.note(control.fleet(lease: configuration.lease).alarms())
+    await withDiscardingTaskGroup { group in
+      if configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }) {
+        group.addTask { await self.alarmLoop() }
+      }
+      while !life.isFinished, !Task.isCancelled {
+        if housekeeping.isMine {
+          do {
+            let (standings, latest) = try await control.standings(of: configuration.webhooks.map(\.name))
+            for (webhook, standing) in zip(configuration.webhooks, standings)
+            where WebhookRound.isDue(standing, latest: latest, now: Int(now))
+              && webhooksUnderWay.insert(webhook.name).inserted
+            {
+              group.addTask { await self.deliver(to: webhook, from: standing) }
+            }
+          } catch {
+            if !life.isFinished { log.report("could not look for events of webhooks", error) }
           }
-          try await tellWebhooks()
+        }
+        try? await Task.sleep(for: .milliseconds(WebhookRound.interval))
+      }
+    }
+  }
+
+  /// Notes alarms that were raised or cleared. Apart from the deliveries: it looks at the whole fleet, which takes a while.
+  private func alarmLoop() async {
+    while !life.isFinished, !Task.isCancelled {
+      var pause = WebhookRound.interval
+      if housekeeping.isMine {
+        pause = WebhookRound.alarmInterval
+        do {
+          try await control.note(control.fleet(lease: configuration.lease).alarms())
         } catch {
-          if !life.isFinished { log.report("could not tell webhooks", error) }
+          if !life.isFinished { log.report("could not note alarms for webhooks", error) }
         }
       }
-      try? await Task.sleep(for: .milliseconds(WebhookRound.interval))
+      try? await Task.sleep(for: .milliseconds(pause))
     }
   }
 
-  private func tellWebhooks() async throws {
-    let standings = try await control.standings(of: configuration.webhooks.map(\.name))
-    let now = Int(self.now)
-    // One that hangs holds up no other.
-    try await withThrowingDiscardingTaskGroup { group in
-      for (webhook, standing) in zip(configuration.webhooks, standings) where standing.retryAt <= now {
-        group.addTask { try await self.tell(webhook, from: standing) }
-      }
-    }
-  }
-
-  private func tell(_ webhook: Webhook, from standing: WebhookStanding) async throws {
+  /// Delivers everything that a webhook has not got yet, until it refuses, or another worker keeps house.
+  private func deliver(to webhook: Webhook, from standing: WebhookStanding) async {
+    defer { webhooksUnderWay.remove(webhook.name) }
     var standing = standing
-    let changes = try await control.changes(after: standing.position).changes
+    do {
+      while let end = try await deliverPage(to: webhook, from: &standing) {
+        // Entries that are no changes, which nothing of ours has written, are passed over.
+        guard end != standing.position else { continue }
+        standing = WebhookStanding(name: webhook.name, position: end)
+        try await control.keep(standing)
+      }
+    } catch {
+      if !life.isFinished { log.report("could not deliver to webhook \(webhook.name)", error) }
+    }
+  }
+
+  /// - Returns: where the page ends; `nil` when nothing more is to be delivered now.
+  private func deliverPage(to webhook: Webhook, from standing: inout WebhookStanding) async throws -> String? {
+    let (changes, end) = try await control.changes(after: standing.position)
     for change in changes {
+      guard housekeeping.isMine, !life.isFinished, !Task.isCancelled else { return nil }
       var error: String?
       if WebhookRound.concerns(change, webhook) {
         var record: CampaignRecord?
@@ -53,8 +84,9 @@ extension PushWorker {
       try await control.keep(standing)
       if let error {
         log.report("webhook \(webhook.name)", "webhook \(webhook.name) was not told of event \(change.id): \(error)")
-        return
+        return nil
       }
     }
+    return end
   }
 }

@@ -45,6 +45,8 @@ public actor PushWorker {
   var memory = MemoryWatch()
   var waiting = WaitingReports()
   var housekeeping = Housekeeping()
+  /// Webhooks to which events are being delivered just now, by name.
+  var webhooksUnderWay: Set<String> = []
   var presence = PresenceWatch()
   var membership: FleetMembership
   var clock = StoreClock()
@@ -99,6 +101,8 @@ public actor PushWorker {
     try await measureClock()
     clock.startedAt = Int(now)
     await checkServer()
+    // Before this worker begins any campaign: its webhooks get every event from now on.
+    try await begin { try await registerWebhooks() }
     // Before it is listed: who is listed and does not listen is dead.
     await listen()
     do {
