@@ -10,17 +10,30 @@ package enum CommandRunner {
   package static func main(_ root: any ParsableCommand.Type) async -> Never {
     // A reader of our output that went away must be an error of write(2), not a death in the middle of a commit.
     signal(SIGPIPE, SIG_IGN)
-    exit(await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root))
+    // Before there is a second thread, and until it is known whether the command handles them.
+    let former = ProcessSignals.hold()
+    let status = await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root, former)
+    StandardError.flush()
+    exit(status)
   }
 
+  /// - Parameter former: the signal mask that the process was started with.
   /// - Returns: the exit status.
-  private static func run(_ arguments: [String], of root: any ParsableCommand.Type) async -> Int32 {
+  private static func run(
+    _ arguments: [String], of root: any ParsableCommand.Type, _ former: sigset_t
+  ) async -> Int32 {
     var command: any ParsableCommand
     do {
       command = try root.parseAsRoot(arguments)
     } catch {
+      ProcessSignals.release(former)
       return refuse(error, of: root, arguments: arguments, json: arguments.contains("--json"))
     }
+    if let command = command as? any LongRunningCommand {
+      ProcessSignals.handle(type(of: command).signals)
+      StandardError.detach()
+    }
+    ProcessSignals.release(former)
     var isJSON = false
     if let command = command as? any CarillonCommand {
       isJSON = command.global.json

@@ -39,6 +39,14 @@ package protocol CarillonCommand: AsyncParsableCommand {
   var global: GlobalOptions { get }
 }
 
+/// A command that runs until a signal stops it.
+///
+/// Its signals are handled from the first statement of the program on, and its log never waits for a reader.
+package protocol LongRunningCommand: CarillonCommand {
+  /// The signals that it handles; the others take their default action.
+  static var signals: [Int32] { get }
+}
+
 /// Moves global options from before the command to behind it, where its parser looks for them:
 /// `carillon --config FILE campaign list` is `carillon campaign list --config FILE`.
 enum GlobalArguments {

@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import Glibc
 import Synchronization
 
@@ -6,20 +6,58 @@ import Synchronization
 ///
 /// The handler writes each signal's number into a pipe, so none is lost: it is either handled by default, which ends the
 /// process, or it is in the pipe. (A disposition of SIG_IGN beside a Dispatch source loses what arrives before the source is
-/// registered.)
+/// registered.) A thread of its own reads the pipe, so that no queue and no executor that is busy delays a signal.
+///
+/// A command that runs until it is stopped must not be ended by the default action while it starts. So ``hold()`` is the
+/// first statement of the program; ``handle(_:)`` installs the handlers once the command line has named the command, and
+/// ``release(_:)`` lets the signals through. What arrives in between, or before anybody has asked for it, is kept.
 package struct ProcessSignals: Sendable {
   /// Signals that ask a process to stop.
   package static let stops: [Int32] = [SIGTERM, SIGINT]
+  /// Signals that ask a process to stop or to read its configuration again: those of which none may be lost at the start.
+  private static let held = stops + [SIGHUP]
 
   /// Their numbers. For one reader.
   package let numbers: AsyncStream<Int32>
 
-  /// Handles these signals from now on, for the rest of the process. Every instance gets the signals that it asked for.
+  /// Handles these signals from now on, for the rest of the process. Every instance gets the signals that it asked for; the
+  /// first one for a signal also those that arrived since ``handle(_:)``.
   package init(_ wanted: [Int32]) {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
     numbers = stream
-    Self.listeners.withLock { $0.append((Set(wanted), continuation)) }
-    Self.isReady
+    let kept = Self.listeners.withLock { listeners in
+      listeners.all.append((Set(wanted), continuation))
+      defer { listeners.kept.removeAll { wanted.contains($0) } }
+      return listeners.kept.filter { wanted.contains($0) }
+    }
+    for number in kept { continuation.yield(number) }
+    Self.handle(wanted)
+  }
+
+  /// Keeps signals from taking effect until ``release(_:)``. Must be called before the process has a second thread: threads
+  /// inherit what their creator blocks (pthread_sigmask(3)).
+  ///
+  /// - Returns: what was blocked before.
+  static func hold() -> sigset_t {
+    var set = sigset_t()
+    var former = sigset_t()
+    sigemptyset(&set)
+    for number in held { sigaddset(&set, number) }
+    pthread_sigmask(SIG_BLOCK, &set, &former)
+    return former
+  }
+
+  /// Lets signals through again, those too that have arrived meanwhile.
+  ///
+  /// - Parameter former: what ``hold()`` returned.
+  static func release(_ former: sigset_t) {
+    var former = former
+    pthread_sigmask(SIG_SETMASK, &former, nil)
+  }
+
+  /// Installs the handler for these signals, and keeps what arrives until an instance asks for it.
+  static func handle(_ wanted: [Int32]) {
+    isReady
     for number in wanted {
       // signal-safety(7): write(2) is safe in a handler. It may change errno, which the interrupted code may be about to read.
       signal(number) { number in
@@ -31,32 +69,45 @@ package struct ProcessSignals: Sendable {
     }
   }
 
-  private static let listeners = Mutex<[(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)]>([])
+  private struct Listeners {
+    var all: [(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)] = []
+    /// What has arrived and nobody has asked for yet.
+    var kept: [Int32] = []
+  }
+
+  /// Signals that are kept for whoever asks: a person who presses Ctrl-C more often means nothing else by it.
+  private static let mostKept = 64
+
+  private static let listeners = Mutex(Listeners())
   private static let writeEnd = Atomic<Int32>(-1)
 
-  /// Makes the pipe, before the first handler is installed.
+  /// Makes the pipe and its reader, before the first handler is installed.
   private static let isReady: Void = {
     var ends: [Int32] = [-1, -1]
     // pipe(2): 0, or -1 with errno.
     let isMade = pipe(&ends) == 0
     precondition(isMade, "no pipe for signals: \(String(cString: strerror(errno)))")
-    for end in ends {
-      // fcntl(2): no end blocks, and no child inherits one. More signals than fit into 64 KiB are not needed.
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-    }
+    // fcntl(2): a handler must not block, and no child inherits an end. More signals than fit into 64 KiB are not needed.
+    _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     writeEnd.store(ends[1], ordering: .relaxed)
-    let source = DispatchSource.makeReadSource(fileDescriptor: ends[0], queue: .global())
-    source.setEventHandler { [end = ends[0]] in
-      // The source lives as long as the process: its handler holds it.
-      _ = source
+    let reader = Thread { [end = ends[0]] in
       var byte: UInt8 = 0
-      while read(end, &byte, 1) == 1 {
-        let number = Int32(byte)
-        let wanting = listeners.withLock { $0.filter { $0.wanted.contains(number) }.map(\.continuation) }
-        for continuation in wanting { continuation.yield(number) }
+      while true {
+        let count = read(end, &byte, 1)
+        if count == 1 { deliver(Int32(byte)) } else if count == 0 || errno != EINTR { return }
       }
     }
-    source.resume()
+    reader.name = "signals"
+    reader.start()
   }()
+
+  private static func deliver(_ number: Int32) {
+    let wanting = listeners.withLock { listeners in
+      let wanting = listeners.all.filter { $0.wanted.contains(number) }.map(\.continuation)
+      if wanting.isEmpty, listeners.kept.count < mostKept { listeners.kept.append(number) }
+      return wanting
+    }
+    for continuation in wanting { continuation.yield(number) }
+  }
 }

@@ -39,13 +39,16 @@ public struct ServiceNotifier: Sendable {
   /// The program has been asked to end, and ends.
   public func stopping() { send("STOPPING=1") }
 
-  /// Gives signs of life from a loop, at twice the rate that is asked for: a loop that is stuck gives none. Ends with the
-  /// last reference to the timer.
+  /// Sends watchdog notifications from a loop, at twice the rate that is asked for: a loop that is stuck sends none. Ends with
+  /// the last reference to the timer.
   ///
+  /// - Parameter isAlive: whether the rest of the process makes progress; called on the loop.
   /// - Returns: `nil` where no watchdog is asked for.
-  public func keepAlive(on loop: EventLoop) -> LoopTimer? {
+  public func keepAlive(
+    on loop: EventLoop, while isAlive: @escaping @Sendable () -> Bool = { true }
+  ) -> LoopTimer? {
     guard let watchdog else { return nil }
-    let timer = LoopTimer(on: loop) { [self] in send("WATCHDOG=1") }
+    let timer = LoopTimer(on: loop) { [self] in if isAlive() { send("WATCHDOG=1") } }
     timer.schedule(every: .nanoseconds(Int(min(watchdog / 2, UInt64(Int.max)))))
     return timer
   }

@@ -28,7 +28,7 @@ public struct HTTPResponse: Sendable {
 
 /// What becomes of a request once its headers are there, before its body is read.
 public enum HTTPAdmission: Sendable {
-  /// It is answered like this, and its body is not kept.
+  /// It is answered like this at once, and its body is not kept.
   case refuse(HTTPResponse)
   /// Its body is read, of so many bytes at most, and then it is handled.
   case accept(HTTPTerms)

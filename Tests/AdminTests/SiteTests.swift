@@ -1,4 +1,5 @@
-import Admin
+@testable import Admin
+import Dispatch
 import HTTPServer
 import Testing
 
@@ -53,6 +54,36 @@ struct SiteTests {
       #expect(await ask(site, "GET", ["things", "a"], query: query, token: token).status == 400, "\(query)")
     }
     #expect(await ask(site, "GET", ["things", "a"], query: [("limit", "7")], token: token) == (200, "a 7"))
+  }
+
+  /// What owes an answer for longer than its deadline is named, and nothing else.
+  @Test func livenessNamesWhatIsStuck() async throws {
+    let now = DispatchTime.now().uptimeNanoseconds
+    let liveness = Liveness([
+      Liveness.Part("a call", within: .seconds(20)) { now - 30_000_000_000 },
+      Liveness.Part("a quick call", within: .seconds(60)) { now - 30_000_000_000 },
+      Liveness.Part("no call", within: .seconds(1)) { nil },
+    ])
+    #expect(!liveness.isAlive)
+    let site = Site([liveness.route], tokens: AccessTokens()) { Problem(500, "defect", "\($0)") }
+    #expect(await ask(site, "GET", ["livez"]) == (503, "no progress: a call for 30 s\n"))
+    // It needs no task.
+    guard case .refuse = site.admit(HTTPRequest(method: "GET", path: ["livez"], query: [], headers: [])) else {
+      throw CancellationError()
+    }
+  }
+
+  /// A part that is asked is stuck while it does not answer, and alive again when it has.
+  @Test func partThatAnswersLateIsAliveAgain() async throws {
+    let (asked, ask) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
+    let liveness = Liveness([Liveness.Part("late", within: .zero, asking: { ask.yield($0) })])
+    var answers = asked.makeAsyncIterator()
+    let answer = try #require(await answers.next())
+    #expect(!liveness.isAlive)
+    answer()
+    #expect(liveness.isAlive)
+    // It is asked again.
+    _ = try #require(await answers.next())
   }
 
   @Test("who guesses tokens is slowed down, and who has one is not")

@@ -56,6 +56,25 @@ struct WorkerEndpointTests {
     #expect(await worker.waitForExit() == .status(69))
   }
 
+  /// A part of a worker is really blocked: `/livez` says which, although nothing else of the process may work.
+  @Test(arguments: [
+    ("loop", "the worker's event loop"), ("redis", "the Redis driver's event loop"), ("executor", "Swift's executor"),
+  ])
+  func blockedPartIsNoticed(part: String, says: String) async throws {
+    let world = try await CarillonWorld(engine: "native")
+    let worker = try await world.start(
+      ["worker", "--json", "--listen", "127.0.0.1:0"], environment: ["CARILLON_FAULT_BLOCK": part])
+    let url = try await Self.url(of: worker)
+    let deadline = ContinuousClock.now + .seconds(60)
+    var answer = (status: 200, text: "")
+    while answer.status == 200 || !answer.text.contains(says), ContinuousClock.now < deadline {
+      await nextLook(milliseconds: 100)
+      answer = try await Self.get(url + "/livez", "--max-time", "20")
+    }
+    #expect(answer.status == 503 && answer.text.hasPrefix("no progress: ") && answer.text.contains(says), "\(answer)")
+    worker.send(signal: SIGKILL)
+  }
+
   @Test func takenPortIsAnErrorWithAWayOut() async throws {
     let world = try await CarillonWorld()
     let worker = try await world.start("worker", "--json", "--listen", "127.0.0.1:0")

@@ -21,6 +21,9 @@ public final class WorkerWatch: Sendable {
   /// What keeps the worker from beginning, for people.
   public func waits(because reason: String) { state.withLock { $0 = State(obstacle: reason) } }
 
+  /// Since when the worker waits for Redis' answer to its sign of life, in ns of `DispatchTime`; `nil` while it does not.
+  public var waitsForRedisSince: UInt64? { worker?.waitsForRedis.since }
+
   var worker: PushWorker? { state.withLock { $0.worker } }
   var obstacle: String? { state.withLock { $0.obstacle } }
 }
@@ -28,18 +31,15 @@ public final class WorkerWatch: Sendable {
 /// What each worker serves: whether it lives, whether it is ready, its metrics. Nobody is asked for a token: no name of a
 /// campaign, a user or a device is in any of it.
 public enum WorkerSite {
-  /// How long the worker's loop may take to get to a question; a round of its takes milliseconds.
-  private static let patience = Duration.seconds(5)
-
-  public static func routes(of watch: WorkerWatch, _ identity: WorkerIdentity) -> [Route] {
+  /// - Parameters:
+  ///   - liveness: looks after what must make progress.
+  ///   - droppedLogLines: lines of the log that nobody took.
+  public static func routes(
+    of watch: WorkerWatch, _ identity: WorkerIdentity, _ liveness: Liveness,
+    droppedLogLines: @escaping @Sendable () -> Int
+  ) -> [Route] {
     [
-      .probe("/livez") { _ in
-        guard let worker = watch.worker else { return .init(200, "ok\n", type: "text/plain") }
-        guard await LoopPulse.turns(within: patience, { await worker.turn() }) else {
-          return .init(503, "the worker's loop has not turned for 5 s\n", type: "text/plain")
-        }
-        return .init(200, "ok\n", type: "text/plain")
-      },
+      liveness.route,
       .probe("/readyz") { _ in
         let health = WorkerHealth(await watch.worker?.metrics(), obstacle: watch.obstacle)
         return .init(health.isReady ? 200 : 503, health.json, type: "application/json")
@@ -50,7 +50,7 @@ public enum WorkerSite {
         WorkerExposition(
           identity: identity, worker: worker, isReady: WorkerHealth(worker, obstacle: watch.obstacle).isReady
         ).write(to: &metrics)
-        ProcessUsage.read()?.write(to: &metrics)
+        ProcessUsage.write(to: &metrics, droppedLogLines: droppedLogLines())
         return .init(200, metrics.text, type: Exposition.type)
       },
     ]

@@ -39,8 +39,15 @@ public struct ProcessUsage {
     return line.flatMap { Double($0.dropFirst(6)) } ?? 0
   }()
 
-  /// What it uses now; nothing where that can't be told.
-  public static func write(to metrics: inout Exposition) { read()?.write(to: &metrics) }
+  /// What it uses now, where that can be told, and how much of its log was lost.
+  ///
+  /// - Parameter droppedLogLines: lines since the process began.
+  public static func write(to metrics: inout Exposition, droppedLogLines: Int) {
+    read()?.write(to: &metrics)
+    metrics.single(
+      "carillon_log_lines_dropped_total", .counter,
+      "Lines of the log that were dropped, because nobody read them or the disk was full.", droppedLogLines)
+  }
 
   func write(to metrics: inout Exposition) {
     metrics.family("process_cpu_seconds_total", .counter, "Processor time of user and system, in seconds.")

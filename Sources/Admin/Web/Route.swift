@@ -58,6 +58,8 @@ public struct Route: Sendable {
   /// Whether it is answered however many requests are under way.
   public var isProbe: Bool
   public var handle: @Sendable (RouteCall) async throws -> HTTPResponse
+  /// Answers on the server's own thread, where no task is needed; `nil` where ``handle`` answers. Must not block.
+  private(set) var answer: (@Sendable () -> HTTPResponse)?
 
   private let pieces: [String]
 
@@ -74,6 +76,15 @@ public struct Route: Sendable {
     self.isProbe = isProbe
     self.handle = handle
     pieces = path.split(separator: "/").map(String.init)
+  }
+
+  /// A health check that is answered at once: also while no task runs.
+  ///
+  /// - Parameter answer: called on the server's only thread: must neither block nor take long.
+  public static func probe(_ path: String, answer: @escaping @Sendable () -> HTTPResponse) -> Route {
+    var route = probe(path) { _ in answer() }
+    route.answer = answer
+    return route
   }
 
   /// A health check or a scrape: for everybody, with any query.

@@ -48,6 +48,7 @@ public final class Site: HTTPHandler {
     do throws(Problem) {
       let (route, _, _) = try find(request)
       try route.checkBody(of: request)
+      if let answer = route.answer { return .refuse(count(answer())) }
       return .accept(route.terms)
     } catch {
       return .refuse(count(error.response))

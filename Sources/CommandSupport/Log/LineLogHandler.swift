@@ -2,8 +2,8 @@ import Glibc
 package import Logging
 import PushCore
 
-/// Writes log entries to standard error, one line each: text for people, or one JSON object for machines. Which and how,
-/// `LogSettings` says at that moment. No line has a device token.
+/// Writes log entries to standard error, one line each: text for people, or one JSON object for machines. ``LogSettings``
+/// decides at that moment which entries are written, and how. No line has a device token.
 package struct LineLogHandler: LogHandler {
   /// Metadata that names what happened, for machines only: the message says it to people.
   package static let eventKey = "event"
@@ -29,16 +29,26 @@ package struct LineLogHandler: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    let merged = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+    StandardError.write(line(event.level, "\(event.message)", metadata.merging(event.metadata ?? [:]) { $1 }))
+  }
+
+  /// The line that says that so many lines before it are missing.
+  static func notice(dropped count: Int) -> String {
+    LineLogHandler(label: "log").line(
+      .warning, "dropped \(count) \(count == 1 ? "line" : "lines"): standard error did not take them in time",
+      [eventKey: "linesDropped", "lines": .stringConvertible(count)])
+  }
+
+  /// One entry, as it is written.
+  private func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+    let sorted = metadata.sorted { $0.key < $1.key }
     var now = timespec()
     // clock_gettime(3): can't fail for CLOCK_REALTIME.
     clock_gettime(CLOCK_REALTIME, &now)
     let time = Timestamp.format(milliseconds: Int(now.tv_sec) * 1000 + Int(now.tv_nsec) / 1_000_000)
     let scrubber = LogSettings.shared.scrubber
-    StandardError.write(
-      LogSettings.shared.isJSON
-        ? jsonLine(time, event.level, "\(event.message)", merged, scrubber)
-        : scrubber.scrub(textLine(time, event.level, "\(event.message)", merged)))
+    return LogSettings.shared.isJSON
+      ? jsonLine(time, level, message, sorted, scrubber) : scrubber.scrub(textLine(time, level, message, sorted))
   }
 
   package subscript(metadataKey key: String) -> Logger.Metadata.Value? {

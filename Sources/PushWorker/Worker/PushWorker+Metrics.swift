@@ -24,7 +24,4 @@ extension PushWorker {
       isListed: membership.hasJoined,
       isHeld: isHeld, silence: membership.silence(EventLoop.now), pulseError: membership.pulseError)
   }
-
-  /// Returns once the loop has got to it.
-  public func turn() {}
 }

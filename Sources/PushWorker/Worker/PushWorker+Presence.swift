@@ -57,6 +57,8 @@ extension PushWorker {
   func giveSignOfLife() async throws {
     let report = figures.reporting.next(self.report(), EventLoop.now)
     let pulse: CampaignStore.Heartbeat
+    waitsForRedis.begin(EventLoop.now)
+    defer { waitsForRedis.end() }
     do {
       pulse = try await control.heartbeat(
         worker: configuration.name, timeout: configuration.lease, report: report)

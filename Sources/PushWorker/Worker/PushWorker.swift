@@ -49,6 +49,8 @@ public actor PushWorker {
   var webhooksUnderWay: Set<String> = []
   var presence = PresenceWatch()
   var membership: FleetMembership
+  /// The call by which Redis takes a sign of life: one every few seconds. A driver that has lost it makes no progress.
+  public nonisolated let waitsForRedis = CallClock()
   var clock = StoreClock()
   /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when
   /// no job is taken in any more.

@@ -15,9 +15,10 @@ actor APIStore {
   private var opened: (store: CampaignStore, at: UInt64)?
   private var fleet: (look: Task<Fleet, any Error>, at: UInt64)?
 
-  init(_ redis: CarillonConfiguration.Redis) throws {
+  /// - Parameter loop: where its connections to Redis live.
+  init(_ redis: CarillonConfiguration.Redis, on loop: EventLoop) throws {
     connection = try StoreConnection(redis)
-    base = connection.store(for: "carillon admin")
+    base = connection.store(for: "carillon admin", on: loop)
   }
 
   /// The store for what reads, or changes nothing that belongs to a partition.

@@ -1,10 +1,13 @@
 import APNsSimulator
 import ArgumentParser
 import CommandSupport
+import Dispatch
+import Glibc
 import PushCore
 
 /// `carillon simulate`.
-struct SimulateCommand: CarillonCommand {
+struct SimulateCommand: LongRunningCommand {
+  static let signals = ProcessSignals.stops
   static let configuration = CommandConfiguration(
     commandName: "simulate",
     abstract: "Runs an APNs of your own, on this machine.",
@@ -12,6 +15,8 @@ struct SimulateCommand: CarillonCommand {
 
   /// Beyond a minute every client has given up.
   private static let longestLatency = 60_000
+  /// How long the end waits for a reader of the last line, as with standard error.
+  private static let lastWait = DispatchTimeInterval.seconds(1)
 
   @OptionGroup var global: GlobalOptions
   @Option(name: .customLong("init"), help: "Write a folder for a simulator, and exit.", completion: .directory)
@@ -52,7 +57,8 @@ struct SimulateCommand: CarillonCommand {
     try options.apply(to: &configuration)
     let timeline = try options.loadTimeline()
     let simulator = try await start(configuration)
-    try Self.say("listening") { json in
+    let output = DescriptorWriter(STDOUT_FILENO) { JSONWriter.object("dropped", "\($0)") + "\n" }
+    Self.say("listening", to: output) { json in
       json.member("port", Int(simulator.port))
       json.member("controlPort", Int(simulator.controlPort))
     }
@@ -60,21 +66,22 @@ struct SimulateCommand: CarillonCommand {
     let failure = await end(of: simulator, signals)
     await simulator.stop()
     let counters = await simulator.counters()
-    try Self.say("stopped") { json in
+    Self.say("stopped", to: output) { json in
       json.name("counters")
       json.raw(counters.json)
     }
+    output.flush(within: Self.lastWait)
     if let failure { throw Self.error(failure) }
   }
 
-  /// Prints an object with the event and more members.
-  private static func say(_ event: String, _ more: (inout JSONWriter) -> Void) throws {
+  /// Prints an object with the event and more members, and does not wait for a reader: the simulator goes on without one.
+  private static func say(_ event: String, to output: DescriptorWriter, _ more: (inout JSONWriter) -> Void) {
     var json = JSONWriter()
     json.beginObject()
     json.member("event", event)
     more(&json)
     json.endObject()
-    try StandardOutput.printLine(json.text)
+    output.write(json.text + "\n")
   }
 
   private func start(_ configuration: SimulatorConfiguration) async throws -> Simulator {

@@ -4,13 +4,15 @@ import CampaignStore
 import CommandSupport
 import EventLoop
 import Foundation
+import Glibc
 import PushCore
 import PushTransport
 import PushWorker
 import Synchronization
 
 /// `carillon worker`.
-struct WorkerCommand: CarillonCommand {
+struct WorkerCommand: LongRunningCommand {
+  static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(
     commandName: "worker",
     abstract: "Runs a worker: takes campaigns from the queue and sends them.",
@@ -61,14 +63,22 @@ struct WorkerCommand: CarillonCommand {
     defer { stopper.cancel() }
     // Before Redis is asked: whoever looks sees what it waits for.
     let watch = WorkerWatch()
+    let loops = WorkerLoops()
+    let liveness = Liveness([
+      .executor(within: Liveness.Part.turnLimit), .turns("the worker's event loop", of: loops.worker),
+      .turns("the Redis driver's event loop", of: loops.intake), .redisCall(of: watch),
+    ])
     let identity = WorkerIdentity(
       name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue)
     let served = try endpoint.address(configuration).map {
       try AdminEndpoint(
-        configuration.admin, at: $0, WorkerSite.routes(of: watch, identity), asksForTokens: false)
+        configuration.admin, at: $0,
+        WorkerSite.routes(of: watch, identity, liveness) { StandardError.dropped }, asksForTokens: false)
     }
+    let watchdog = notifier?.keepAlive(on: loops.worker) { liveness.isAlive }
+    defer { withExtendedLifetime(watchdog) {} }
     do {
-      try await work(configuration, name: name, unless: stop, watch, notifier)
+      try await work(configuration, name: name, on: loops, unless: stop, watch, notifier)
     } catch {
       await served?.stop()
       throw error
@@ -78,8 +88,8 @@ struct WorkerCommand: CarillonCommand {
 
   /// Runs workers, one after the other where the store is given other partitions.
   private func work(
-    _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
-    _ notifier: ServiceNotifier?
+    _ configuration: CarillonConfiguration, name: String, on loops: WorkerLoops, unless stop: WorkerStop,
+    _ watch: WorkerWatch, _ notifier: ServiceNotifier?
   ) async throws {
     let connection = try StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo)
     let log = WorkerLog(name, redis: connection.endpoint)
@@ -94,10 +104,6 @@ struct WorkerCommand: CarillonCommand {
       }
     }
     defer { reloading.cancel() }
-    // Its first two connections live where the worker does: no thread is woken for a call.
-    let loop = EventLoop(label: "worker")
-    let watchdog = notifier?.keepAlive(on: loop)
-    defer { withExtendedLifetime(watchdog) {} }
     // A store that is given other partitions is left, and taken up again under its new ones. So is the work when the
     // configuration has changed.
     var isHeld = false
@@ -108,14 +114,19 @@ struct WorkerCommand: CarillonCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      guard let store = try await open(connection, name, on: loop, unless: stop, watch, notifier, log) else { return }
-      let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
-      let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
+      guard let store = try await open(connection, name, on: loops.worker, unless: stop, watch, notifier, log) else {
+        return
+      }
+      let control = connection.store(for: "carillon worker \(name) control", on: loops.worker, keys: store.keys)
+      let blocking = connection.store(for: "carillon worker \(name) intake", on: loops.intake, keys: store.keys)
       let worker = PushWorker(
         configuration: try setup(configuration, name: name, channels), store: store, control: control,
-        blocking: blocking, loop: loop
+        blocking: blocking, loop: loops.worker
       ) { event in
-        if case .started = event { notifier?.ready("worker \(name) takes campaigns") }
+        if case .started = event {
+          notifier?.ready("worker \(name) takes campaigns")
+          FaultEnvironment.block(loop: loops.worker, redis: loops.intake)
+        }
         log.write(event)
       }
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { log.write($0) }
@@ -179,6 +190,14 @@ struct WorkerCommand: CarillonCommand {
     let suffix = "-\(ProcessInfo.processInfo.processIdentifier)"
     return host.prefix(PlainName.maximumLength - suffix.count) + suffix
   }
+}
+
+/// The event loops of a worker process. They live as long as the process, whatever it is reloaded with.
+private struct WorkerLoops {
+  /// Of the worker, and of the two connections to Redis that it calls: no thread is woken for a call.
+  let worker = EventLoop(label: "worker")
+  /// Of the connection that waits for jobs.
+  let intake = EventLoop(label: "intake")
 }
 
 /// Who is asked to stop when a signal comes: the worker that runs, or the one that is about to.

@@ -1,5 +1,6 @@
 import APNs
 import CommandSupport
+import EventLoop
 import Foundation
 import Glibc
 import PushCore
@@ -36,6 +37,9 @@ enum FaultEnvironment {
         guard let token = APNsService().token(text) else { throw unknown("CARILLON_FAULT_POISON", ["a token in hex"]) }
         switches.poison = token.bytes
       }
+      if let text = environment["CARILLON_FAULT_BLOCK"], Blocked(rawValue: text) == nil {
+        throw unknown("CARILLON_FAULT_BLOCK", Blocked.allCases.map(\.rawValue))
+      }
       if let text = environment["CARILLON_FAULT_MUTANT"] {
         guard let mutant = FaultSwitches.Mutant(rawValue: text) else {
           throw unknown("CARILLON_FAULT_MUTANT", FaultSwitches.Mutant.allCases.map(\.rawValue))
@@ -45,6 +49,43 @@ enum FaultEnvironment {
       return switches
     #else
       return FaultSwitches()
+    #endif
+  }
+
+  #if DEBUG
+    /// A part of a worker that a test blocks, to see that `/livez` notices.
+    enum Blocked: String, CaseIterable {
+      /// The worker's event loop.
+      case loop
+      /// The event loop of the connection to Redis that waits for jobs.
+      case redis
+      /// Swift's executor: all of its threads.
+      case executor
+    }
+  #endif
+
+  /// The time limit of `/livez` while a part is blocked: `nil` for that of the program.
+  static var livenessLimit: Duration? {
+    #if DEBUG
+      ProcessInfo.processInfo.environment["CARILLON_FAULT_BLOCK"] == nil ? nil : .seconds(1)
+    #else
+      nil
+    #endif
+  }
+
+  /// `CARILLON_FAULT_BLOCK` (`loop`, `redis`, `executor`): blocks that part for good. Called once the worker has started.
+  static func block(loop: EventLoop, redis: EventLoop) {
+    #if DEBUG
+      guard let blocked = ProcessInfo.processInfo.environment["CARILLON_FAULT_BLOCK"].flatMap(Blocked.init) else {
+        return
+      }
+      let stop: @Sendable () -> Void = { while true { sleep(.max) } }
+      switch blocked {
+      case .loop: loop.execute(stop)
+      case .redis: redis.execute(stop)
+      // Twice as many as it has threads.
+      case .executor: for _ in 0..<2 * ProcessInfo.processInfo.processorCount { Task.detached { stop() } }
+      }
     #endif
   }
 

@@ -17,6 +17,7 @@ enum Confirmation {
         .usage, "\(deed), and nobody is there to be asked", hint: "say --yes if you want that; \(refusal)")
     }
     StandardError.write("\(deed.prefix(1).uppercased())\(deed.dropFirst())\(detail). Go on? [y/N] ")
+    StandardError.flush()
     let answer = readLine()?.lowercased()
     guard answer == "y" || answer == "yes" else { throw CommandError(.failed, refusal) }
   }

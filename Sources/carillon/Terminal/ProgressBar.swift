@@ -24,6 +24,8 @@ struct ProgressBar: ~Copyable {
   ///   - total: `nil` when the end is not known.
   ///   - json: whether lines are JSON objects.
   init(_ label: String, unit: String, total: Int?, json: Bool = false) {
+    // What it shows is of no use to a reader who does not read: the work goes on without one.
+    StandardError.detach()
     self.label = label
     self.unit = unit
     self.total = total
@@ -53,9 +55,11 @@ struct ProgressBar: ~Copyable {
 
   /// Takes the line away: the result that follows says what became of it.
   mutating func finish() {
-    guard isTerminal, drawn != nil else { return }
-    drawn = nil
-    StandardError.write("\r\u{1B}[K")
+    if isTerminal, drawn != nil {
+      drawn = nil
+      StandardError.write("\r\u{1B}[K")
+    }
+    StandardError.flush()
   }
 
   private static var terminalWidth: Int {

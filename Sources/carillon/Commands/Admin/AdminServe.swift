@@ -2,12 +2,15 @@ import Admin
 import ArgumentParser
 import CampaignStore
 import CommandSupport
+import EventLoop
+import Glibc
 import HTTPServer
 import Logging
 import PushCore
 
 /// `carillon admin`.
-struct AdminServe: CarillonCommand {
+struct AdminServe: LongRunningCommand {
+  static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serve the API, the dashboard and the fleet's metrics until SIGTERM.",
     discussion: """
@@ -31,10 +34,14 @@ struct AdminServe: CarillonCommand {
     guard let listen = try endpoint.address(configuration, standard: standard) else {
       throw CommandError(.defect, "\(standard) is no address")
     }
-    let stores = try APIStore(configuration.redis)
+    let loop = EventLoop(label: "admin")
+    let stores = try APIStore(configuration.redis, on: loop)
     let pools = APIPools()
+    let liveness = Liveness([
+      .executor(within: Liveness.Part.turnLimit), .turns("the Redis driver's event loop", of: loop),
+    ])
     let served = try AdminEndpoint(
-      configuration.admin, at: listen, Self.routes(configuration, stores, pools), asksForTokens: true)
+      configuration.admin, at: listen, Self.routes(configuration, stores, pools, liveness), asksForTokens: true)
     let reload = ConfigurationReload(configuration, loader: global.configurationLoader) { notice in
       let line = notice.line
       Logger(label: "admin").log(
@@ -42,7 +49,7 @@ struct AdminServe: CarillonCommand {
         metadata: line.more.merging([LineLogHandler.eventKey: "\(line.event)"]) { $1 })
     }
     let reloading = Task {
-      await reload.run { _ in served.replace(Self.routes(await reload.current, stores, pools)) }
+      await reload.run { _ in served.replace(Self.routes(await reload.current, stores, pools, liveness)) }
     }
     for await _ in signals.numbers { break }
     reloading.cancel()
@@ -51,15 +58,14 @@ struct AdminServe: CarillonCommand {
   }
 
   private static func routes(
-    _ configuration: CarillonConfiguration, _ stores: APIStore, _ pools: APIPools
+    _ configuration: CarillonConfiguration, _ stores: APIStore, _ pools: APIPools, _ liveness: Liveness
   ) -> [Route] {
-    API(configuration, stores, pools).operations.map(\.route) + [PageRoute.route] + health(of: stores)
+    API(configuration, stores, pools).operations.map(\.route) + [PageRoute.route, liveness.route] + health(of: stores)
   }
 
-  /// Whether this process is there, whether Redis is, and the fleet's metrics.
+  /// Whether Redis is there, and the fleet's metrics.
   private static func health(of stores: APIStore) -> [Route] {
     [
-      .probe("/livez") { _ in .init(200, "ok\n", type: "text/plain") },
       .probe("/readyz") { _ in
         do {
           _ = try await stores.look()
@@ -84,7 +90,7 @@ struct AdminServe: CarillonCommand {
         } else {
           FleetExposition.writeAbsence(to: &metrics)
         }
-        ProcessUsage.write(to: &metrics)
+        ProcessUsage.write(to: &metrics, droppedLogLines: StandardError.dropped)
         return .init(200, metrics.text, type: Exposition.type)
       },
     ]

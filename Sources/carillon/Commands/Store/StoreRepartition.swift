@@ -52,6 +52,8 @@ extension StoreCommand {
         detail: ": what runs ends, then users move", refusal: "nothing was changed")
       let began = ContinuousClock.now
       let spread = try await store.hold(for: count)
+      // The store is held from now on: not for as long as nobody reads what this says.
+      StandardError.detach()
       try await waitForObstacles(store, since: began)
       var bar = ProgressBar("moving", unit: "partitions", total: spread, json: global.json)
       let tally = try await store.repartition(to: count, spread: spread) { pass, done in

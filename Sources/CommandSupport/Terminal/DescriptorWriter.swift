@@ -1,0 +1,156 @@
+package import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+/// Writes texts to a file descriptor on a thread of its own, so that a reader that has stopped reading, or a full disk,
+/// holds up nobody else.
+///
+/// The descriptor stays blocking. `O_NONBLOCK` belongs to the open file description (fcntl(2)), which other processes may
+/// share: a terminal, or a pipe that several workers log into.
+///
+/// A text that finds no room is dropped whole and counted, and so is one that can't be written. Once the descriptor takes
+/// texts again, a notice says how many are missing.
+package final class DescriptorWriter: Sendable {
+  private enum Entry {
+    case text([UInt8])
+    /// So many texts are missing here.
+    case gap(Int)
+  }
+
+  private struct State {
+    var entries: [Entry] = []
+    /// Bytes of texts that were taken and are not written yet.
+    var size = 0
+    /// Whether there was no room. Texts are then dropped until half of the room is free, so that a slow reader gets one
+    /// notice for many of them.
+    var isFull = false
+    /// Texts that were dropped since the latest notice.
+    var gap = 0
+    /// Texts that were dropped since the beginning.
+    var dropped = 0
+    /// Whether the latest write failed.
+    var isFailing = false
+    /// Whether the thread has nothing to do.
+    var isIdle = true
+    var waiters: [DispatchSemaphore] = []
+  }
+
+  /// Bytes that wait at most: some 5,000 lines, which is what a worker logs in an hour, and little beside its 50 MB.
+  static let capacity = 1 << 20
+
+  private let descriptor: Int32
+  private let notice: @Sendable (Int) -> String
+  private let state = Mutex(State())
+  private let work = DispatchSemaphore(value: 0)
+
+  /// - Parameters:
+  ///   - descriptor: stays open as long as the process.
+  ///   - notice: the text that says that so many texts are missing.
+  package init(_ descriptor: Int32, notice: @escaping @Sendable (Int) -> String) {
+    self.descriptor = descriptor
+    self.notice = notice
+    let thread = Thread { [self] in run() }
+    thread.name = "writer \(descriptor)"
+    thread.start()
+  }
+
+  /// Texts that were dropped so far.
+  package var dropped: Int { state.withLock { $0.dropped } }
+
+  /// Takes a text, and never waits. Texts are written whole and in the order in which they are taken; one of at most 4,096
+  /// bytes does not mix with those of other processes (pipe(7), `PIPE_BUF`).
+  package func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    let wakes = state.withLock { state in
+      if state.size <= Self.capacity / 2 { state.isFull = false }
+      if bytes.count > Self.capacity - state.size { state.isFull = true }
+      guard !state.isFull else {
+        state.gap += 1
+        state.dropped += 1
+        return false
+      }
+      if state.gap > 0, !state.isFailing {
+        state.entries.append(.gap(state.gap))
+        state.gap = 0
+      }
+      state.entries.append(.text(bytes))
+      state.size += bytes.count
+      defer { state.isIdle = false }
+      return state.isIdle
+    }
+    if wakes { work.signal() }
+  }
+
+  /// Waits until everything that was taken is written or dropped, but not longer than `limit`.
+  package func flush(within limit: DispatchTimeInterval) {
+    let done = DispatchSemaphore(value: 0)
+    let isDone = state.withLock { state in
+      if !state.isIdle { state.waiters.append(done) }
+      return state.isIdle
+    }
+    if !isDone { _ = done.wait(timeout: .now() + limit) }
+  }
+
+  private func run() {
+    while true {
+      let (entries, waiters) = state.withLock { state -> ([Entry], [DispatchSemaphore]) in
+        if state.entries.isEmpty, state.gap > 0, !state.isFailing {
+          state.entries = [.gap(state.gap)]
+          state.gap = 0
+        }
+        guard state.entries.isEmpty else {
+          defer { state.entries = [] }
+          return (state.entries, [])
+        }
+        state.isIdle = true
+        defer { state.waiters = [] }
+        return ([], state.waiters)
+      }
+      for waiter in waiters { waiter.signal() }
+      for entry in entries { put(entry) }
+      if entries.isEmpty { work.wait() }
+    }
+  }
+
+  private func put(_ entry: Entry) {
+    switch entry {
+    case .text(let bytes):
+      let isWritten = write(bytes)
+      state.withLock { state in
+        state.size -= bytes.count
+        state.isFailing = !isWritten
+        guard !isWritten else { return }
+        state.gap += 1
+        state.dropped += 1
+      }
+    case .gap(let count):
+      let isWritten = write(Array(notice(count).utf8))
+      state.withLock { state in
+        state.isFailing = !isWritten
+        if !isWritten { state.gap += count }
+      }
+    }
+  }
+
+  /// - Returns: false when it can't be written: nobody will read it, the disk is full, the descriptor is closed.
+  private func write(_ bytes: [UInt8]) -> Bool {
+    var written = 0
+    while written < bytes.count {
+      // write(2): how many bytes it took, which may be fewer, or -1 with errno. The buffer is valid within the closure.
+      let count = bytes.withUnsafeBytes { buffer in
+        Glibc.write(descriptor, buffer.baseAddress.map { $0 + written }, buffer.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno == EAGAIN {
+        // Another process that shares the descriptor has made it non-blocking: poll(2) waits until it takes bytes.
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&wanted, 1, -1)
+      } else if errno != EINTR {
+        return false
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,107 @@
+import Dispatch
+import Glibc
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+
+/// A writer whose reader stops, goes away or comes back: nobody who writes waits, and what is missing is counted.
+struct DescriptorWriterTests {
+
+  /// A pipe that a reader may leave full.
+  private final class Pipe {
+    let reader: Int32
+    let writer: Int32
+
+    init() throws {
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0, narrowPipe(ends[1]) else {
+        throw TestSupportError("no pipe: \(String(cString: strerror(errno)))")
+      }
+      (reader, writer) = (ends[0], ends[1])
+    }
+
+    /// The lines that come until one is `last`.
+    func lines(until isLast: (String) -> Bool) -> [String] {
+      var (lines, line, byte): ([String], [UInt8], UInt8) = ([], [], 0)
+      while read(reader, &byte, 1) == 1 {
+        guard byte == UInt8(ascii: "\n") else {
+          line.append(byte)
+          continue
+        }
+        lines.append(String(decoding: line, as: UTF8.self))
+        line = []
+        if lines.last.map(isLast) == true { break }
+      }
+      return lines
+    }
+  }
+
+  private func writer(_ descriptor: Int32) -> DescriptorWriter {
+    DescriptorWriter(descriptor) { "gap \($0)\n" }
+  }
+
+  /// More than the pipe and the buffer hold together.
+  @Test func readerThatStopsHoldsUpNobodyAndIsToldWhatIsMissing() throws {
+    let pipe = try Pipe()
+    let writer = writer(pipe.writer)
+    let text = String(repeating: "x", count: 990)
+    let count = 2 * DescriptorWriter.capacity / 1000
+    // Returns although nobody reads.
+    for number in 0..<count { writer.write("\(number) \(text)\n") }
+    let dropped = writer.dropped
+    #expect(dropped > 0 && dropped < count)
+    let lines = pipe.lines { $0.hasPrefix("gap ") }
+    #expect(lines.last == "gap \(dropped)")
+    #expect(lines.dropLast().map { $0.split(separator: " ")[0] } == (0..<count - dropped).map { "\($0)" })
+    // It is in order again, and says nothing more.
+    writer.write("more\n")
+    writer.flush(within: .seconds(20))
+    #expect(pipe.lines { $0 == "more" } == ["more"])
+    #expect(writer.dropped == dropped)
+  }
+
+  /// A full disk, and then room: what was lost is told of once.
+  @Test func fullDiskLosesLinesAndIsToldOfWhenThereIsRoom() throws {
+    let (file, pipe) = (open("/dev/full", O_WRONLY), try Pipe())
+    let writer = writer(file)
+    for _ in 0..<3 { writer.write("lost\n") }
+    writer.flush(within: .seconds(20))
+    #expect(writer.dropped == 3)
+    // dup2(2): the same number is the pipe's from now on.
+    #expect(dup2(pipe.writer, file) == file)
+    writer.write("here\n")
+    #expect(pipe.lines { $0.hasPrefix("gap ") } == ["here", "gap 3"])
+  }
+
+  @Test func closedPipeLosesLinesAndNothingElse() throws {
+    let pipe = try Pipe()
+    signal(SIGPIPE, SIG_IGN)
+    let writer = writer(pipe.writer)
+    close(pipe.reader)
+    for _ in 0..<3 { writer.write("lost\n") }
+    writer.flush(within: .seconds(20))
+    #expect(writer.dropped == 3)
+  }
+
+  /// The open file description is shared with others: one of them has made it non-blocking.
+  @Test func descriptorThatAnotherProcessMadeNonBlockingLosesNothing() throws {
+    let pipe = try Pipe()
+    #expect(fcntl(pipe.writer, F_SETFL, O_NONBLOCK) == 0)
+    let writer = writer(pipe.writer)
+    let text = String(repeating: "x", count: 990)
+    for number in 0..<50 { writer.write("\(number) \(text)\n") }
+    writer.write("last\n")
+    let lines = pipe.lines { $0 == "last" }
+    #expect(lines.count == 51 && writer.dropped == 0)
+  }
+
+  /// Who ends does not wait for a reader that will never read.
+  @Test func flushEndsWithItsTime() throws {
+    let pipe = try Pipe()
+    let writer = writer(pipe.writer)
+    for _ in 0..<10 { writer.write(String(repeating: "x", count: 999) + "\n") }
+    writer.flush(within: .milliseconds(1))
+    #expect(writer.dropped == 0)
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Signals at random moments after the start of a command.
+@Suite(.timeLimit(.minutes(20))) struct SignalTests {
+  private struct Shot {
+    var arguments: [String]
+    var signal: Int32
+    /// Whether it comes while the program is loaded, or after the program has begun to handle signals.
+    var isEarly: Bool
+    /// ms after the start, or after that.
+    var moment: Int
+  }
+
+  /// ms in which signals come: a command has begun its work by then.
+  private static let span = 300
+
+  /// Commands under way at once: what loads the machine while they start.
+  private static let atOnce = 4
+
+  /// SIGTERM and SIGINT end the command with 0 within its deadline, SIGHUP does not end it; before the first statement of the
+  /// program, while it is loaded, each takes its default action. Workers have a campaign in hand, of which nothing is lost.
+  @Test func signalAtAnyMomentDoesWhatItSays() async throws {
+    let count = ProcessInfo.processInfo.environment["CARILLON_SIGNALS"].flatMap { Int($0) } ?? 50
+    var chance = Seed("signalAtAnyMomentDoesWhatItSays")
+    var world = try await CarillonWorld(engine: "native")
+    try await world.startSimulator("--latency", "5ms")
+    try await world.importDevices(100)
+    // Slow enough that every worker finds something to do.
+    try await world.submit("a", more: #","rate":5"#)
+    let folder = URL(filePath: try #require(world.environment["CARILLON_CONFIG"])).deletingLastPathComponent().path
+    let commands = [
+      ["worker", "--listen", "127.0.0.1:0"], ["admin", "--listen", "127.0.0.1:0"],
+      ["simulate", "--port", "0", "--control-port", "0", "--directory", folder],
+    ]
+    let shots = (0..<count).map { number in
+      Shot(
+        arguments: commands.randomElement(using: &chance) ?? [],
+        signal: [SIGTERM, SIGINT, SIGHUP].randomElement(using: &chance) ?? SIGTERM,
+        isEarly: number % 3 == 0, moment: .random(in: 0...Self.span, using: &chance))
+    }
+    let environment = world.environment
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      var (next, late) = (shots.makeIterator(), 0)
+      for _ in 0..<Self.atOnce {
+        if let shot = next.next() { group.addTask { try await Self.fire(shot, environment) } }
+      }
+      while let wasHandled = try await group.next() {
+        late += wasHandled ? 1 : 0
+        if let shot = next.next() { group.addTask { try await Self.fire(shot, environment) } }
+      }
+      // Those that were to come late did, but for SIGHUP to simulators.
+      #expect(late >= count / 2, "\(late) of \(count)")
+    }
+  }
+
+  /// - Returns: whether the program handled its signals by then.
+  private static func fire(_ shot: Shot, _ environment: [String: String]) async throws -> Bool {
+    let command = try await ChildProcess.start(CarillonCommand.path, shot.arguments, environment: environment)
+    while !shot.isEarly, !command.handles(SIGTERM), command.exit == nil { await nextLook(milliseconds: 5) }
+    await nextLook(milliseconds: shot.moment)
+    // SIGHUP ends a simulator, as it ends every program that has no use for it.
+    let handles = command.handles(shot.signal) && (shot.signal != SIGHUP || shot.arguments[0] != "simulate")
+    command.send(signal: shot.signal)
+    let began = ContinuousClock.now
+    if shot.signal == SIGHUP {
+      // What goes on is ended by this.
+      await nextLook(milliseconds: 50)
+      command.send(signal: SIGTERM)
+    }
+    // worker.deadline is 20 s.
+    while command.exit == nil, ContinuousClock.now - began < .seconds(25) { await nextLook() }
+    let expected: [ChildProcess.Exit] = handles ? [.status(0)] : [.status(0), .signal(shot.signal)]
+    if command.exit.map(expected.contains) != true {
+      let end = command.exit.map { "\($0)" } ?? "not within its deadline"
+      command.send(signal: SIGKILL)
+      let log = await command.errorLines.reduce(into: "") { $0 += $1 + "\n" }
+      Issue.record("\(shot.arguments[0]) with signal \(shot.signal) after \(shot.moment) ms: \(end)\n\(log)")
+    }
+    return handles
+  }
+
+  /// A command that does something and ends has no handlers: it dies of the signal, as a shell expects.
+  @Test func shortCommandDiesOfTheSignal() async throws {
+    // A Redis that never answers keeps it.
+    let (visits, visit) = AsyncStream.makeStream(of: Void.self)
+    let server = try RawServer { client in
+      visit.yield()
+      var byte: UInt8 = 0
+      while recv(client, &byte, 1, 0) == 1 {}
+    }
+    defer { server.stop() }
+    var visitors = visits.makeAsyncIterator()
+    let world = try await CarillonWorld(url: "redis://127.0.0.1:\(server.port)")
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+      let command = try await world.start("status")
+      await visitors.next()
+      command.send(signal: signal)
+      #expect(await command.waitForExit() == .signal(signal))
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Commands whose output goes into a pipe that nobody reads.
+struct UnreadLogTests {
+  /// A named pipe that holds 4,096 bytes, and that the test does not read.
+  private struct UnreadPipe {
+    let path: String
+    private let descriptor: Int32
+
+    init(in folder: ScratchFolder) throws {
+      path = folder.path("log-\(UUID().uuidString)")
+      guard mkfifo(path, 0o600) == 0 else { throw TestSupportError("no pipe at \(path)") }
+      // fifo(7): opened for both, it waits for nobody, and a writer has a reader. The flag is this descriptor's alone.
+      descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      guard descriptor >= 0, narrowPipe(descriptor) else { throw TestSupportError("no pipe") }
+    }
+
+    /// Leaves no room.
+    func fill() {
+      let byte: [UInt8] = [UInt8(ascii: "\n")]
+      while write(descriptor, byte, 1) == 1 {}
+    }
+
+    /// Whether there is no room.
+    var isFull: Bool {
+      // poll(2): POLLOUT where a page is free (pipe(7)).
+      var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      return poll(&entry, 1, 0) == 0
+    }
+
+    /// Reads until a text has come.
+    func read(until text: String) async throws -> String {
+      var said = ""
+      let deadline = ContinuousClock.now + .seconds(30)
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while !said.contains(text) {
+        guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for \(text)") }
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        if count > 0 { said += String(decoding: buffer[..<count], as: UTF8.self) } else { await nextLook() }
+      }
+      return said
+    }
+  }
+
+  /// Starts a command whose standard output and error are the pipe.
+  private func start(
+    _ arguments: [String], into pipe: UnreadPipe, environment: [String: String]
+  ) async throws -> ChildProcess {
+    try await ChildProcess.start(
+      "sh", ["-c", #"exec "$0" "$@" > "$LOG" 2>&1"#, CarillonCommand.path] + arguments,
+      environment: environment.merging(["LOG": pipe.path]) { $1 })
+  }
+
+  /// - Returns: how it ended; `nil` when it did not within a minute.
+  private func exit(of child: ChildProcess) async -> ChildProcess.Exit? {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while child.exit == nil, ContinuousClock.now < deadline { await nextLook() }
+    return child.exit
+  }
+
+  /// The pipe is full after a few lines: the campaign is sent all the same, and a signal ends the worker. Before that the pipe
+  /// is read, and has every line up to the latest.
+  @Test(arguments: ["native", "curl"])
+  func workerSendsOnWhenNobodyReadsItsLog(engine: String) async throws {
+    let targets = ProcessInfo.processInfo.environment["CARILLON_LOG_TARGETS"].flatMap { Int($0) } ?? 500
+    var world = try await CarillonWorld(partitions: 32, engine: engine)
+    try await world.startSimulator()
+    try await world.importDevices(targets)
+    let pipe = try UnreadPipe(in: world.folder)
+    let worker = try await start(
+      ["worker", "--name", "mute", "--log-level", "trace", "--json"], into: pipe, environment: world.environment)
+    try await world.submit("a")
+    try await world.until("a") { $0.text("state") == "completed" }
+    #expect(try await world.show("a").object("outcomes")?.number("accepted") == targets)
+    #expect(pipe.isFull)
+    if engine == "native" {
+      let said = try await pipe.read(until: #""event":"ended""#)
+      #expect(said.contains(#""event":"started""#) && said.components(separatedBy: #""event":"closed""#).count == 33)
+      try await world.submit("b")
+      try await world.until("b") { $0.text("state") == "completed" }
+    }
+    worker.send(signal: SIGTERM)
+    #expect(await exit(of: worker) == .status(0))
+  }
+
+  /// Nothing of what a command says at its start gets through.
+  @Test(arguments: [
+    ["worker", "--listen", "127.0.0.1:0"], ["admin", "--listen", "127.0.0.1:0"],
+    ["simulate", "--port", "0", "--control-port", "0", "--directory"],
+  ])
+  func commandEndsWithASignalWhenNobodyReadsIt(arguments: [String]) async throws {
+    let world = try await CarillonWorld(engine: "native")
+    let pipe = try UnreadPipe(in: world.folder)
+    pipe.fill()
+    var arguments = arguments
+    if arguments.last == "--directory" {
+      let configuration = try #require(world.environment["CARILLON_CONFIG"])
+      arguments.append(URL(filePath: configuration).deletingLastPathComponent().path)
+    }
+    let command = try await start(arguments, into: pipe, environment: world.environment)
+    while !command.handles(SIGTERM), command.exit == nil { await nextLook() }
+    command.send(signal: SIGTERM)
+    #expect(await exit(of: command) == .status(0))
+    #expect(pipe.isFull)
+  }
+}
