@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Webhooks of one fleet: none waits for another, and each gets every change once, from the first on.
-struct WebhookPaceTests {
+@Suite(.timeLimit(.minutes(2))) struct WebhookPaceTests {
   /// A receiver of events on this machine.
   private final class Receiver: Sendable {
     /// What it does with an event.
@@ -57,11 +57,12 @@ struct WebhookPaceTests {
       }
     }
 
-    /// Waits for so many events.
+    /// Waits for so many different events: one that was not answered in time comes again.
     func next(_ count: Int) async throws -> [JSONObject] {
       var got: [JSONObject] = []
       for await body in bodies {
-        got.append(try JSONObject(body))
+        let event = try JSONObject(body)
+        if !got.contains(where: { $0.text("event") == event.text("event") }) { got.append(event) }
         if got.count == count { break }
       }
       return got
@@ -116,10 +117,9 @@ struct WebhookPaceTests {
       #expect(Self.names(events) == Self.expected + ["d scheduled"], "\(name)")
       #expect(Set(events.compactMap { $0.text("event") }).count == 7, "\(name)")
     }
-    let late = try #require(receivers["late"])
-    #expect(Self.names(try await late.next(1)) == ["a active"])
+    // It had one, again and again, and no other.
     later.open()
-    #expect(Self.names(try await late.next(6)) == Array((Self.expected + ["d scheduled"]).dropFirst()))
+    #expect(try await Self.names(#require(receivers["late"]).next(7)) == Self.expected + ["d scheduled"])
     let status = try JSONObject(try await world.run("status", "--json").standardOutput)
     let redirecting = status.objects("webhooks")?.first { $0.text("name") == "redirecting" }
     #expect(redirecting?.text("error")?.contains("redirects") == true, "\(status)")
