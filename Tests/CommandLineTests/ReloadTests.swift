@@ -95,6 +95,7 @@ struct ReloadTests {
     try write("apps:\n" + app("news") + app("sport"))
     admin.send(signal: SIGHUP)
     #expect(try await next("configurationReloaded").text("changed") == "apps.sport (new)")
+    _ = try await next("configurationApplied")
     #expect(try await lint("sport") == known)
     try write("apps: [")
     admin.send(signal: SIGHUP)
@@ -138,8 +139,15 @@ struct ReloadTests {
     let worker = try await ChildProcess.start(
       CarillonCommand.path, ["worker", "--name", "ada", "--json"],
       environment: world.environment.merging(["CARILLON_CONFIG": file]) { $1 })
+    // Lines of a stop or a start in between: a reload is neither.
+    var stopLines: [String] = []
     func next(_ event: String) async throws -> JSONObject {
-      try JSONObject(try #require(await worker.errorLine(containing: #""event":"\#(event)""#)))
+      for await line in worker.errorLines {
+        let json = try JSONObject(line)
+        if json.text("event") == event { return json }
+        if ["started", "draining", "stopped"].contains(json.text("event")) { stopLines.append(line) }
+      }
+      throw TestSupportError("the worker ended without \(event)")
     }
     _ = try await next("started")
     try await world.submit("a")
@@ -154,7 +162,7 @@ struct ReloadTests {
     let changed = try await next("configurationReloaded")
     #expect(changed.text("changed") == "apps.sport (new), worker.engine, worker.window")
     #expect(changed.text("restart") == "redis.devicesPerUser")
-    _ = try await next("started")
+    _ = try await next("configurationApplied")
     try await world.until("a") { $0.text("state") == "completed" }
     let shown = try await world.show("a")
     #expect(shown.object("outcomes")?.number("accepted") == 600 && shown.number("resent") == 0)
@@ -183,8 +191,13 @@ struct ReloadTests {
       "apps:\n\(app("news"))\n\(app("sport"))\nworker: { engine: \(other.rawValue), window: 301 }\nredis: { devicesPerUser: 7 }\n"
     )
     #expect(try await next("configurationReloaded").text("changed") == "worker.window")
-    _ = try await next("started")
+    _ = try await next("configurationApplied")
     worker.send(signal: SIGTERM)
     #expect(await worker.waitForExit() == .status(0))
+    // It has stopped once, and what it did before the reloads counts.
+    let rest = await worker.errorLines.reduce(into: [String]()) { $0.append($1) }
+    #expect(rest.count { $0.contains(#""event":"stopped""#) } == 1)
+    #expect(stopLines.isEmpty, "\(stopLines)")
+    #expect(rest.contains { $0.contains(#""event":"stopped""#) && $0.contains(#""accepted":602"#) }, "\(rest)")
   }
 }

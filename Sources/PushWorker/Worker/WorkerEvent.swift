@@ -93,4 +93,16 @@ public struct WorkerTotals: Sendable, Equatable {
 
   /// All zero.
   public init() {}
+
+  /// What both have done together.
+  public static func + (left: WorkerTotals, right: WorkerTotals) -> WorkerTotals {
+    var sum = left
+    sum.submitted += right.submitted
+    sum.recorded += right.recorded
+    sum.commits += right.commits
+    sum.accepted += right.accepted
+    sum.slices += right.slices
+    sum.resent += right.resent
+    return sum
+  }
 }

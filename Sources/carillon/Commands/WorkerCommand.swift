@@ -108,7 +108,7 @@ struct WorkerCommand: LongRunningCommand {
     // configuration has changed.
     var isHeld = false
     repeat {
-      stop.takeRenewal()
+      let isReload = stop.takeRenewal()
       let configuration = await reload.current
       // Before Redis is asked anything: what is wrong here is wrong at once.
       let channels = try AppChannels.make(configuration.apps)
@@ -127,7 +127,13 @@ struct WorkerCommand: LongRunningCommand {
           notifier?.ready("worker \(name) takes campaigns")
           FaultEnvironment.block(loop: loops.worker, redis: loops.intake)
         }
-        log.write(event)
+        // A reload is no stop and no start for who reads the log.
+        switch event {
+        case .started(let name) where isReload: log.goesOn(as: name)
+        case .draining where stop.isRenewed && !stop.isAsked: break
+        case .stopped(let totals) where stop.isRenewed && !stop.isAsked: log.add(totals)
+        default: log.write(event)
+        }
       }
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { log.write($0) }
       let watching = Task { await watcher.run() }
@@ -218,7 +224,14 @@ private final class WorkerStop: Sendable {
   var isRenewed: Bool { state.withLock { $0.renewal != nil } }
 
   /// The work is taken up, with what is known from now on.
-  func takeRenewal() { state.withLock { $0.renewal = nil } }
+  ///
+  /// - Returns: whether it is taken up anew.
+  func takeRenewal() -> Bool {
+    state.withLock { state in
+      defer { state.renewal = nil }
+      return state.renewal != nil
+    }
+  }
 
   /// Has the worker that runs end, for another to take its place.
   func renew(within seconds: Int) async {

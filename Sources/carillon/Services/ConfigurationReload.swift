@@ -14,8 +14,10 @@ actor ConfigurationReload {
     case unchanged
     /// It can't be used.
     case invalid(message: String, hint: String?)
-    /// It is in use from now on, but for what needs a restart.
+    /// It is taken up, but for what needs a restart.
     case changed(ConfigurationChange)
+    /// What has changed is in use.
+    case applied
   }
 
   /// Between two looks at the file: one that is being written is read when two looks see the same.
@@ -119,6 +121,7 @@ extension ConfigurationReload.Notice {
         .error, "configurationKept", "\(message); what was read before stays in use",
         ["hint": "\(hint ?? "")"]
       )
+    case .applied: (.info, "configurationApplied", "goes on with the new configuration", [:])
     case .changed(let change):
       (
         change.restart.isEmpty ? .info : .warning, "configurationReloaded",

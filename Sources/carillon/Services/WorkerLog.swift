@@ -12,6 +12,8 @@ final class WorkerLog: Sendable {
   private let name: Mutex<String>
   /// Where Redis is.
   private let redis: String
+  /// What was done before the latest reload.
+  private let earlier = Mutex(WorkerTotals())
 
   init(_ name: String, redis: String) {
     self.name = Mutex(name)
@@ -132,7 +134,8 @@ final class WorkerLog: Sendable {
         [:])
     case .released: log(.info, .worker, "released", "takes in campaigns again: the store stays as it is", [:])
     case .draining: log(.info, .worker, "draining", "finishing what is in flight", [:])
-    case .stopped(let totals):
+    case .stopped(let last):
+      let totals = earlier.withLock { $0 + last }
       log(
         .info, .worker, "stopped", "stopped",
         [
@@ -160,6 +163,15 @@ final class WorkerLog: Sendable {
         "each": "\(places.joined(separator: "; "))",
       ])
   }
+
+  /// The worker has taken up what a reload changed.
+  func goesOn(as name: String) {
+    self.name.withLock { $0 = name }
+    write(ConfigurationReload.Notice.applied)
+  }
+
+  /// Keeps what was done until a reload, for the line at the end of the process.
+  func add(_ totals: WorkerTotals) { earlier.withLock { $0 = $0 + totals } }
 
   func write(_ notice: CredentialWatcher.Notice) {
     switch notice {

@@ -42,14 +42,18 @@ struct AdminServe: LongRunningCommand {
     ])
     let served = try AdminEndpoint(
       configuration.admin, at: listen, Self.routes(configuration, stores, pools, liveness), asksForTokens: true)
-    let reload = ConfigurationReload(configuration, loader: global.configurationLoader) { notice in
+    let tell: @Sendable (ConfigurationReload.Notice) -> Void = { notice in
       let line = notice.line
       Logger(label: "admin").log(
         level: line.level, "\(line.text)",
         metadata: line.more.merging([LineLogHandler.eventKey: "\(line.event)"]) { $1 })
     }
+    let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: tell)
     let reloading = Task {
-      await reload.run { _ in served.replace(Self.routes(await reload.current, stores, pools, liveness)) }
+      await reload.run { _ in
+        served.replace(Self.routes(await reload.current, stores, pools, liveness))
+        tell(.applied)
+      }
     }
     for await _ in signals.numbers { break }
     reloading.cancel()
