@@ -17,11 +17,27 @@ struct AccessRoleTests {
     // Those that every role has, and those that no check needs.
     let common: Set<Substring> = [
       "+ping", "+info", "+cluster|slots", "+asking", "+client|setname", "+client|id", "+client|unblock", "+script|load",
-      "+evalsha", "+time", "+@pubsub", "+publish", "+wait", "+set", "+smembers",
+      "+evalsha", "+time", "+@pubsub", "+publish", "+wait",
     ]
-    let granted = Set(line.split(separator: " ").filter { $0.hasPrefix("+") }).subtracting(common)
+    // Selectors stand in brackets.
+    let granted = Set(line.split { " ()".contains($0) }.filter { $0.hasPrefix("+") }).subtracting(common)
     let asked = Set(role.commands.map { Substring("+" + $0) }).subtracting(common)
     #expect(granted == asked, "only granted: \(granted.subtracting(asked)), only asked: \(asked.subtracting(granted))")
+  }
+
+  /// The producer's rights, each with its keys, are those of the file.
+  @Test func producerMayUseEachCommandOnTheKeysOfTheTable() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
+    let line = try #require(
+      String(contentsOf: file, encoding: .utf8).split(separator: "\n").first {
+        $0.hasPrefix("user carillon-producer ")
+      })
+    let selectors = line.split(separator: "(").dropFirst().map { $0.prefix { $0 != ")" }.split(separator: " ") }
+    let granted = selectors.map { words in
+      let commands = words.filter { $0.hasPrefix("+") }.map { $0.dropFirst() }.joined(separator: " ")
+      return "\(commands): " + words.compactMap { $0.split(separator: "}:").dropFirst().first }.joined(separator: " ")
+    }
+    #expect(granted == AccessRole.ofProducer.map { "\($0.commands): \($0.keys.joined(separator: " "))" })
   }
 
   @Test(arguments: Backend.allCases)

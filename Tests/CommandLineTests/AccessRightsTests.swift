@@ -10,12 +10,14 @@ import Testing
     let server: RedisServer
     var world: CarillonWorld
 
-    init() async throws {
-      let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
-        path: "../../Config/redis.acl.example")
+    /// - Parameters:
+    ///   - example: the file with the users.
+    ///   - program: the server that reads the file.
+    init(_ example: String = "redis.acl.example", on program: RedisServer.Program = .distribution) async throws {
+      let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/\(example)")
       let folder = try ScratchFolder("acl")
       let users = try folder.writeSecret("users.acl", String(contentsOf: file, encoding: .utf8))
-      server = try await RedisServer.start(arguments: ["--aclfile", users])
+      server = try await RedisServer.start(program: program, arguments: ["--aclfile", users])
       world = try await CarillonWorld(engine: PushEngineKind.native.rawValue, server: server)
       // The one that the file is about.
       world.environment["CARILLON_REDIS_NAMESPACE"] = "carillon"
@@ -93,6 +95,18 @@ import Testing
     // A producer submits, by the program and without.
     try await company.succeed(
       "producer", "campaign", "submit", "-", input: CarillonWorld.job("a", more: #","results":"all""#))
+    let payload = try company.world.folder.write("hello.json", #"{"payload":{"aps":{"alert":"hi"}}}"#)
+    try await company.succeed("admin", "template", "put", "hello", payload)
+    try await company.succeed("admin", "segment", "define", "loyal", "vip & !churned")
+    for (id, job) in [
+      ("s1", #""audience":{"segment":"vip & !churned"},"payload":{"aps":{"alert":"hi"}}"#),
+      ("s2", #""audience":{"segment":"loyal","exclude":{"segment":"churned"}},"payload":{"aps":{"alert":"hi"}}"#),
+      ("s3", #""audience":{"segment":"*"},"template":"hello""#),
+      ("s4", #""audience":{"campaign":"a"},"payload":{"aps":{"alert":"hi"}}"#),
+    ] {
+      try await company.succeed(
+        "producer", "campaign", "submit", "-", input: "{\"id\":\"\(id)\",\"app\":\"news\",\(job)}")
+    }
     let jobs = [CarillonWorld.job("b", audience: #"{"segment":"vip & !churned"}"#), #"{"id":"nonsense"}"#, "{}"]
     for job in jobs {
       #expect(
@@ -139,7 +153,7 @@ import Testing
     try await company.succeed("admin", "devices", "register", "--user", "u8", "--token", tokens[9], "--app", "news")
     try await company.succeed("admin", "devices", "unregister", "--token", tokens[9])
     try await company.succeed("admin", "segment", "remove-users", "vip", "u8")
-    try await company.succeed("admin", "segment", "remove", "vip")
+    for name in ["loyal", "vip"] { try await company.succeed("admin", "segment", "remove", name) }
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("c"))
     try await company.succeed("worker", "worker", "--drain", "--name", "w2")
 
@@ -165,7 +179,7 @@ import Testing
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("a"))
     for (role, words, says) in [
       ("reader", ["campaign", "submit", "-"], "lacks a right"),
-      ("producer", ["campaign", "list"], "'llen' command (LLEN, {carillon}:campaigns)"),
+      ("producer", ["campaign", "list"], "(LLEN, {carillon}:campaigns)"),
       ("producer", ["campaign", "show", "a"], "keys used as arguments (the script view, {carillon}:campaign:a, "),
       ("reader", ["worker", "--drain"], "the script"),
     ] {
@@ -180,28 +194,71 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
-  @Test func whatNeedsRedis7IsWhatThePageSays() async throws {
-    let page = try String(
-      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/redis-acl.md"),
-      encoding: .utf8)
+  @Test func producerWaitsForReplicas() async throws {
     let company = try await Company()
-    for name in ["vip", "churned"] { try await company.succeed("admin", "segment", "add", name, "u1") }
-    let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `carillon ") }
-    #expect(rows.count == 1)
-    for (row, user) in zip(rows, ["carillon-producer"]) {
-      let rules = try #require(row.split(separator: "| `").last).prefix { $0 != "`" }
-      // A selector is one word, blanks and all.
-      let words = rules.replacing(/\([^)]*\)|\S+/) { $0.output + "\n" }.split(separator: "\n")
-        .map { $0.trimmingCharacters(in: .whitespaces) }
-      #expect(
-        try await company.redis("operator", "OPERATOR_PASSWORD", ["acl", "setuser", user] + words) == "OK")
-    }
-    let submitted = try await company.run(
-      "producer", ["campaign", "submit", "--replicas", "1", "-"], input: CarillonWorld.job("a"))
+    let job = CarillonWorld.job("a")
+    try await company.succeed("admin", "segment", "add", "vip", "u1")
+    let submitted = try await company.run("producer", ["campaign", "submit", "--replicas", "1", "-"], input: job)
     #expect(submitted.standardError.contains("0 of 1 replicas"), "\(submitted.standardError)")
-    try await company.succeed("reader", "segment", "count", "vip & !churned")
-    try await company.succeed("reader", "segment", "export", "vip | churned")
     #expect(try await company.operate("acl", "log") == "")
+    await company.server.kill(SIGKILL)
+  }
+
+  /// What each role must be refused, in words of commands.
+  private static let refused: [String: [String]] = [
+    "producer": [
+      "set {carillon}:campaign:a x", "set {carillon}:campaigns x", "set {carillon}:store x", "del {carillon}:campaigns",
+      "del {carillon}:campaign:a", "hset {carillon}:campaign:a state cancelled", "hset {carillon}:store partitions 1",
+      "rpush {carillon}:campaigns x", "lrange {carillon}:campaigns 0 -1", "lpush {carillon}:lane:urgent a",
+      "lpush {carillon}:intake:w x", "lpush {carillon}:job:a x", "expire {carillon}:campaign:a 1",
+      "expire {carillon}:campaigns 1", "set {carillon}:submitter:a x", "get {carillon}:submitter:a",
+      "sadd {carillon}:segments x", "hset {carillon}:definitions x y", "hset {carillon}:template:hello 1 x",
+      "smembers {carillon:0}:segment:vip", "hgetall {carillon:0}:devices", "hget {carillon:0}:owner t",
+      "xrange {carillon}:dead - +", "xadd {carillon}:dead * a b", "hgetall {carillon}:campaign:a",
+      "set {other}:job:a x", "lpush {other}:campaigns x", "publish {carillon}:wake x",
+      "subscribe {carillon}:wake", #"eval "return 0" 0"#, "keys *", "scan 0", "flushall", "config get dir",
+      "evalsha 0000000000000000000000000000000000000000 1 {carillon:0}:devices", "client unblock 1", "client list",
+    ],
+    "reader": [
+      "set {carillon}:campaign:a x", "lpush {carillon}:campaigns x", "del {carillon}:store",
+      "hset {carillon}:store a b",
+      "sadd {carillon:0}:segment:vip x", "expire {carillon}:store 1", "publish {carillon}:wake x", "keys *", "scan 0",
+      "get {other}:x", "config get dir", #"eval "return 0" 0"#,
+    ],
+    "worker": [
+      "keys *", "scan 0", "flushall", "config get dir", "get {other}:x", "set other x", "xdel {carillon}:dead 1-1",
+      "client list", #"eval "return 0" 0"#, "acl list",
+    ],
+    "admin": [
+      "keys *", "scan 0", "flushall", "config get dir", "get {other}:x", "blmove {carillon}:a {carillon}:b left left 0",
+      "rename {carillon}:a {carillon}:b", "client list", #"eval "return 0" 0"#, "acl list",
+    ],
+    "maintainer": [
+      "keys *", "flushall", "config get dir", "get {other}:x", "lpush {carillon}:campaigns x",
+      "xadd {carillon}:dead * a b", "client list", #"eval "return 0" 0"#, "acl list",
+    ],
+  ]
+
+  @Test(arguments: ["redis.acl.example", "redis-6.2.acl.example"])
+  func everyRoleIsRefusedWhatItMustNotDo(file: String) async throws {
+    let isOld = file.contains("6.2")
+    guard !isOld || RedisServer.Program.redis62.isPresent else { return }
+    let company = try await Company(file, on: isOld ? .redis62 : .distribution)
+    for (role, commands) in Self.refused {
+      let login = ["-u", "redis://carillon-\(role):\(role.uppercased())_PASSWORD@127.0.0.1:\(company.server.port)"]
+      let output = try await ChildProcess.run(
+        "redis-cli", login + ["--no-auth-warning"], input: commands.joined(separator: "\n") + "\n")
+      let answers = output.standardOutput.split(separator: "\n")
+      #expect(answers.count == commands.count, "\(role): \(answers)")
+      for (command, answer) in zip(commands, answers) {
+        #expect(answer.hasPrefix("NOPERM"), "\(role): \(command): \(answer)")
+      }
+    }
+    for list in ["campaigns", "registrations", "receipts"] {
+      let pushed = try await company.redis(
+        "carillon-producer", "PRODUCER_PASSWORD", ["lpush", "{carillon}:\(list)", "{}"])
+      #expect(pushed == "1")
+    }
     await company.server.kill(SIGKILL)
   }
 }

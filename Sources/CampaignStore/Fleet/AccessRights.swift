@@ -10,7 +10,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
     case .worker: Self.split(Self.ofWorker)
     case .admin: Self.split(Self.ofAdmin)
     case .reader: Self.split(Self.ofReader)
-    case .producer: Self.split(Self.ofProducer)
+    case .producer: Set(Self.ofProducer.flatMap { Self.split($0.commands) }).sorted()
     }
   }
 
@@ -34,15 +34,23 @@ public enum AccessRole: String, CaseIterable, Sendable {
     exists get getbit getrange hget hgetall hlen hmget hscan hvals lindex llen lrange pttl scard sismember smembers
     smismember sscan strlen type xlen xrange xrevrange zcard zcount zrange zrangebyscore zrevrange zscore
     """
-  private static let ofProducer = "lpush lpos set get hmget exists"
+  /// Commands, each on the keys with which it may be used and no others; `*` stands for an id or a name.
+  static let ofProducer: [(commands: String, keys: [String])] = [
+    ("lpush lpos", ["campaigns"]), ("lpush", ["registrations", "receipts"]), ("get set strlen ttl expire", ["job:*"]),
+    ("hlen hget hmget", ["campaign:*"]), ("exists", ["campaign:*", "job:*"]), ("hmget", ["store"]),
+    ("smembers sismember", ["segments"]), ("smembers", ["templates"]), ("hgetall", ["definitions"]),
+    ("hget", ["template:*"]),
+  ]
 
   /// What it must be allowed to do, as words of commands.
   func questions(_ keys: Keyspace) -> [String] {
     guard self != .producer else {
-      return commands.map {
-        Self.words($0, key: $0 == "hmget" ? keys.store : $0 == "exists" ? keys.campaign("x") : keys.campaigns)
+      let questions = Self.ofProducer.flatMap { right in
+        Self.split(right.commands).flatMap { command in
+          right.keys.map { Self.words(command, key: keys.home + $0.replacing("*", with: "x")) }
+        }
       }
-        + ["script load x", "evalsha x 1 \(keys.campaigns)", "time", "info"]
+      return questions + ["script load x", "evalsha x 1 \(keys.campaigns)", "time", "info", "wait 1 1"]
     }
     // A key of each kind of slot, as rights to keys go by their names.
     let both = [keys.store, keys.home(of: 0)]
