@@ -75,11 +75,13 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  /// A job that an earlier life of this worker took and did not finish, oldest first.
-  public func unfinishedJob(worker: String) async throws -> [UInt8]? {
+  /// The oldest job on a worker's list that the worker does not have in hand: an earlier life left it, or an error did.
+  ///
+  /// - Parameter inHand: the jobs of the list that are being taken in.
+  public func unfinishedJob(worker: String, besides inHand: [[UInt8]] = []) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
-    pipeline.append("LINDEX", keys.intake(worker: worker), -1)
-    return try await run(pipeline)[0].bytes.map(Array.init)
+    pipeline.append("LRANGE", keys.intake(worker: worker), -1 - inHand.count, -1)
+    return try await run(pipeline)[0].compactMap { $0.bytes.map(Array.init) }.last { !inHand.contains($0) }
   }
 
   /// Makes a campaign of a job: reserves its id, writes down the audience that it lists, opens its slices.

@@ -41,6 +41,8 @@ public struct Keyspace: Sendable {
   public func events(_ list: EventList) -> String { control + list.rawValue }
   /// List: the job that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
+  /// Hash: SHA-1 of a job to the workers that began to take it in, see `beginjob.lua`.
+  var attempts: String { control + "attempts" }
   /// String: digest of the job that an id stands for, and whether it was activated.
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.

@@ -9,7 +9,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case mismatch
     /// The store is being given another number of partitions, and waits until that is done.
     case held
-    /// The server can't be trusted with campaigns: too old, or set to evict.
+    /// The server can't be trusted with campaigns: too old, set to evict, or a node of a cluster that was taken for a
+    /// single server.
     case unfit
     /// The Redis user may not do it, or Redis wants to know who asks.
     case forbidden
@@ -86,6 +87,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .loading:
       self.init(
         .readOnly, "Redis is loading its data", hint: "try again when it has; its log says how far it is")
+    case .noReplicas:
+      self.init(
+        .readOnly, "Redis has too few replicas and refuses writes",
+        hint: "see min-replicas-to-write and the state of the replicas: INFO replication")
     case .busy:
       self.init(
         .readOnly, "a script has kept Redis busy for too long",
@@ -100,7 +105,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         hint: "check redis.user and redis.passwordFile, or user and password in redis.url")
     case .moved, .ask:
       self.init(
-        .refused, "this Redis is a node of a cluster, and the key is at another: \(error)",
+        .unfit, "this Redis is a node of a cluster, and the key is at another: \(error)",
         hint: "write cluster://HOST,HOST in redis.url")
     case .tryAgain:
       self.init(

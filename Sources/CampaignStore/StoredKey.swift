@@ -49,13 +49,15 @@ struct StoredKey {
     case "parked", "workers", "schedule", "gates", "ended", "expiring", "objections", "applied", "activities":
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
-    case "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate", "apprate",
-      "backends", "backendrate",
-      "template", "ranking":
+    case "attempts", "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate",
+      "apprate",
+      "backends", "backendrate", "ranking":
       ("hash", .list(key: name), nil)
+    case "definitions", "template": ("hash", .catalog(key: name), nil)
+    case "segments", "templates": ("set", .catalog(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
-    case "store", "definitions": ("hash", .shared, nil)
-    case "running", "segments", "templates": ("set", .shared, nil)
+    case "store": ("hash", .shared, nil)
+    case "running": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
     case "dead", "audit", "changes", "events": ("stream", .list(key: name), nil)
     default: nil

@@ -51,7 +51,10 @@ extension CampaignStore {
     guard !names.isEmpty else { return [] }
     pipeline.removeAll()
     for name in names { pipeline.append("HGET", keys.template(name), "latest") }
-    return zip(names, try await run(pipeline)).map { ($0, $1.integer ?? 0) }
+    // One that can't be read hides no other: `store check` names it.
+    return zip(names, try await runEach(pipeline)).compactMap { name, version in
+      (try? version.get()).map { (name, $0.integer ?? 0) }
+    }
   }
 
   /// Removes a template with all its versions. Campaigns that were taken in have what they need of it.
@@ -72,12 +75,19 @@ extension CampaignStore {
     do {
       let references = try CampaignJob.templates(of: job)
       guard !references.isEmpty else { return job }
-      var templates: [TemplateReference: JobTemplate] = [:]
-      for reference in references { templates[reference] = try await known(reference) }
-      return try CampaignJob.resolve(job, templates)
+      return try CampaignJob.resolve(job, try await templates(references))
     } catch let error as JobError {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }
+  }
+
+  /// The templates that a job names.
+  ///
+  /// - Throws: ``StoreError`` `invalid` when there is no such template.
+  public func templates(_ references: [TemplateReference]) async throws -> [TemplateReference: JobTemplate] {
+    var templates: [TemplateReference: JobTemplate] = [:]
+    for reference in references { templates[reference] = try await known(reference) }
+    return templates
   }
 
   private func known(_ reference: TemplateReference) async throws -> JobTemplate {

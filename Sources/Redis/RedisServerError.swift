@@ -19,6 +19,8 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let noScript = Code(rawValue: "NOSCRIPT")
     /// The server still loads its data.
     public static let loading = Code(rawValue: "LOADING")
+    /// Fewer replicas follow than `min-replicas-to-write` asks for.
+    public static let noReplicas = Code(rawValue: "NOREPLICAS")
     /// The write would exceed `maxmemory`.
     public static let outOfMemory = Code(rawValue: "OOM")
     /// A script has been running for too long, and everybody waits.

@@ -141,7 +141,7 @@ extension StoreCheck {
       return finding(.wrongType, key.name, "", detail)
     case .campaign(let id): names.unreadableCampaigns.insert(id)
     case .slice(let slice): names.unreadableSlices.insert(slice)
-    case .list, .partition, .shared: names.isUnreadable = true
+    case .list, .partition, .catalog, .shared: names.isUnreadable = true
     }
     if case .list = key.damage { return finding(.wrongType, key.name, "", detail) }
     return open(.wrongType, key.name, "", detail)

@@ -19,7 +19,7 @@
 -- Returns 1, 0 when it had been activated before, -1 when nothing may begin here now, -2 when its repeated campaign
 --         does not list it, or 2 when it has ended with its repeated campaign
 local known = redis.call('GET', KEYS[2])
-if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then
+if known and #known > 40 or redis.call('HLEN', KEYS[1]) > 0 then
   redis.call('LREM', KEYS[3], 1, ARGV[1])
   redis.call('HDEL', KEYS[13], 'pending')
   return 0
@@ -37,7 +37,12 @@ local lead = is_run and redis.call('HMGET', KEYS[13], 'state', 'lastRun', 'reaso
 if is_run and lead[2] ~= id then return -2 end
 local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
 local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
--- First what may be of another type, and then is refused: a reference to what is not there leads nowhere.
+-- First every key that may be of another type: nothing may be refused once the campaign is written, as a second call
+-- would take it for activated. A reference to what is not there leads nowhere.
+redis.call('LLEN', KEYS[4])
+redis.call('SCARD', KEYS[6])
+for i = 7, 9 do redis.call('ZCARD', KEYS[i]) end
+for place = 14, #KEYS, 3 do redis.call('HLEN', KEYS[place]) end
 redis.call('ZADD', KEYS[5], now, id)
 
 local function state_of(kind)

@@ -1,13 +1,14 @@
 #!lua
 -- reserve: takes an id for a job that came from the intake list.
 -- Keeps: an id names one job for 90 days. A worker that died between this and the activation left the id reserved and
--- not activated: the same job then goes on where it stopped.
+-- not activated: the same job then goes on where it stopped. A campaign's key of another type is an error: `HLEN` says
+-- so, and `EXISTS` would take it for the campaign.
 -- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign
 -- ARGV 1 job in its canonical form, 2 seconds an id is remembered
 -- Returns {'new' | 'duplicate' | 'conflict', digest of the job}
 local digest = redis.sha1hex(ARGV[1])
 local known = redis.call('GET', KEYS[1])
 if known and known:sub(1, 40) ~= digest then return {'conflict', digest} end
-if known and #known > 40 or redis.call('EXISTS', KEYS[2]) == 1 then return {'duplicate', digest} end
+if known and #known > 40 or redis.call('HLEN', KEYS[2]) > 0 then return {'duplicate', digest} end
 redis.call('SET', KEYS[1], digest, 'EX', ARGV[2])
 return {'new', digest}

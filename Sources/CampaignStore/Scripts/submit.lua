@@ -10,7 +10,7 @@ if KEYS[4] and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return
 local digest = redis.sha1hex(ARGV[2])
 local known = redis.call('GET', KEYS[1])
 if known and known:sub(1, 40) ~= digest then return 'conflict' end
-local is_taken_in = known and #known > 40 or redis.call('EXISTS', KEYS[2]) == 1
+local is_taken_in = known and #known > 40 or redis.call('HLEN', KEYS[2]) > 0
 if not is_taken_in then
   if not known or not redis.call('LPOS', KEYS[3], ARGV[1], 'RANK', -1, 'MAXLEN', 10000) then
     redis.call('LPUSH', KEYS[3], ARGV[1])

@@ -3,6 +3,7 @@ import EventLoop
 /// What ends the sleep of each of a worker's loops.
 struct WorkerAlarms {
   let intake: Alarm
+  let largeJobs: Alarm
   let claims: Alarm
   let pulse: Alarm
   let control: Alarm
@@ -10,7 +11,8 @@ struct WorkerAlarms {
 
   init(on loop: EventLoop) {
     func alarm() -> Alarm { Alarm(on: loop, remembers: true) }
-    (intake, claims, pulse, control, housekeeping) = (alarm(), alarm(), alarm(), alarm(), alarm())
+    (intake, largeJobs, claims) = (alarm(), alarm(), alarm())
+    (pulse, control, housekeeping) = (alarm(), alarm(), alarm())
   }
 
   /// Those of the loops that go on while a worker stops, so that they see its end.

@@ -48,6 +48,8 @@ public struct FaultSwitches: Sendable {
   fileprivate var passes = 0
   /// A raw device token that is death to whoever sends it.
   public var poison: [UInt8]?
+  /// Called with each job that is checked, on the thread that checks it: it may take as long as it likes.
+  public var checksJob: (@Sendable ([UInt8]) -> Void)?
   /// The rule that is broken.
   public var mutant: Mutant?
   /// Ends the process at once, with nothing cleaned up.
@@ -75,6 +77,15 @@ extension PushWorker {
   @inline(__always) func meet(_ token: ArraySlice<UInt8>) {
     #if DEBUG
       if let poison = configuration.faults.poison, token.elementsEqual(poison) { configuration.faults.die() }
+    #endif
+  }
+
+  /// What is called with a job that is checked.
+  var jobHook: (@Sendable ([UInt8]) -> Void)? {
+    #if DEBUG
+      configuration.faults.checksJob
+    #else
+      nil
     #endif
   }
 

@@ -21,7 +21,7 @@ extension PushWorker {
       case .list(let key):
         await control.setAside(damaged: key)
         wakeClaims()
-      case .shared: break
+      case .catalog, .shared: break
       }
     } catch {
       log.report("could not take out what is damaged", error)

@@ -12,7 +12,17 @@ extension PushWorker {
   /// worker asks.
   private static let roomInterval: UInt64 = 60_000_000_000
 
+  /// Takes in jobs: small ones here, large ones beside them.
   func intakeLoop() async {
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.largeJobLoop() }
+      await jobLoop()
+      // It sees that the worker stops.
+      alarms.largeJobs.ring()
+    }
+  }
+
+  private func jobLoop() async {
     defer { intakeConnection = nil }
     // Whoever got a job waits for the next: where there was one there may be many.
     var waits = true
@@ -29,7 +39,13 @@ extension PushWorker {
           await pause(milliseconds: 200)
           continue
         }
-        var job = mayHaveLeftover ? try await control.unfinishedJob(worker: configuration.name) : nil
+        guard !largeJobs.isFull else {
+          await leaveWaitingToOthers()
+          continue
+        }
+        var job =
+          mayHaveLeftover
+          ? try await control.unfinishedJob(worker: configuration.name, besides: largeJobs.entries) : nil
         mayHaveLeftover = job != nil
         if job == nil {
           guard waits || configuration.drains || WakeRule.waitsForJobs(roll: .random(in: 0..<scheduler.fleet)) else {
@@ -42,25 +58,63 @@ extension PushWorker {
           if job != nil { try await control.checkRoom() }
         }
         // What came after the store was held stays in our list, which goes back to the queue when the worker ends.
-        if isHeld { mayHaveLeftover = job != nil } else if let job { try await take(in: job) }
+        guard !isHeld, let job else {
+          mayHaveLeftover = job != nil
+          continue
+        }
+        if LargeJobs.isLarge(job) {
+          largeJobs.add(job)
+          alarms.largeJobs.ring()
+        } else {
+          try await take(in: job, smallJobChecks)
+        }
       } catch {
         mayHaveLeftover = true
         nextLook = 0
         intakeConnection = nil
-        if let error = error as? StoreError, error.code == .full {
-          log.report("jobs stay in the queue", error)
-          await pause(milliseconds: 1000)
-        } else {
-          log.report("could not take in a job", error)
-          await mend(error)
-          await checkServer()
-          await pause(milliseconds: 500)
-        }
+        await noteIntakeTrouble(error)
       }
     }
   }
 
-  /// In a large fleet enough others wait for jobs.
+  /// Takes in large jobs, one after the other.
+  private func largeJobLoop() async {
+    while !life.isStopping {
+      guard let job = largeJobs.first else {
+        await alarms.largeJobs.sleep(milliseconds: Self.intakeWait * 1000) { [weak self] in
+          self?.assumeIsolated { $0.alarms.largeJobs.ring() }
+        }
+        continue
+      }
+      guard !isHeld else {
+        await pause(milliseconds: 200)
+        continue
+      }
+      do {
+        try await take(in: job, largeJobChecks)
+        largeJobs.removeFirst()
+        // There is room for another one.
+        alarms.intake.ring()
+      } catch {
+        await noteIntakeTrouble(error)
+      }
+    }
+  }
+
+  /// A job could not be taken in and stays in our list: it is tried again after a moment.
+  private func noteIntakeTrouble(_ error: any Error) async {
+    if let error = error as? StoreError, error.code == .full {
+      log.report("jobs stay in the queue", error)
+      await pause(milliseconds: 1000)
+    } else {
+      log.report("could not take in a job", error)
+      await mend(error)
+      await checkServer()
+      await pause(milliseconds: 500)
+    }
+  }
+
+  /// In a large fleet enough others wait for jobs; and so they do while we have all the large jobs that we may have.
   private func leaveWaitingToOthers() async {
     await alarms.intake.sleep(milliseconds: Self.intakeWait * 1000) { [weak self] in
       self?.assumeIsolated { $0.alarms.intake.ring() }
@@ -75,83 +129,18 @@ extension PushWorker {
     return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
-  /// A job on its way in.
-  private struct Arrival {
-    /// As it stands on our list.
-    var entry: [UInt8]
-    var job: [UInt8]
-    /// The job with the content of its template, where it names one.
-    var resolved: [UInt8]
-    /// The id of its campaign, where that is a run of a repeated job.
-    var run: String?
-  }
-
-  /// Does with what stands on our list what is to be done. Only failures of the way to Redis are thrown.
-  private func take(in entry: [UInt8]) async throws {
-    var arrival = Arrival(entry: entry, job: entry, resolved: entry)
-    if let id = RunRequest.id(entry) {
-      guard let job = try await control.job(ofRun: id) else {
-        return try await control.dismissRun(entry, worker: configuration.name)
-      }
-      arrival = Arrival(entry: entry, job: job, resolved: job, run: id)
-    }
-    var next: Intake?
-    do {
-      arrival.resolved = try await control.resolve(arrival.job)
-      next = Intake(arrival.resolved, configuration.jobApps, as: arrival.run)
-    } catch let error as StoreError {
-      guard let refusal = Intake(error) else { throw error }
-      next = refusal
-    }
-    while let step = next {
-      switch step {
-      case .activate(let campaign): next = try await activate(campaign, arrival)
-      case .deadLetter(let reason, let hint):
-        try await deadLetter(arrival, reason: reason, hint: hint)
-        next = nil
-      }
-    }
-  }
-
-  private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws {
-    let key =
-      if let run = arrival.run {
-        try await control.deadLetter(
-          run: run, request: arrival.entry, job: arrival.job, reason: reason, hint: hint, worker: configuration.name)
-      } else {
-        try await control.deadLetter(arrival.job, reason: reason, hint: hint, worker: configuration.name)
-      }
-    let id = arrival.run ?? JobOutline(arrival.job)?.id
-    log.tell(.deadLettered(key: key, campaign: id, reason: reason))
-  }
-
-  /// Why a campaign waits for somebody's approval; `nil` where it need not.
-  private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
-    guard let most = configuration.apps[campaign.app]?.approvalAbove else { return nil }
-    // What the names of rules mean: without that they would mean nobody.
-    var known = campaign
-    known.definitions = try await control.definitions()
-    let targets = try await control.estimate(of: known).targets
-    guard targets > most else { return nil }
-    return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
-      + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME"
-  }
-
-  /// - Returns: what is to be done with the job instead; `nil` for nothing.
-  private func activate(_ campaign: Campaign, _ arrival: Arrival) async throws -> Intake? {
-    do {
-      let admission = try await control.activate(
-        campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.run == nil ? nil : arrival.entry,
-        worker: configuration.name, approval: try await whyApprovalIsNeeded(campaign))
-      if admission == .new {
-        pass(.activated)
-        log.tell(.activated(campaign: campaign.id, isTransactional: campaign.isTransactional))
-        wakeClaims()
-      }
-      return Intake(campaign, admission)
-    } catch let error as StoreError {
-      guard let refusal = Intake(error) else { throw error }
-      return refusal
+  private func take(in entry: [UInt8], _ checker: JobChecker) async throws {
+    let intake = JobIntake(
+      store: control, instance: membership.instance, apps: configuration.jobApps,
+      approvalAbove: configuration.apps.compactMapValues(\.approvalAbove), checker: checker, hook: jobHook)
+    switch try await intake.take(in: entry) {
+    case .activated(let id, let isTransactional):
+      pass(.activated)
+      log.tell(.activated(campaign: id, isTransactional: isTransactional))
+      wakeClaims()
+    case .deadLettered(let key, let id, let reason):
+      log.tell(.deadLettered(key: key, campaign: id, reason: reason))
+    case .unchanged: break
     }
   }
 }

@@ -321,7 +321,7 @@ extension PushWorker {
     return switch error.damage {
     case .slice?, .campaign?, .partition?: true
     // Somebody mends it, or not; a worker that stops does not wait for that.
-    case .shared?: life.isStopping
+    case .catalog?, .shared?: life.isStopping
     case .list?, nil: error.code == .mismatch
     }
   }

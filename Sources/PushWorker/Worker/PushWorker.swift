@@ -55,6 +55,10 @@ public actor PushWorker {
   /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when
   /// no job is taken in any more.
   var intakeConnection: Int?
+  /// Jobs in hand that take long to check.
+  var largeJobs = LargeJobs()
+  /// Where jobs are checked: small ones never wait for large ones.
+  let (smallJobChecks, largeJobChecks): (JobChecker, JobChecker)
   /// Whether campaigns may begin.
   private(set) var hold = StoreHold.none
   /// Whether the store is being given other partitions, or has them: nothing new is taken in, and the worker ends when
@@ -84,6 +88,8 @@ public actor PushWorker {
     routes = RouteTable(configuration.apps.values)
     budget.isShared = routes.areSeveral
     inbox = CompletionInbox(loop: loop)
+    smallJobChecks = JobChecker(label: "small jobs", limit: configuration.jobCheckLimit)
+    largeJobChecks = JobChecker(label: "large jobs", limit: configuration.jobCheckLimit)
     var chance = SystemRandomNumberGenerator()
     membership = FleetMembership(WorkerInstance(name: configuration.name, using: &chance))
     alarms = WorkerAlarms(on: loop)
@@ -186,6 +192,7 @@ public actor PushWorker {
     for session in slices.sessions { withdraw(session, .leave) }
     wakeClaims()
     alarms.intake.ring()
+    alarms.largeJobs.ring()
     Task { await endIntakeWait() }
   }
 

@@ -28,6 +28,9 @@ public struct WorkerConfiguration: Sendable {
   public var answerTimeout = 30_000
   /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
   public static let standardLease = 6000
+  /// How long the check of one job may take. The largest job takes a fraction of a second; ten seconds are more than it
+  /// takes on a machine that is busy with other work.
+  public var jobCheckLimit = Duration.seconds(10)
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
   /// Apps of which a user has one device only, the one where a login was last.

@@ -1,0 +1,29 @@
+#!lua flags=allow-oom
+-- beginjob: notes that a worker begins to take in a job that stands on its list.
+-- Keeps: each life of a worker is noted once for a job, before it looks at the job. A life that ends without a word
+-- leaves its note, so the next worker sees how many have tried. What nobody has begun for a day is forgotten.
+-- KEYS 1 worker's intake, 2 attempts
+-- ARGV 1 entry as it stands on the list, 2 nonce of the worker's instance, 3 ms that attempts are remembered,
+--      4 fields from which on old ones are looked for
+-- A field is named by the SHA-1 of the entry: 'at-ms nonce nonce ...'. 'SHA-1:failures' counts failures.
+-- Returns false when the entry is not on the list, or {SHA-1 of the entry, other lives that began, failures}
+if not redis.call('LPOS', KEYS[1], ARGV[1]) then return false end
+local name, time = redis.sha1hex(ARGV[1]), redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[4]) then
+  local all = redis.call('HGETALL', KEYS[2])
+  for i = 1, #all, 2 do
+    local at = tonumber(all[i + 1]:match('^%d+ ') or nil)
+    local is_old = not at or at < now - ARGV[3]
+    if #all[i] == 40 and is_old then redis.call('HDEL', KEYS[2], all[i], all[i] .. ':failures') end
+  end
+end
+local others, nonces = 0, ''
+for nonce in (redis.call('HGET', KEYS[2], name) or ''):gmatch(' (%x+)') do
+  if nonce ~= ARGV[2] then
+    others = others + 1
+    nonces = nonces .. ' ' .. nonce
+  end
+end
+redis.call('HSET', KEYS[2], name, now .. nonces .. ' ' .. ARGV[2])
+return {name, others, tonumber(redis.call('HGET', KEYS[2], name .. ':failures') or 0) or 0}

@@ -1,0 +1,150 @@
+import CampaignStore
+import PushCore
+
+/// Makes a campaign of a job, or puts the job on the dead list. Nothing of it runs on the executor that sends pushes.
+struct JobIntake: Sendable {
+  /// What became of a job.
+  enum Result: Sendable {
+    case activated(campaign: String, isTransactional: Bool)
+    case deadLettered(key: String, campaign: String?, reason: String)
+    /// It was known already, was withdrawn, or is not on the worker's list any more.
+    case unchanged
+  }
+
+  /// A job on its way in.
+  private struct Arrival {
+    /// As it stands on the worker's list.
+    var entry: [UInt8]
+    var job: [UInt8]
+    /// The job with the content of its templates.
+    var resolved: [UInt8]
+    /// The id of its campaign, where that is a run of a repeated job.
+    var run: String?
+  }
+
+  /// Lives of workers that begin to take in a job before nobody tries any more. One or two may have died of something else
+  /// in the same moment; a check takes milliseconds, so three have died of the job.
+  static let mostLives = 3
+  /// Tries after which a job that meets damage moves aside. The first may have found what is set aside and made anew.
+  static let mostFailures = 3
+
+  let store: CampaignStore
+  let instance: WorkerInstance
+  let apps: JobApps
+  /// Targets above which a campaign of an app waits for approval, by app.
+  let approvalAbove: [String: Int]
+  let checker: JobChecker
+  /// Called with each job that is checked; `nil` but in tests.
+  let hook: (@Sendable ([UInt8]) -> Void)?
+
+  /// Takes in what stands on the worker's list.
+  ///
+  /// - Throws: what concerns every job, and the first failures of this one. The entry stays on the list then.
+  @concurrent func take(in entry: [UInt8]) async throws -> Result {
+    guard let attempts = try await store.beginJob(entry, instance: instance) else { return .unchanged }
+    var arrival = Arrival(entry: entry, job: entry, resolved: entry)
+    let result: Result
+    do {
+      if attempts.otherLives >= Self.mostLives {
+        result = try await deadLetter(
+          arrival, reason: "\(attempts.otherLives) workers began to take in this job and ended before they had done so",
+          hint: "see the last log lines of these workers; then mend the job, or try it again: carillon dead retry KEY")
+      } else {
+        result = try await take(in: &arrival)
+      }
+    } catch  where Self.isOfTheJob(error) {
+      guard try await store.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
+      let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "mend it")
+      result = try await deadLetter(arrival, reason: reason, hint: hint + "; then: carillon dead retry KEY")
+    }
+    try await store.endJob(attempts)
+    return result
+  }
+
+  /// Whether an error comes from the job or from what it names. Other jobs can be taken in all the same.
+  static func isOfTheJob(_ error: any Error) -> Bool {
+    if let error = error as? StoreError { return !error.concernsEverybody }
+    return error is JobError || error is JSONSyntaxError
+  }
+
+  private func take(in arrival: inout Arrival) async throws -> Result {
+    if let id = RunRequest.id(arrival.entry) {
+      arrival.run = id
+      guard let job = try await store.job(ofRun: id) else {
+        try await store.dismissRun(arrival.entry, worker: instance.name)
+        return .unchanged
+      }
+      (arrival.job, arrival.resolved) = (job, job)
+    }
+    switch try await check(&arrival) {
+    case .activate(let campaign): return try await activate(campaign, arrival)
+    case .deadLetter(let reason, let hint): return try await deadLetter(arrival, reason: reason, hint: hint)
+    }
+  }
+
+  /// Parses the job and holds it against the rules, within the time limit.
+  private func check(_ arrival: inout Arrival) async throws -> Intake {
+    do {
+      let job = arrival.job
+      let references = try await checker.run { [hook] in
+        hook?(job)
+        return try CampaignJob.templates(of: job)
+      }
+      let templates = try await store.templates(references)
+      let (resolved, next) = try await checker.run { [apps, run = arrival.run] in
+        let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
+        return (resolved, Intake(resolved, apps, as: run))
+      }
+      arrival.resolved = resolved
+      return next
+    } catch let error as JobChecker.TooExpensive {
+      return .deadLetter(
+        reason: "the job is too expensive: its check took longer than \(error.limit)",
+        hint: "split it into jobs with fewer recipients, languages or variants")
+    } catch let error as JobError {
+      return .deadLetter(reason: error.reason, hint: error.hint ?? "")
+    } catch let error as StoreError {
+      guard let refusal = Intake(error) else { throw error }
+      return refusal
+    }
+  }
+
+  private func activate(_ campaign: Campaign, _ arrival: Arrival) async throws -> Result {
+    do {
+      let admission = try await store.activate(
+        campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.run == nil ? nil : arrival.entry,
+        worker: instance.name, approval: try await whyApprovalIsNeeded(campaign))
+      if case .deadLetter(let reason, let hint)? = Intake(campaign, admission) {
+        return try await deadLetter(arrival, reason: reason, hint: hint)
+      }
+      return admission == .new
+        ? .activated(campaign: campaign.id, isTransactional: campaign.isTransactional) : .unchanged
+    } catch let error as StoreError {
+      guard case .deadLetter(let reason, let hint)? = Intake(error) else { throw error }
+      return try await deadLetter(arrival, reason: reason, hint: hint)
+    }
+  }
+
+  /// Why a campaign waits for somebody's approval; `nil` where it need not.
+  private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
+    guard let most = approvalAbove[campaign.app] else { return nil }
+    // What the names of rules mean: without that they would mean nobody.
+    var known = campaign
+    known.definitions = try await store.check(known)
+    let targets = try await store.estimate(of: known).targets
+    guard targets > most else { return nil }
+    return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
+      + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME"
+  }
+
+  private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws -> Result {
+    let key =
+      if let run = arrival.run {
+        try await store.deadLetter(
+          run: run, request: arrival.entry, job: arrival.job, reason: reason, hint: hint, worker: instance.name)
+      } else {
+        try await store.deadLetter(arrival.job, reason: reason, hint: hint, worker: instance.name)
+      }
+    return .deadLettered(key: key, campaign: arrival.run ?? JobOutline(arrival.job)?.id, reason: reason)
+  }
+}

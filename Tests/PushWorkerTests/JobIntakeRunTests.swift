@@ -1,0 +1,167 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Dispatch
+import PushCore
+import PushTransport
+import PushWorker
+import Redis
+import TestSupport
+import Testing
+
+/// A job that meets damage, takes too long or ends its workers moves aside; every other job is taken in.
+struct JobIntakeRunTests {
+  /// A key of another type, and a job that needs the key.
+  struct Wound: Sendable, CustomTestStringConvertible {
+    let key: String
+    var job = #""audience":{"segment":"vip"}"#
+    var testDescription: String { key }
+  }
+
+  private static let wounds = [
+    Wound(key: "{NS:1}:segment:vip"), Wound(key: "{NS:1}:users", job: #""audience":{"segment":"*"}"#),
+    Wound(key: "{NS:0}:devices"), Wound(key: "{NS}:segments"), Wound(key: "{NS}:definitions"),
+    Wound(key: "{NS}:template:hello", job: #""template":"hello","audience":{"users":["u1"]}"#),
+    Wound(key: "{NS}:templates", job: #""template":"none","audience":{"users":["u1"]}"#),
+    Wound(key: "{NS}:campaign:old", job: #""audience":{"campaign":"old"}"#),
+    Wound(key: "{NS:0}:audience:bad", job: #""audience":{"users":["u0","u1","u2","u3","u4"]}"#),
+  ]
+
+  private func rig(partitions: Int = 2) async throws -> WorkerRig {
+    var rig = try await WorkerRig(engine: .native, partitions: partitions)
+    rig.channel.approvalAbove = 1000
+    try await rig.register(5)
+    try await rig.store.add((0..<5).map { "u\($0)" }, to: "vip")
+    return rig
+  }
+
+  private static func job(_ id: String, _ what: String) -> String {
+    let payload = what.contains("template") ? "" : #","payload":{"aps":{"alert":"hi"}}"#
+    return #"{"id":"\#(id)","app":"news",\#(what)\#(payload)}"#
+  }
+
+  /// A job that needs nothing that the others damage.
+  private static let good = job("good", #""lane":"urgent","audience":{"tokens":["\#(WorkerRig.text(1))"]}"#)
+
+  private func dead(_ rig: WorkerRig) async throws -> [DeadJob] {
+    var jobs: [DeadJob] = []
+    try await rig.store.forEachDeadJob { jobs.append($0) }
+    return jobs
+  }
+
+  @Test(arguments: wounds)
+  func damageConcernsOnlyTheJobThatMeetsIt(wound: Wound) async throws {
+    let rig = try await rig()
+    let key = wound.key.replacing("{NS", with: "{" + rig.keys.namespace)
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    _ = try await client.command("DEL", key).get()
+    _ = try await client.command(key.contains(":template:") ? "RPUSH" : "XADD", key, "1-1", "x", "y").get()
+    try await rig.push(raw: Self.job("bad", wound.job))
+    try await rig.push(raw: Self.good)
+    let log = EventLog()
+    try await rig.worker("w", log: log).run()
+    let dead = try await dead(rig)
+    #expect(dead.map(\.id) == ["bad"] && dead[0].reason.contains(key), "\(dead) \(log.all)")
+    #expect(try await rig.store.campaign("good")?.counters.outcomes == [.accepted: 1])
+    #expect(try await client.command("HLEN", "{\(rig.keys.namespace)}:attempts").get().integer == 0)
+    await client.close()
+  }
+
+  @Test func jobThatMetDamageCanBeRetriedWhenItIsMended() async throws {
+    let rig = try await rig()
+    let key = "{\(rig.keys.namespace):1}:segment:vip"
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    _ = try await client.command("DEL", key).get()
+    _ = try await client.command("SET", key, "x").get()
+    let job = Self.job("bad", #""audience":{"segment":"vip"}"#)
+    try await rig.push(raw: job)
+    try await rig.worker("w").run()
+    let entry = try #require(try await dead(rig).first)
+    #expect(entry.hint.contains("carillon dead retry"))
+    _ = try await client.command("DEL", key).get()
+    try await rig.store.add((0..<5).map { "u\($0)" }, to: "vip")
+    let apps = JobApps.known(["news": rig.channel.service])
+    _ = try await rig.store.submit(entry.job, as: CampaignJob.parse(entry.job, apps), from: entry.key)
+    try await rig.worker("w").run()
+    #expect(try await rig.store.campaign("bad")?.counters.outcomes == [.accepted: 5])
+    await client.close()
+  }
+
+  /// What everybody needs is nobody's fault: the jobs stay in the queue.
+  @Test func damageThatConcernsEveryJobMovesNoneAside() async throws {
+    let rig = try await rig()
+    try await rig.command("SET", "running", "x")
+    try await rig.push(raw: Self.good)
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    async let running: Void = worker.run()
+    try await rig.until { log.all.filter { $0.contains("could not take in a job") }.count > 1 }
+    await worker.stop()
+    try await running
+    #expect(try await dead(rig).isEmpty)
+    try await rig.command("DEL", "running")
+    try await rig.worker("w").run()
+    #expect(try await rig.store.campaign("good")?.counters.outcomes == [.accepted: 1], "\(log.all)")
+  }
+
+  /// Workers that took the job off the queue, began to take it in, and died.
+  private func die(of rig: WorkerRig, times: Int) async throws {
+    var chance = SystemRandomNumberGenerator()
+    for number in 0..<times {
+      let instance = WorkerInstance(name: "dead\(number)", using: &chance)
+      let job = try #require(try await rig.store.awaitJob(worker: instance.name, seconds: 5, now: 1))
+      let attempts = try #require(try await rig.store.beginJob(job, instance: instance))
+      #expect(attempts.otherLives == number && attempts.failures == 0)
+      _ = try await rig.store.removeWorker(instance.name)
+    }
+  }
+
+  @Test(arguments: [2, 3])
+  func jobThatEndsItsWorkersGoesToTheDeadList(deaths: Int) async throws {
+    let rig = try await rig()
+    try await rig.push(raw: Self.job("fatal", #""audience":{"users":["u1"]}"#))
+    try await die(of: rig, times: deaths)
+    try await rig.push(raw: Self.good)
+    try await rig.worker("w").run()
+    let dead = try await dead(rig)
+    if deaths < 3 {
+      #expect(dead.isEmpty)
+      #expect(try await rig.store.campaign("fatal")?.state == .completed)
+    } else {
+      #expect(dead.map(\.id) == ["fatal"])
+      #expect(dead[0].reason == "3 workers began to take in this job and ended before they had done so")
+    }
+    #expect(try await rig.store.campaign("good")?.state == .completed)
+  }
+
+  /// Nobody waits for a check that does not end: neither a push, nor, for longer than the time limit, a job behind it.
+  @Test(arguments: [100, 20_000])
+  func expensiveJobHoldsNobodyUp(bytes: Int) async throws {
+    let isLarge = bytes > 16_384
+    let rig = try await rig()
+    let end = DispatchSemaphore(value: 0)
+    var configuration = WorkerConfiguration(name: "w", drains: true, apps: ["news": rig.channel])
+    // A large job is not waited for at all: it can have all the time it wants.
+    configuration.jobCheckLimit = isLarge ? .seconds(3600) : .milliseconds(500)
+    configuration.faults.checksJob = { job in
+      if String(decoding: job, as: UTF8.self).contains(#""id":"slow""#) { end.wait() }
+    }
+    let log = EventLog()
+    let worker = PushWorker(
+      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      observer: log.append)
+    let padding = String(repeating: "x", count: bytes)
+    try await rig.push(
+      raw: Self.job("slow", #""audience":{"users":["u1"]},"category":null,"rate":null,"collapseId":"\#(padding)""#))
+    try await rig.push(raw: Self.good)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.campaign("good")?.state == .completed }
+    if !isLarge { try await rig.until { try await !dead(rig).isEmpty } }
+    end.signal()
+    try await running
+    let moved = try await dead(rig)
+    #expect(moved.map(\.id) == ["slow"])
+    let expected = isLarge ? "collapseId" : "the job is too expensive: its check took longer than 0.5 seconds"
+    #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
+  }
+}
