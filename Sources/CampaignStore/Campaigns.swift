@@ -14,14 +14,32 @@ extension CampaignStore {
 
   /// Campaigns with their parts.
   func withParts(_ records: [CampaignRecord]) async throws -> [CampaignRecord] {
+    var damage: StoreError?
+    let records = try await withParts(records) { damage = $0 }
+    if let damage { throw damage }
+    return records
+  }
+
+  /// Campaigns with their parts, as far as these can be read.
+  ///
+  /// - Parameter damaged: gets what is wrong with a part.
+  func withParts(_ records: [CampaignRecord], damaged: (StoreError) -> Void) async throws -> [CampaignRecord] {
     var pipeline = RedisPipeline()
     for id in records.flatMap(\.partIDs) { read(CampaignRecord.fields, of: id, to: &pipeline) }
     guard !pipeline.isEmpty else { return records }
-    var replies = try await run(pipeline)[...]
-    return try records.map { record in
+    var replies = try await runEach(pipeline)[...]
+    return records.map { record in
       var record = record
       guard !record.partIDs.isEmpty else { return record }
-      record.take(try record.partIDs.compactMap { try self.record($0, replies.removeFirst()) })
+      var parts: [CampaignRecord] = []
+      for id in record.partIDs {
+        do throws(StoreError) {
+          if let part = try self.record(id, replies.removeFirst().get()) { parts.append(part) }
+        } catch {
+          damaged(error)
+        }
+      }
+      record.take(parts)
       return record
     }
   }
@@ -141,7 +159,7 @@ extension CampaignStore {
       }
       return true
     }
-    return try await withParts(records)
+    return try await withParts(records, damaged: damaged)
   }
 
   /// Walks over the ids of all campaigns, newest first, until `body` returns false.

@@ -33,9 +33,16 @@ extension CampaignStore {
     for id in ids { pipeline.append("HEXISTS", keys.campaign(id), "repeat") }
     let repeated = zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
     var begun: [String] = []
+    var failure: (any Error)?
     for id in repeated {
-      if let run = try await beginRun(of: id) { begun.append(run) }
+      do {
+        if let run = try await beginRun(of: id) { begun.append(run) }
+      } catch {
+        failure = error
+      }
     }
+    // What can't be repeated holds up no other.
+    if begun.isEmpty, let failure { throw failure }
     return begun
   }
 

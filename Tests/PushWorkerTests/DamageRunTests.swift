@@ -117,20 +117,62 @@ import Testing
     }
   }
 
+  /// A partition that can't be looked after keeps the housekeeper from nothing else: here from a slice that got lost.
+  @Test func damagedPartitionHoldsUpNoOtherHousekeeping() async throws {
+    try await run(.native) { rig, client in
+      let namespace = rig.keys.namespace
+      _ = try await client.command("SET", "{\(namespace):0}:moving", "x").get()
+      _ = try await client.command("DEL", "{\(namespace)}:open:bad").get()
+    } check: { rig, log in
+      let state = try await rig.store.campaign("bad")?.state
+      #expect(state == .completed, "\(log.all)")
+    }
+  }
+
+  /// An event about a damaged partition goes to the dead list; those behind it are applied.
+  @Test func eventThatMeetsDamageHoldsNoOtherUp() async throws {
+    let rig = try await WorkerRig(engine: .curl, partitions: 2)
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    let users = (0..<20).map { "u\($0)" }
+    let damaged = users.filter { Partition.of(user: $0, count: 2) == 1 }
+    _ = try await client.command("SET", "{\(rig.keys.namespace):1}:devices", "x").get()
+    try await rig.push(
+      events: users.enumerated().map {
+        #"{"op":"register","user":"\#($1)","token":"\#(WorkerRig.text($0))","app":"news"}"#
+      })
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
+    await worker.stop()
+    try await running
+    var dead: [DeadJob] = []
+    try await rig.store.forEachDeadJob { dead.append($0) }
+    #expect(dead.count == damaged.count, "\(dead.map(\.reason)) \(log.all)")
+    for job in dead {
+      #expect(job.reason.contains("{\(rig.keys.namespace):1}:devices") && job.list == .registrations)
+    }
+    for user in users where !damaged.contains(user) {
+      #expect(try await rig.store.user(user)?.devices.count == 1, "\(log.all)")
+    }
+    await client.close()
+  }
+
   /// A job whose id, or a list of whose audience, stands there as another type goes to the dead list; the next is taken in.
-  @Test(arguments: ["job:next", "audience:next"])
+  @Test(arguments: ["job:next", "campaign:next", "audience:next"])
   func jobThatCannotBeTakenInHoldsNoOtherUp(name: String) async throws {
     let rig = try await WorkerRig(engine: .curl, partitions: 1)
     try await rig.register(3)
-    let key = name == "job:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
+    let key = name != "audience:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
-    _ = try await client.command("HSET", key, "x", "y").get()
+    _ = try await client.command("XADD", key, "1-1", "x", "y").get()
     try await rig.push(raw: #"{"id":"next","app":"news","audience":{"users":["u1"]},"payload":{"aps":{"alert":"hi"}}}"#)
     try await rig.submit("good")
     let log = EventLog()
     try await rig.worker("w", log: log).run()
     let (reasons, state) = (try await reasons(rig), try await rig.store.campaign("good")?.state)
-    #expect(reasons == ["the key \(key) is a hash, but should be a \(name == "job:next" ? "string" : "set")"])
+    let type = ["job:next": "string", "campaign:next": "hash"][name] ?? "set"
+    #expect(reasons == ["the key \(key) is a stream, but should be a \(type)"])
     #expect(state == .completed, "\(log.all)")
     await client.close()
   }

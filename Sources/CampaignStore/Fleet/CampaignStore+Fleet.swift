@@ -171,7 +171,7 @@ extension CampaignStore {
     let parts = fleet.campaigns.filter { $0.record.of != nil }
     guard !parts.isEmpty || fleet.campaigns.contains(where: { !$0.record.partIDs.isEmpty }) else { return }
     fleet.campaigns.removeAll { $0.record.of != nil }
-    let records = try await withParts(fleet.campaigns.map(\.record))
+    let records = try await withParts(fleet.campaigns.map(\.record)) { fleet.problems.append($0) }
     for (index, record) in records.enumerated() where !record.partIDs.isEmpty {
       let own = parts.filter { $0.record.of == record.id }
       fleet.campaigns[index].record = record

@@ -42,6 +42,12 @@ struct EventIntake: Sendable {
   private let vocabulary: DeviceVocabulary
   private let lastDeviceOnly: Set<String>
 
+  /// An event as it stands on its list, and what it says.
+  private struct Listed<Event> {
+    var text: [UInt8]
+    var event: Event
+  }
+
   /// What became of some events.
   struct Page: Sendable {
     var dead: [CampaignStore.DeadEvent] = []
@@ -77,39 +83,66 @@ struct EventIntake: Sendable {
         try RegistrationEvent(parsing: text, vocabulary, now: now)
       }
       try await order(&events, without: now)
-      page.superseded = try await store.apply(events, lastDeviceOnly: lastDeviceOnly)
+      page.superseded = try await apply(events, &page) {
+        try await store.apply($0, lastDeviceOnly: lastDeviceOnly)
+      }
     case .receipts:
       let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in try ReceiptEvent(parsing: text) }
-      try await store.apply(receipts)
+      _ = try await apply(receipts, &page) {
+        try await store.apply($0)
+        return 0
+      }
     }
     page.hasMore = try await store.takeOff(texts.count, list, dead: page.dead, as: instance)
     if !page.hasMore { page.dead = [] }
     return page
   }
 
+  /// Applies events together; where something is damaged, one by one. Those that meet the damage go to the dead list.
+  ///
+  /// - Parameter write: applies events, as often as it is called.
+  /// - Returns: how many statements changed nothing.
+  private func apply<Event>(
+    _ events: [Listed<Event>], _ page: inout Page, _ write: ([Event]) async throws -> Int
+  ) async throws -> Int {
+    do {
+      return try await write(events.map(\.event))
+    } catch let error as StoreError where !error.concernsEverybody {
+      var superseded = 0
+      for listed in events {
+        do {
+          superseded += try await write([listed.event])
+        } catch let error as StoreError where !error.concernsEverybody {
+          page.dead.append(.init(event: listed.text, reason: error.message))
+        }
+      }
+      return superseded
+    }
+  }
+
   /// Gives the events that name no time one of their own. Of two about the same user or token the later one of the list is
   /// the later one; at the same time the removal would stand.
   ///
   /// - Parameter time: which these events have so far, in ms since the epoch.
-  private func order(_ events: inout [RegistrationEvent], without time: Int) async throws {
-    let offsets = RegistrationEvent.offsets(of: events, without: time)
+  private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {
+    let offsets = RegistrationEvent.offsets(of: events.map(\.event), without: time)
     guard let most = offsets.max() else { return }
     // So that no time of this page is before one of the page before.
     if most > 0 { try await Task.sleep(for: .milliseconds(most + 1)) }
     let now = try await store.time() / 1000
-    for index in events.indices where events[index].at == time {
-      events[index].move(to: now - offsets[index])
+    for index in events.indices where events[index].event.at == time {
+      events[index].event.move(to: now - offsets[index])
     }
   }
 
   private func read<Event>(
     _ texts: [[UInt8]], _ page: inout Page, _ parse: ([UInt8]) throws(DeviceRowDraft.Problem) -> Event
-  ) -> [Event] {
-    var events: [Event] = []
+  ) -> [Listed<Event>] {
+    var events: [Listed<Event>] = []
     events.reserveCapacity(texts.count)
     for text in texts {
       do throws(DeviceRowDraft.Problem) {
-        events.append(try parse(text))
+        events.append(Listed(text: text, event: try parse(text)))
       } catch {
         page.dead.append(.init(event: text, reason: "event: \(error.description)"))
       }

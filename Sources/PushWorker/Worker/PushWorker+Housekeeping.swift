@@ -59,7 +59,9 @@ extension PushWorker {
   private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
     let heard = EventLoop.now
     if housekeeping.begin(chores.notes) { log.tell(.keepsHouse) }
-    try await control.unpark(chores.due, worker: configuration.name)
+    await lookAfter("slices that are due") {
+      try await control.unpark(chores.due, worker: configuration.name)
+    }
     do {
       tell(begun: try await control.promote(chores.scheduled))
     } catch {
@@ -123,18 +125,33 @@ extension PushWorker {
   private func goRound() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: control.keys.partitions)
     for partition in partitions {
-      _ = try await control.redoMoves(in: partition)
-      try await control.forgetOldStatements(in: partition)
+      await lookAfter("partition \(partition)") { _ = try await control.redoMoves(in: partition) }
+      await lookAfter("partition \(partition)") { try await control.forgetOldStatements(in: partition) }
       upkeep.note(prunesIn: partition)
     }
     await deliverFeedback()
     if isRare {
-      housekeeping.notes.running = try await control.reopenLost(from: housekeeping.notes.running).next
-      let repaired = try await control.repairSchedule(from: housekeeping.notes.schedule)
-      housekeeping.notes.schedule = repaired.next
-      tell(begun: repaired.begun)
+      await lookAfter("running campaigns") {
+        housekeeping.notes.running = try await control.reopenLost(from: housekeeping.notes.running).next
+      }
+      await lookAfter("the schedule") {
+        let repaired = try await control.repairSchedule(from: housekeeping.notes.schedule)
+        housekeeping.notes.schedule = repaired.next
+        tell(begun: repaired.begun)
+      }
     }
+    // Also when something failed: the next housekeeper goes on behind it.
     try await control.write(housekeeping.notes)
+  }
+
+  /// Does one task of the round. A failure concerns what it names, and no other task.
+  private func lookAfter(_ what: String, _ task: () async throws -> Void) async {
+    do {
+      try await task()
+    } catch {
+      log.report("could not look after \(what)", error)
+      await mend(error)
+    }
   }
 
   private func tell(begun campaigns: [String]) {
