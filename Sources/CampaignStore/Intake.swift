@@ -21,22 +21,28 @@ extension CampaignStore {
   /// - Parameters:
   ///   - job: the job as written.
   ///   - campaign: what it says.
+  ///   - person: who submits it; `nil` where nobody says.
   ///   - key: the job's key in the dead list, which it then leaves; `nil` for one that comes from elsewhere.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, `full` when Redis has no room for it,
   ///   `notFound` when the job is no longer in the dead list.
-  public func submit(_ job: [UInt8], as campaign: Campaign, from key: String? = nil) async throws -> Admission {
+  public func submit(
+    _ job: [UInt8], as campaign: Campaign, by person: String? = nil, from key: String? = nil
+  ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
     try await checkStages(of: campaign)
     try await checkRoom(for: campaign)
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
-    let names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
-    pipeline.script(StoreScripts.submit, keys: key == nil ? names : names + [keys.dead]) {
+    var names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
+    if key != nil { names.append(keys.dead) }
+    if person != nil { names.append(keys.submitter(campaign.id)) }
+    pipeline.script(StoreScripts.submit, keys: names) {
       $0.append(job)
       $0.append(canonical)
       $0.append(Self.idMemory)
-      if let key { $0.append(key) }
+      $0.append(key ?? "")
+      $0.append(person ?? "")
     }
     let reply = try await run(pipeline)[0]
     if let key, reply.string == "gone" { throw noSuchDeadJob(key) }
@@ -118,8 +124,10 @@ extension CampaignStore {
       $0.append(canonical)
       $0.append(Self.idMemory)
     }
-    let reply = try await run(pipeline)[0]
-    let (admission, digest) = (try admission(reply[0]), reply[1].string ?? "")
+    pipeline.append("GET", keys.submitter(campaign.id))
+    let replies = try await run(pipeline)
+    let (admission, digest) = (try admission(replies[0][0]), replies[0][1].string ?? "")
+    campaign.submittedBy = try await submitter(of: campaign.id, replies[1].string ?? "", digest)
     guard admission == .new else {
       if admission == .duplicate {
         if let (parent, _) = Repetition.run(campaign.id) { try await endPending(parent) }
@@ -138,6 +146,22 @@ extension CampaignStore {
     return try await write(
       campaign, job: job, dated(resolved, of: campaign, start: start), request: request, digest: digest,
       partitions: partitions, start: start, worker: worker, narrowed: narrowed, approval: approval)
+  }
+
+  /// Who has submitted a job: that is what the store was told by the call that submitted it, and never what a raw job says of
+  /// itself. A run of a repeated campaign was submitted with that.
+  ///
+  /// - Parameters:
+  ///   - text: what `submit.lua` wrote.
+  ///   - digest: of the job.
+  private func submitter(of id: String, _ text: String, _ digest: String) async throws -> String? {
+    if let (parent, _) = Repetition.run(id) {
+      var pipeline = RedisPipeline()
+      pipeline.append("HGET", keys.campaign(parent), "submittedBy")
+      return try await run(pipeline)[0].string
+    }
+    guard text.hasPrefix(digest + " ") else { return nil }
+    return String(text.dropFirst(digest.utf8.count + 1))
   }
 
   /// The job as the campaign keeps it: with the times that count from its start written out, so that every push says the same.

@@ -45,6 +45,8 @@ public struct Keyspace: Sendable {
   var attempts: String { control + "attempts" }
   /// String: digest of the job that an id stands for, and whether it was activated.
   func job(_ id: String) -> String { control + "job:" + id }
+  /// String: digest of the job that was submitted, and who submitted it.
+  func submitter(_ id: String) -> String { control + "submitter:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
   /// List: what was done to a campaign, when and by whom, see `control.lua`.

@@ -43,7 +43,7 @@ struct StoredKey {
   private static func control(_ kind: String, _ rest: String, _ name: String) -> (String, Damage, StoredHash?)? {
     switch kind {
     case "campaign": ("hash", .campaign(rest), .campaign)
-    case "job", "finished": ("string", .campaign(rest), nil)
+    case "job", "finished", "submitter": ("string", .campaign(rest), nil)
     case "open", "timeline", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "gates", "ended", "expiring", "objections", "applied", "activities":

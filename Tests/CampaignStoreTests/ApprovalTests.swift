@@ -8,8 +8,34 @@ struct ApprovalTests {
   private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    try await world.noteSubmitter(of: job, campaign)
     #expect(
       try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
+  }
+
+  /// A producer can write any name into a raw job: approval does not go by it.
+  @Test(arguments: Backend.wholeWay)
+  func nameOfARawJobIsNotBelieved(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let job = TestStore.job("raw", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(try await world.store.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
+    #expect(try await world.store.campaign("raw")?.submittedBy == nil)
+    // Who submits the same job by a call is known, whatever a raw job named before.
+    let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
+    let called = try CampaignJob.parse(second, .any(APNsService()))
+    #expect(try await world.store.submit(second, as: called, by: "grace") == .new)
+    #expect(try await world.store.activate(called, job: second, worker: "w", approval: "it is large") == .new)
+    #expect(try await world.store.campaign("called")?.submittedBy == "grace")
+    await #expect(throws: StoreError.self) { try await world.store.approve("called", by: "grace") }
+    // Another job under a name that is free again is nobody's.
+    let third = TestStore.job("later", audience: #"{"segment":"*"}"#)
+    let first = TestStore.job("later", audience: #"{"users":["u1"]}"#)
+    _ = try await world.store.submit(first, as: CampaignJob.parse(first, .any(APNsService())), by: "ada")
+    try await world.store.deadLetter(first, reason: "r", hint: "", worker: "w")
+    let later = try CampaignJob.parse(third, .any(APNsService()))
+    #expect(try await world.store.activate(later, job: third, worker: "w") == .new)
+    #expect(try await world.store.campaign("later")?.submittedBy == nil)
   }
 
   @Test(arguments: Backend.wholeWay)

@@ -438,6 +438,7 @@ struct CampaignPartsTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages + #","submittedBy":"ada""#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    try await world.noteSubmitter(of: job, campaign)
     #expect(
       try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large") == .new)
     #expect(try await states("a", world) == Array(repeating: .paused, count: 5))

@@ -74,6 +74,7 @@ struct PartModelTests {
       partitions = world.store.listedPartitions(of: campaign)
       accepts = (Int.random(in: 0..<4, using: &seed) > 0, Int.random(in: 0..<4, using: &seed) > 0)
       model = PartModel(plan, partitions: partitions)
+      try await world.noteSubmitter(of: job, campaign)
       let answer = try await world.store.activate(
         campaign, job: job, worker: "w", narrowed: true, approval: approval)
       #expect(answer == .new && partitions.count == 2)

@@ -116,7 +116,8 @@ struct WorkerRig {
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(fields)}"#.utf8)
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
-    return try await store.submit(job, as: CampaignJob.parse(job, apps))
+    let campaign = try CampaignJob.parse(job, apps)
+    return try await store.submit(job, as: campaign, by: campaign.submittedBy)
   }
 
   /// What a producer in another language does.

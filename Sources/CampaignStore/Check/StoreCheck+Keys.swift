@@ -40,7 +40,7 @@ extension StoreCheck {
     /// Seconds that it may stay, where it may not stay for ever.
     var lifetime: Int? {
       switch (isControl, kind) {
-      case (true, "job"): CampaignStore.idMemory
+      case (true, "job"), (true, "submitter"): CampaignStore.idMemory
       case (true, "import"), (true, "aside"): 7 * 86400
       case (true, "rate"), (true, "apprate"): RateBucket.shortestMemory
       case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60

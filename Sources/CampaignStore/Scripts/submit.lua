@@ -3,10 +3,15 @@
 -- Keeps: an id names one job for 90 days; the same job again changes nothing. A job is on the intake list or in the
 -- dead list, never in neither: it is pushed before anything else is written, and once more where it was submitted, not
 -- taken in, and is not among the next ten thousand of the list: it may have got lost. It is taken in once all the same.
--- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign, 3 intake list, 4 dead list, if it comes from there
--- ARGV 1 job as written, 2 job in its canonical form, 3 seconds an id is remembered, 4 its key in the dead list
+-- Only this script says who submits a job: what a raw job says of it is not believed. The digest binds the name to the
+-- very job.
+-- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign, 3 intake list, then the dead list, if it comes from
+--      there, then the submitter, if somebody says who it is
+-- ARGV 1 job as written, 2 job in its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for
+--      none), 5 who submits it ('' for nobody)
 -- Returns 'new' | 'duplicate' | 'conflict' | 'gone' (no longer in the dead list)
-if KEYS[4] and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end
+local comes_back = ARGV[4] ~= ''
+if comes_back and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end
 local digest = redis.sha1hex(ARGV[2])
 local known = redis.call('GET', KEYS[1])
 if known and known:sub(1, 40) ~= digest then return 'conflict' end
@@ -16,6 +21,7 @@ if not is_taken_in then
     redis.call('LPUSH', KEYS[3], ARGV[1])
   end
   redis.call('SET', KEYS[1], digest, 'EX', ARGV[3])
+  if not known and ARGV[5] ~= '' then redis.call('SET', KEYS[#KEYS], digest .. ' ' .. ARGV[5], 'EX', ARGV[3]) end
 end
-if KEYS[4] then redis.call('XDEL', KEYS[4], ARGV[4]) end
+if comes_back then redis.call('XDEL', KEYS[4], ARGV[4]) end
 return (known or is_taken_in) and 'duplicate' or 'new'

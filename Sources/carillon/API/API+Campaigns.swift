@@ -47,7 +47,7 @@ extension API {
           let job = try submittedJob(call)
           return try await JobSubmission(job, resolved: await store.resolve(job), apps)
         }
-        let isDuplicate = try await submission.submit(to: store)
+        let isDuplicate = try await submission.submit(to: store, by: call.holder?.name)
         let id = submission.campaign.id
         if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }
         var response = HTTPResponse.json(submission.json(isDuplicate: isDuplicate), status: isDuplicate ? 200 : 201)

@@ -26,9 +26,10 @@ struct JobSubmission {
 
   /// Puts it into the queue.
   ///
+  /// - Parameter person: who submits it; `nil` where nobody says.
   /// - Returns: whether the same job was submitted before.
-  func submit(to store: CampaignStore) async throws -> Bool {
-    switch try await store.submit(job, as: campaign) {
+  func submit(to store: CampaignStore, by person: String?) async throws -> Bool {
+    switch try await store.submit(job, as: campaign, by: person) {
     case .new: return false
     case .duplicate: return true
     case .conflict: throw CommandError.conflict(campaign.id)

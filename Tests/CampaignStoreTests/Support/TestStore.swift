@@ -157,11 +157,19 @@ struct TestStore {
   ) async throws -> Campaign {
     let job = Self.job(id, audience: audience, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    try await noteSubmitter(of: job, campaign)
     #expect(try await store.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
     guard narrowing, try await store.campaign(id)?.state == .active else { return campaign }
     var narrowed = campaign
     narrowed.definitions = try #require(try await store.narrow(campaign))
     return narrowed
+  }
+
+  /// What the call that submits a job leaves behind: who it was, where the job of the test says so.
+  func noteSubmitter(of job: [UInt8], _ campaign: Campaign) async throws {
+    guard let person = campaign.submittedBy else { return }
+    let script = "return redis.call('SET', KEYS[1], redis.sha1hex(ARGV[1]) .. ' ' .. ARGV[2], 'EX', 90)"
+    try await command("EVAL", script, 1, keys.submitter(campaign.id), CampaignJob.canonical(job), person)
   }
 
   /// ms; longer than any test takes.

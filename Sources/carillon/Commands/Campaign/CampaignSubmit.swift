@@ -55,7 +55,7 @@ extension CampaignCommand {
       if estimate { return try await count(submission, configuration) }
       let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
         creating: true)
-      let isDuplicate = try await submission.submit(to: store)
+      let isDuplicate = try await submission.submit(to: store, by: submission.campaign.submittedBy)
       if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
       if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate)) }
       say(submission.warnings)
