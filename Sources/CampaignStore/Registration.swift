@@ -246,7 +246,7 @@ extension CampaignStore {
     pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.notesAtOnce)
     let pairs = try await run(pipeline)[0][1]
     let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
-      RegistrationNote(field: pairs[$0], value: pairs[$0 + 1])
+      RegistrationNote(name: pairs[$0].bytes.map(Array.init) ?? [], value: pairs[$0 + 1])
     }
     // Devices that left their users, and of which the index has not heard.
     let left = notes.flatMap(\.left).map { user, device in
@@ -284,7 +284,7 @@ extension CampaignStore {
   }
 
   /// Notes that are read at once: each has up to a hundred registrations.
-  private static let notesAtOnce = 8
+  static let notesAtOnce = 8
 
   /// Step (b). Not from a user whom the index names again: where nobody says when a device registered, only the index
   /// knows which registration was the last.

@@ -16,6 +16,8 @@ struct RegistrationNote {
   var begun: [Begun] = []
   /// Devices that left their users, and that the index of owners still names.
   var left: [(user: String, device: DeviceRecord)] = []
+  /// The tokens of all its devices, those among them that need no ending.
+  var tokens: [[UInt8]] = []
 
   /// What `bind.lua` writes for a registration that needs no ending.
   private static let none = 0xffff
@@ -29,34 +31,36 @@ struct RegistrationNote {
   }
 
   /// - Parameters:
-  ///   - field: its name.
+  ///   - name: of its field.
   ///   - value: u32 length of the registrations, the registrations (each u16 length and name of the user, device record,
   ///     u32 length and attributes), then what `bind.lua` says of those that are not first ones. Or as `upsert.lua` says.
-  init(field: RedisReply, value: RedisReply) {
-    name = field.bytes.map(Array.init) ?? []
+  init(name: [UInt8], value: RedisReply) {
+    self.name = name
     if value.withBytes({ bytes in
       var reader = Reader(bytes: bytes)
       return reader.length32() == Self.ofLeft
     }) {
       left = value.withBytes(Self.left)
+      tokens = left.map(\.device.token)
       return
     }
-    begun = value.withBytes { bytes in
+    (begun, tokens) = value.withBytes { bytes in
       var reader = Reader(bytes: bytes)
-      guard let length = reader.length32(), let registrations = reader.take(length) else { return [] }
+      guard let length = reader.length32(), let registrations = reader.take(length) else { return ([], []) }
       var begun: [Begun?] = []
       var row = Reader(bytes: registrations)
       while let registration = row.registration() { begun.append(Begun(registration: registration, old: "")) }
+      let tokens = begun.compactMap { $0?.registration.device.token }
       while let place = reader.length16(), let old = reader.length16() {
-        guard begun.indices.contains(place) else { return [] }
+        guard begun.indices.contains(place) else { return ([], tokens) }
         if old == Self.none {
           begun[place] = nil
         } else {
-          guard let user = reader.take(old) else { return [] }
+          guard let user = reader.take(old) else { return ([], tokens) }
           begun[place]?.old = String(decoding: user, as: UTF8.self)
         }
       }
-      return begun.compactMap { $0 }
+      return (begun.compactMap { $0 }, tokens)
     }
   }
 

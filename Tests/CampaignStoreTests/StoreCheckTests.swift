@@ -1,5 +1,7 @@
 @testable import CampaignStore
 import PushCore
+import Redis
+import TestSupport
 import Testing
 
 /// What a check of the store finds, and mends.
@@ -66,4 +68,112 @@ import Testing
     #expect(try await scene.store.takeOut(campaign: "run", reason: "damaged", hint: "look"))
     #expect(try await scene.check() == [])
   }
+
+  /// Every form of a key has one type, and a check names each key that has another.
+  @Test(arguments: Backend.allCases)
+  func keyOfAnotherTypeIsNamed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let slice =
+      "users devices attributes pressure owner moving taken departures removals erased retained stated:s segment:s quarantine "
+      + "outbox importing:s:1 delivered:a opened:a dismissed:a recipients:a audience:a values:a slice:a targets:a "
+      + "building:a:1 control:a ledger:a retry:a reasons:a results:a"
+    let control =
+      "campaigns registrations receipts intake:w job:a submitter:a attempts campaign:a timeline:a trial:a watch:a rate:a "
+      + "apprate:news backendrate:news answers:news ranking:a waiting:a objections:a finished:a open:a lane:urgent "
+      + "processing:w workers instances reports housekeeper housekeeping parked running schedule gates epoch failover applied "
+      + "ended expiring all dead audit changes webhooks backends alarms events feedback import:f template:t templates "
+      + "definitions activities segments store"
+    let names =
+      slice.split(separator: " ").map { "{\(world.keys.namespace):0}:\($0)" }
+      + control.split(separator: " ").map { "{\(world.keys.namespace)}:\($0)" }
+    for name in names {
+      let key = try #require(StoredKey(name, world.keys), "\(name)")
+      try await world.command("DEL", name)
+      if key.type == "string" {
+        try await world.command("RPUSH", name, "x")
+      } else {
+        try await world.command("SET", name, "x")
+      }
+    }
+    var findings: [StoreFinding] = []
+    _ = try await world.store.check(pause: CheckScene.pause) { findings += $0 }
+    #expect(findings.allSatisfy { $0.kind == .wrongType && !$0.remedy.isEmpty })
+    #expect(findings.map(\.key).sorted() == names.sorted())
+    let segment = findings.first { $0.key == world.keys.segment(0, "s") }
+    #expect(segment?.problem == "the key has another type than it should: it is a string, but should be a set")
+  }
+
+  /// A key of one partition, or of the names of segments, hides nothing that is wrong elsewhere.
+  @Test(arguments: Backend.allCases)
+  func damagedKeyHidesNothingElsewhere(on backend: Backend) async throws {
+    for name in ["segment", "segments", "definitions"] {
+      let scene = try await CheckScene(on: backend)
+      let elsewhere = scene.partition(of: "x")
+      let control = "{\(scene.keys.namespace)}:\(name)"
+      let key = name == "segment" ? scene.keys.segment((elsewhere + 1) % 4, "vip") : control
+      _ = try await scene.command("DEL", key)
+      _ = try await scene.command("SET", key, "x")
+      _ = try await scene.command("SADD", scene.keys.users(elsewhere), "x")
+      _ = try await scene.command("HSET", scene.keys.campaign("done"), "finished", 3)
+      let kinds = Set(try await scene.check().map(\.kind))
+      #expect(kinds.isSuperset(of: [.wrongType, .userWithoutDevices, .wrongTotals]), "\(name): \(kinds)")
+    }
+  }
+
+  /// A crash leaves the notes of registrations that did not end, and prunes that nobody has delivered. Four times as many take
+  /// about four times the work, and not sixteen times. Counted by what the server sends: that does not depend on the machine.
+  @Test(arguments: [false, true])
+  func workGrowsWithWhatACrashLeaves(isOfPrunes: Bool) async throws {
+    func bytes(_ count: Int) async throws -> Int {
+      let server = try await RedisServer.start()
+      let world = try await TestStore(on: .single, partitions: 1, server: server)
+      for start in stride(from: 0, to: count, by: 100) {
+        let registrations = (start..<(start + 100)).map {
+          DeviceRegistration(user: "u\($0)", device: TestStore.device($0))
+        }
+        if isOfPrunes {
+          // The index knows the tokens, and nobody has the devices.
+          try await world.store.register(registrations)
+          try await world.command("DEL", world.keys.moving(0))
+        } else {
+          _ = try await world.store.bind(world.batch(registrations))
+        }
+      }
+      if isOfPrunes {
+        for key in [world.keys.devices(0), world.keys.users(0)] { try await world.command("DEL", key) }
+        var pipeline = RedisPipeline()
+        for number in 0..<count {
+          let head = DeviceNotice.Head(at: 1, service: "apns", app: "news", campaign: "a")
+          let notice = DeviceNotice(
+            head: head, action: .pruned, reason: ReasonCode(rawValue: 1), unknownReason: "", instant: 2000,
+            token: TestStore.token(number), user: "u\(number)")
+          pipeline.append("RPUSH", world.keys.outbox(0), notice.bytes)
+        }
+        for reply in try await world.redis.execute(pipeline) { try reply.get() }
+      }
+      func sent() async throws -> Int {
+        let line = try await server.command("info", "stats").split(whereSeparator: \.isNewline).first {
+          $0.hasPrefix("total_net_output_bytes:")
+        }
+        return try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
+      }
+      let before = try await sent()
+      var findings: [StoreFinding] = []
+      _ = try await world.store.check(pause: CheckScene.pause) { findings += $0 }
+      #expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .leftRegistration })
+      let work = try await sent() - before
+      if !isOfPrunes, count == Self.few {
+        _ = try await world.store.check(mending: true, pause: CheckScene.pause) { _ in }
+        #expect(try await world.store.user("u\(count - 1)")?.devices.count == 1)
+      }
+      await world.redis.close()
+      await server.stop()
+      return work
+    }
+    let (few, many) = (try await bytes(Self.few), try await bytes(4 * Self.few))
+    #expect(many < 7 * few, "\(few) bytes of \(Self.few) registrations, \(many) of four times as many")
+  }
+
+  /// Some pages, so that what is read again for each page shows.
+  private static let few = 1000
 }

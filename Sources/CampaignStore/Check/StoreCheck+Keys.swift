@@ -11,8 +11,20 @@ extension StoreCheck {
     /// Of which a key has another type: nothing else is said of them.
     var unreadableCampaigns: Set<String> = []
     var unreadableSlices: Set<SliceReference> = []
-    /// Whether so has one that much else depends on.
+    var unreadablePartitions: Set<Int> = []
+    /// Whether so has a key in which segments or templates are looked up.
+    var isCatalogUnreadable = false
+    /// Whether so has one that everything depends on.
     var isUnreadable = false
+
+    /// Whether an error follows from a key that was found to have another type.
+    func explain(_ error: StoreError) -> Bool {
+      switch error.damage {
+      case .partition(let partition)?: unreadablePartitions.contains(partition)
+      case .catalog?: isCatalogUnreadable
+      default: false
+      }
+    }
   }
 
   /// A key with what its name says.
@@ -66,7 +78,8 @@ extension StoreCheck {
       }
     }
     tally.keys = count
-    try found(try await unlistedSegments(among: names.segments))
+    let segments = names.segments
+    try await pass(names, found) { check in try await check.unlistedSegments(among: segments) }
     return names
   }
 
@@ -141,7 +154,9 @@ extension StoreCheck {
       return finding(.wrongType, key.name, "", detail)
     case .campaign(let id): names.unreadableCampaigns.insert(id)
     case .slice(let slice): names.unreadableSlices.insert(slice)
-    case .list, .partition, .catalog, .shared: names.isUnreadable = true
+    case .partition(let partition): names.unreadablePartitions.insert(partition)
+    case .catalog: names.isCatalogUnreadable = true
+    case .list, .shared: names.isUnreadable = true
     }
     if case .list = key.damage { return finding(.wrongType, key.name, "", detail) }
     return open(.wrongType, key.name, "", detail)
@@ -171,7 +186,7 @@ extension StoreCheck {
   }
 
   /// Sets of a segment whose name nobody has noted: an import or a removal is under way, or did not end.
-  private func unlistedSegments(among segments: [String: String]) async throws -> [StoreFinding] {
+  func unlistedSegments(among segments: [String: String]) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     let names = segments.keys.sorted()
     for start in stride(from: 0, to: names.count, by: CampaignStore.batch) {

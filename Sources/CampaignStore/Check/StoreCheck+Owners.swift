@@ -26,23 +26,25 @@ extension StoreCheck {
     let old = try await notes(key).intersection(first)
     guard !old.isEmpty else { return [] }
     var rest = old
-    // Some are ended with each call, those of others among them.
     while mends, !rest.isEmpty {
-      _ = try await store.redoMoves(in: partition)
+      // Some notes are ended with each call, those of others among them. What is left is looked at after as many calls as
+      // that may take, not after each.
+      for _ in 0..<(rest.count / CampaignStore.notesAtOnce + 1) { _ = try await store.redoMoves(in: partition) }
       rest.formIntersection(try await notes(key))
     }
     return old.sorted { $0.lexicographicallyPrecedes($1) }.map { finding(.leftRegistration, key, Self.text($0)) }
   }
 
   private func notes(_ key: String) async throws -> Set<[UInt8]> {
-    var names: Set<[UInt8]> = []
-    try await forEachField(of: key) { for (name, _) in $0 { names.insert(name.bytes.map(Array.init) ?? []) } }
-    return names
+    var pipeline = RedisPipeline()
+    pipeline.append("HKEYS", key)
+    return Set(try await store.run(pipeline)[0].compactMap { $0.bytes.map(Array.init) })
   }
 
   /// Entries of the index whose device nobody has, or that belong elsewhere.
   mutating func owners(in partition: Int) async throws -> [StoreFinding] {
     let key = keys.owner(partition)
+    let pending = PendingTokens(of: partition, in: store)
     var findings: [StoreFinding] = []
     var tokens = 0
     try await forEachField(of: key) { page in
@@ -56,15 +58,17 @@ extension StoreCheck {
           findings.append(open(.unreadableOwner, key, Self.text(bytes)))
         }
       }
-      findings += try await look(at: entries, in: partition)
+      findings += try await look(at: entries, in: partition, pending)
     }
     tally.tokens += tokens
     return findings
   }
 
-  private func look(at entries: [Entry], in partition: Int) async throws -> [StoreFinding] {
+  private func look(
+    at entries: [Entry], in partition: Int, _ pending: PendingTokens
+  ) async throws -> [StoreFinding] {
     let found = try await twice(entries) { entries in
-      let there = try await unchanged(entries, in: partition)
+      let there = try await unchanged(entries, in: partition, pending)
       var entries = try await withServices(there)
       entries.removeAll { entry in
         entry.service.map { (try? place(of: entry.token, $0)) == partition || store.services[$0] == nil }
@@ -74,7 +78,7 @@ extension StoreCheck {
     }
     guard !found.isEmpty else { return [] }
     let key = keys.owner(partition)
-    if mends { try await remove(found, in: partition) }
+    if mends { try await remove(found, in: partition, pending) }
     return found.map {
       finding(
         $0.service == nil ? .ownerWithoutDevice : .misplacedOwner, key, Self.text($0.token), "user \($0.owner.user)")
@@ -85,8 +89,10 @@ extension StoreCheck {
     try store.partition(of: CampaignStore.OwnedToken(token, service))
   }
 
-  /// Those that are as they were read.
-  private func unchanged(_ entries: [Entry], in partition: Int) async throws -> [Entry] {
+  /// Those that are as they were read, and that no registration under way concerns.
+  private func unchanged(
+    _ entries: [Entry], in partition: Int, _ pending: PendingTokens
+  ) async throws -> [Entry] {
     guard !entries.isEmpty else { return [] }
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") {
@@ -94,11 +100,11 @@ extension StoreCheck {
       for entry in entries { $0.append(entry.token) }
     }
     // Of what a registration is under way there is a note.
-    pipeline.append("HVALS", keys.moving(partition))
+    pipeline.append("HKEYS", keys.moving(partition))
     let replies = try await store.run(pipeline)
-    let notes = replies[1].compactMap { $0.bytes.map(Array.init) }
+    try await pending.update(replies[1])
     return zip(entries, replies[0]).filter { entry, now in
-      now.bytes == entry.text.bytes && !notes.contains { $0.contains(entry.token) }
+      now.bytes == entry.text.bytes && !pending.contains(entry.token)
     }.map(\.0)
   }
 
@@ -128,14 +134,14 @@ extension StoreCheck {
     let groups = Dictionary(grouping: entries) { Partition.of(user: $0.owner.user, count: keys.partitions) }
     var rest: [Entry] = []
     for (partition, group) in groups {
-      let pruned = try await store.undelivered(in: partition)
+      let pruned = try await undelivered.tokens(in: partition)
       rest += group.filter { $0.service != nil || !pruned.contains($0.token) }
     }
     return rest
   }
 
   /// Removes entries, after those that belong elsewhere were written there. A registration that came meanwhile stands.
-  private func remove(_ entries: [Entry], in partition: Int) async throws {
+  private func remove(_ entries: [Entry], in partition: Int, _ pending: PendingTokens) async throws {
     var pipeline = RedisPipeline()
     for entry in entries {
       if let service = entry.service {
@@ -145,6 +151,8 @@ extension StoreCheck {
     pipeline.script(
       StoreScripts.mendOwners, keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition)]
     ) {
+      $0.append(pending.current.count)
+      for name in pending.current { $0.append(name) }
       for entry in entries {
         $0.append(entry.token)
         $0.append(entry.text)

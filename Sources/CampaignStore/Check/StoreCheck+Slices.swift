@@ -104,9 +104,12 @@ extension StoreCheck {
       if isSealed { findings += try await hold(waiting, of: slice.reference) }
     }
     if isSealed {
+      var known = Set(findings)
       try await forEachRanked(in: keys.retry(partition, id)) { members in
         let indexes = members.compactMap { Int($0) }.filter { $0 >= 0 && $0 < StoredHash.mostTargets }
-        findings += try await hold(indexes, of: slice.reference).filter { !findings.contains($0) }
+        for finding in try await hold(indexes, of: slice.reference) where known.insert(finding).inserted {
+          findings.append(finding)
+        }
       }
     }
     var pipeline = RedisPipeline()

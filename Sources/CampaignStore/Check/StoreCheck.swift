@@ -7,8 +7,9 @@ extension CampaignStore {
   ///
   /// It may run beside workers and imports. What takes several steps in several slots is looked at twice, and reported
   /// when it is the same both times; what one script keeps is looked at by one script. Every mend looks again in the
-  /// script that does it. Commands read a page at a time, but for what workers read to find lost slices. Where a key that much depends on has another
-  /// type, only keys are looked at.
+  /// script that does it. Commands read a page at a time, except what workers read to find lost slices and the names of
+  /// the registrations under way in a partition. Where a key that everything depends on has another type, only keys are
+  /// looked at; where a key of one partition has, the looks that need it are left out.
   ///
   /// - Parameters:
   ///   - mends: whether to mend.
@@ -23,11 +24,13 @@ extension CampaignStore {
     let names = try await check.keys(found)
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions
-    for partition in partitions { try found(try await check.registrations(in: partition)) }
+    for partition in partitions { try await check.pass(names, found) { try await $0.registrations(in: partition) } }
     // First what is where it can't be found: then who has which token can be said.
-    for partition in partitions { try found(try await check.places(in: partition, segments: names.segments.keys)) }
-    for partition in partitions { try found(try await check.owners(in: partition)) }
-    for partition in partitions { try found(try await check.users(in: partition)) }
+    for partition in partitions {
+      try await check.pass(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
+    }
+    for partition in partitions { try await check.pass(names, found) { try await $0.owners(in: partition) } }
+    for partition in partitions { try await check.pass(names, found) { try await $0.users(in: partition) } }
     try await check.campaigns(names, found)
     return check.tally
   }
@@ -42,7 +45,27 @@ struct StoreCheck {
   /// Users who are in another partition than theirs, and stay there.
   var misplaced: Set<String> = []
 
+  let undelivered: UndeliveredTokens
+
+  init(store: CampaignStore, mends: Bool, pause: Duration) {
+    (self.store, self.mends, self.pause) = (store, mends, pause)
+    undelivered = UndeliveredTokens(in: store)
+  }
+
   var keys: Keyspace { store.keys }
+
+  /// Looks at a part of the store. Where a key has another type that this part needs, the part is left out: the key is
+  /// among the findings.
+  mutating func pass(
+    _ names: Names, _ found: ([StoreFinding]) throws -> Void,
+    _ look: (inout StoreCheck) async throws -> [StoreFinding]
+  ) async throws {
+    do {
+      try found(try await look(&self))
+    } catch let error as StoreError where names.explain(error) {
+      tally.leftOut += 1
+    }
+  }
 
   /// What was found and can be mended.
   func finding(_ kind: StoreFinding.Kind, _ key: String, _ subject: String = "", _ detail: String = "") -> StoreFinding

@@ -115,6 +115,8 @@ public struct StoreCheckTally: Equatable, Sendable {
   public var tokens = 0
   public var campaigns = 0
   public var slices = 0
+  /// Looks at parts of the store that were left out, because a key that they need has another type.
+  public var leftOut = 0
 
   /// Nothing so far.
   public init() {}

@@ -3,11 +3,16 @@
 -- Keeps: a registration that is under way keeps its entry: it has left a note before its device is written. What was
 -- removed counts as taken, so that a registration that has just been noted is looked at again.
 -- KEYS 1 owner, 2 moving, 3 taken
--- ARGV two each: token, 'at:user' as it was read
+-- ARGV 1 number of notes that the caller has looked at, then their names: they have none of the tokens; then two each:
+--      token, 'at:user' as it was read
 -- Returns for each 1 when it was removed, else 0
-local notes, removed = redis.call('HVALS', KEYS[2]), {}
+local known, notes, removed = {}, {}, {}
+for i = 2, 1 + ARGV[1] do known[ARGV[i]] = true end
+for _, name in ipairs(redis.call('HKEYS', KEYS[2])) do
+  if not known[name] then notes[#notes + 1] = redis.call('HGET', KEYS[2], name) end
+end
 local count = 0
-for i = 1, #ARGV, 2 do
+for i = 2 + ARGV[1], #ARGV, 2 do
   local stays = redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1]
   for k = 1, stays and 0 or #notes do stays = stays or notes[k]:find(ARGV[i], 1, true) ~= nil end
   if not stays then count = count + redis.call('HDEL', KEYS[1], ARGV[i]) end

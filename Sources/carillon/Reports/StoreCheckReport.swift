@@ -46,6 +46,7 @@ struct StoreCheckReport: JSONReport {
     json.member("tokens", tally.tokens)
     json.member("campaigns", tally.campaigns)
     json.member("slices", tally.slices)
+    json.member("leftOut", tally.leftOut)
     json.endObject()
   }
 

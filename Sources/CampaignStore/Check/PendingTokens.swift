@@ -1,0 +1,67 @@
+import Redis
+
+/// The tokens of the registrations under way in a partition.
+///
+/// A note never changes under its name, so each note is read once in a pass. A crash of an import leaves thousands of notes:
+/// to read all of them for every page of tokens would take work that grows with the square of their number.
+final class PendingTokens {
+  private let store: CampaignStore
+  private let key: String
+  /// Token to the names of the notes that have it.
+  private var names: [[UInt8]: [[UInt8]]] = [:]
+  private var read: Set<[UInt8]> = []
+  /// The notes that stood there at the last look.
+  private(set) var current: Set<[UInt8]> = []
+
+  init(of partition: Int, in store: CampaignStore) {
+    self.store = store
+    key = store.keys.moving(partition)
+  }
+
+  /// Reads the notes that are new.
+  ///
+  /// - Parameter standing: the names of the notes that stand there now: the answer to `HKEYS`.
+  func update(_ standing: RedisReply) async throws {
+    current = Set(standing.compactMap { $0.bytes.map(Array.init) })
+    let new = current.subtracting(read).sorted { $0.lexicographicallyPrecedes($1) }
+    for start in stride(from: 0, to: new.count, by: CampaignStore.notesAtOnce) {
+      let page = new[start..<min(start + CampaignStore.notesAtOnce, new.count)]
+      var pipeline = RedisPipeline()
+      for name in page { pipeline.append("HGET", key, name) }
+      for (name, value) in zip(page, try await store.run(pipeline)) {
+        read.insert(name)
+        for token in RegistrationNote(name: name, value: value).tokens { names[token, default: []].append(name) }
+      }
+    }
+  }
+
+  func contains(_ token: [UInt8]) -> Bool { names[token]?.contains { current.contains($0) } ?? false }
+}
+
+/// The tokens of devices that were pruned, of which the index of owners has not heard yet, by partition.
+///
+/// An outbox is read again only when it has changed: after a crash it may be long, and every page of tokens asks for it.
+final class UndeliveredTokens {
+  /// What an outbox is known by: it grows at its end and is worked off from its beginning.
+  private struct Stamp: Equatable {
+    var length: Int
+    var first: [UInt8]
+  }
+
+  private let store: CampaignStore
+  private var known: [Int: (stamp: Stamp, tokens: Set<[UInt8]>)] = [:]
+
+  init(in store: CampaignStore) { self.store = store }
+
+  func tokens(in partition: Int) async throws -> Set<[UInt8]> {
+    var pipeline = RedisPipeline()
+    pipeline.append("LLEN", store.keys.outbox(partition))
+    pipeline.append("LRANGE", store.keys.outbox(partition), 0, 0)
+    let replies = try await store.run(pipeline)
+    let stamp = Stamp(length: replies[0].integer ?? 0, first: replies[1].first?.bytes.map(Array.init) ?? [])
+    if let known = known[partition], known.stamp == stamp { return known.tokens }
+    let tokens = try await store.undelivered(in: partition)
+    known[partition] = (stamp, tokens)
+    return tokens
+  }
+}
