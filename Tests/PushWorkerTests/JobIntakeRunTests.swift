@@ -164,4 +164,31 @@ struct JobIntakeRunTests {
     let expected = isLarge ? "collapseId" : "the job is too expensive: its check took longer than 0.5 seconds"
     #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
   }
+
+  /// A worker that is to stop does not wait for a check: the job goes back to the queue, and nothing counts against it.
+  @Test(arguments: [100, 20_000])
+  func workerThatStopsDoesNotWaitForACheck(bytes: Int) async throws {
+    let rig = try await rig()
+    let end = DispatchSemaphore(value: 0)
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    var configuration = WorkerConfiguration(name: "w", apps: ["news": rig.channel])
+    configuration.jobCheckLimit = .seconds(3600)
+    configuration.faults.checksJob = { _ in
+      begin.finish()
+      end.wait()
+    }
+    let worker = PushWorker(
+      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      observer: { _ in })
+    let padding = String(repeating: "x", count: bytes)
+    let job = Self.job("slow", #""audience":{"users":["u1"]},"collapseId":"\#(padding)""#)
+    try await rig.push(raw: job)
+    async let running: Void = worker.run()
+    for await _ in begun {}
+    await worker.stop(within: 3600)
+    try await running
+    end.signal()
+    #expect(try await rig.command("LINDEX", "campaigns", "0").bytes.map(Array.init) == Array(job.utf8))
+    #expect(try await rig.command("HLEN", "attempts").integer == 0)
+  }
 }

@@ -11,10 +11,16 @@ final class JobChecker: Sendable {
     let limit: Duration
   }
 
+  /// The worker stops, and waits for no check.
+  struct Stopped: Error {}
+
   private struct State {
     var queue: DispatchQueue
-    /// Checks that exceeded the limit and still run.
+    /// Checks for which nobody waits any more, and that still run.
     var abandoned = 0
+    var isStopped = false
+    /// Ends the wait for the present check with ``Stopped``.
+    var interrupt: (@Sendable () -> Void)?
   }
 
   /// Checks that may go on alone at a time: each keeps a core busy. Further checks wait until one of them ends.
@@ -30,13 +36,32 @@ final class JobChecker: Sendable {
     state = Mutex(State(queue: DispatchQueue(label: label)))
   }
 
-  /// Runs a check. The time that it waits for its turn does not count.
+  /// Ends the wait for the present check. No other is begun.
+  func stop() {
+    let interrupt = state.withLock { state in
+      state.isStopped = true
+      return state.interrupt
+    }
+    interrupt?()
+  }
+
+  /// Runs a check. The time that it waits for its turn does not count. One caller at a time.
   ///
-  /// - Throws: ``TooExpensive``, or what the check throws.
+  /// - Throws: ``TooExpensive``, ``Stopped``, or what the check throws.
   func run<Answer: Sendable>(_ check: @escaping @Sendable () throws -> Answer) async throws -> Answer {
     let queue = state.withLock(\.queue)
+    defer { state.withLock { $0.interrupt = nil } }
     return try await withCheckedThrowingContinuation { continuation in
       let waiting = Waiting(continuation)
+      let isStopped = state.withLock { state in
+        state.interrupt = { [self] in
+          guard let continuation = waiting.take() else { return }
+          abandon(queue)
+          continuation.resume(throwing: Stopped())
+        }
+        return state.isStopped
+      }
+      guard !isStopped else { return waiting.take()?.resume(throwing: Stopped()) ?? () }
       queue.async {
         let alarm = DispatchWorkItem { [self] in
           guard let continuation = waiting.take() else { return }

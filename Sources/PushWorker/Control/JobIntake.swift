@@ -52,6 +52,10 @@ struct JobIntake: Sendable {
       } else {
         result = try await take(in: &arrival)
       }
+    } catch let error as JobChecker.Stopped {
+      // It ends well: that is no attempt that counts against the job.
+      try await store.endJob(attempts)
+      throw error
     } catch  where Self.isOfTheJob(error) {
       guard try await store.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
       let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "mend it")

@@ -103,6 +103,7 @@ extension PushWorker {
 
   /// A job could not be taken in and stays in our list: it is tried again after a moment.
   private func noteIntakeTrouble(_ error: any Error) async {
+    guard !(error is JobChecker.Stopped) else { return }
     if let error = error as? StoreError, error.code == .full {
       log.report("jobs stay in the queue", error)
       await pause(milliseconds: 1000)

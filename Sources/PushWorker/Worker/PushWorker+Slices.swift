@@ -260,12 +260,14 @@ extension PushWorker {
       return .found(known, standing.state)
     }
     guard let (record, job) = try await control.campaignAndJob(id) else { return .gone }
+    let parsed = await Self.parse(job, record, configuration.jobApps)
+    // It may have been found meanwhile.
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)
     }
     do throws(JobError) {
-      let campaign = try record.campaign(job, configuration.jobApps)
+      let campaign = try parsed.get()
       guard let app = configuration.apps[campaign.app] else { return .unknownApp }
       guard !campaign.timing.isPerDevice || store.zones.isThere else {
         throw JobError(
@@ -291,6 +293,14 @@ extension PushWorker {
       object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
       return .refused(record.lane)
     }
+  }
+
+  /// Reads a campaign's job away from the worker's loop: a large job takes a fraction of a second, and pushes of other
+  /// campaigns don't wait for that.
+  @concurrent private static func parse(
+    _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps
+  ) async -> Result<Campaign, JobError> {
+    Result { () throws(JobError) in try record.campaign(job, apps) }
   }
 
   private func route(for campaign: Campaign, _ app: AppChannel) -> Route {

@@ -193,6 +193,8 @@ public actor PushWorker {
     wakeClaims()
     alarms.intake.ring()
     alarms.largeJobs.ring()
+    smallJobChecks.stop()
+    largeJobChecks.stop()
     Task { await endIntakeWait() }
   }
 
