@@ -23,7 +23,7 @@ import Testing
   /// SIGTERM and SIGINT end the command with 0 within its deadline, SIGHUP does not end it; before the first statement of the
   /// program, while it is loaded, each takes its default action. Workers have a campaign in hand, of which nothing is lost.
   @Test func signalAtAnyMomentDoesWhatItSays() async throws {
-    let count = ProcessInfo.processInfo.environment["CARILLON_SIGNALS"].flatMap { Int($0) } ?? 50
+    let count = ProcessInfo.processInfo.environment["CARILLON_TEST_SIGNALS"].flatMap { Int($0) } ?? 50
     var chance = Seed("signalAtAnyMomentDoesWhatItSays")
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator("--latency", "5ms")

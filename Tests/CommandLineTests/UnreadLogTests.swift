@@ -65,7 +65,7 @@ struct UnreadLogTests {
   /// is read, and has every line up to the latest.
   @Test(arguments: ["native", "curl"])
   func workerSendsOnWhenNobodyReadsItsLog(engine: String) async throws {
-    let targets = ProcessInfo.processInfo.environment["CARILLON_LOG_TARGETS"].flatMap { Int($0) } ?? 500
+    let targets = ProcessInfo.processInfo.environment["CARILLON_TEST_LOG_TARGETS"].flatMap { Int($0) } ?? 500
     var world = try await CarillonWorld(partitions: 32, engine: engine)
     try await world.startSimulator()
     try await world.importDevices(targets)
