@@ -260,8 +260,12 @@ extension PushWorker {
       return .found(known, standing.state)
     }
     guard let (record, job) = try await control.campaignAndJob(id) else { return .gone }
-    let parsed = await Self.parse(job, record, configuration.jobApps)
-    // It may have been found meanwhile.
+    if let known = campaigns.context(id, round: record.round) {
+      known.narrow(record.definitions)
+      return .found(known, record.state)
+    }
+    let parsed = await read(job, record)
+    // Another slice of it may have been first.
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)
@@ -296,7 +300,16 @@ extension PushWorker {
   }
 
   /// Reads a campaign's job away from the worker's loop: a large job takes a fraction of a second, and pushes of other
-  /// campaigns don't wait for that.
+  /// campaigns don't wait for that. All slices that ask for it meanwhile wait for the same reading.
+  private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError> {
+    let name = "\(record.id) \(record.round) \(record.isNarrowed)"
+    let apps = configuration.jobApps
+    let reading = readings[name] ?? Task { await Self.parse(job, record, apps) }
+    readings[name] = reading
+    defer { readings[name] = nil }
+    return await reading.value
+  }
+
   @concurrent private static func parse(
     _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps
   ) async -> Result<Campaign, JobError> {
