@@ -34,8 +34,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
--- The end of a part is told of with that of its campaign (`endpart`), and a cancelled campaign was when it was cancelled
--- (`control`).
+-- `endpart` reports the end of a part together with that of its campaign. `control` has reported a cancelled campaign.
 if not campaign[2] and state ~= campaign[1] then
   redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[2], 'state', state)
 end

@@ -218,9 +218,12 @@ public struct DeviceRowReader: Sendable {
 
   private func readHeader() throws(FileError) -> [Column] {
     var names: [String] = []
+    var known: Set<String> = []
     for index in 0..<fields.count {
       guard let name = fields.text(index, in: pending) else { throw Self.headerError("the header is not UTF-8") }
-      if names.contains(name) { throw Self.headerError("two columns are named \(Excerpt.quoted(name))") }
+      guard known.insert(name).inserted else {
+        throw Self.headerError("two columns are named \(Excerpt.quoted(name))")
+      }
       names.append(name)
     }
     if let system {
