@@ -13,6 +13,16 @@ package enum CommandRunner {
     // Before there is a second thread, and until it is known whether the command handles them.
     let former = ProcessSignals.hold()
     let status = await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root, former)
+    end(status)
+  }
+
+  /// Ends the process with a message on standard error, from any thread.
+  package static func end(_ error: CommandError, json isJSON: Bool) -> Never {
+    StandardError.write(error.report(json: isJSON))
+    end(error.code.exitStatus)
+  }
+
+  private static func end(_ status: Int32) -> Never {
     StandardError.flush()
     // exit(3) would run the destructors of libraries while other threads still use them: of 2,000 processes that were
     // stopped at random moments one died in OpenSSL. Nothing is left to do: every write of ours is out.

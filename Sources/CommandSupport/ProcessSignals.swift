@@ -69,7 +69,34 @@ package struct ProcessSignals: Sendable {
     }
   }
 
+  /// Ends the process when it is still there so long after the first signal to stop, whatever keeps it: an engine, an event
+  /// loop or an executor that hangs. It waits on a thread of its own.
+  ///
+  /// - Parameters:
+  ///   - seconds: how long the process may take. Time in which the process itself is stopped (SIGSTOP) does not count.
+  ///   - end: called on that thread when the time is over, and has to end the process.
+  package static func limitStop(to seconds: Int, _ end: @escaping @Sendable () -> Never) {
+    listeners.withLock { $0.lastResort = LastResort(seconds: seconds, end: end) }
+  }
+
+  private struct LastResort {
+    var seconds: Int
+    var end: @Sendable () -> Never
+
+    func start() {
+      let thread = Thread { [self] in
+        // A second at a time: whoever was stopped in between has all but one of them left.
+        for _ in 0..<seconds { sleep(1) }
+        end()
+      }
+      thread.name = "last resort"
+      thread.start()
+    }
+  }
+
   private struct Listeners {
+    /// What ends the process that does not stop by itself; `nil` once it waits.
+    var lastResort: LastResort?
     var all: [(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)] = []
     /// What has arrived and nobody has asked for yet.
     var kept: [Int32] = []
@@ -103,11 +130,14 @@ package struct ProcessSignals: Sendable {
   }()
 
   private static func deliver(_ number: Int32) {
-    let wanting = listeners.withLock { listeners in
+    let (wanting, lastResort) = listeners.withLock { listeners in
+      let lastResort = stops.contains(number) ? listeners.lastResort : nil
+      if lastResort != nil { listeners.lastResort = nil }
       let wanting = listeners.all.filter { $0.wanted.contains(number) }.map(\.continuation)
       if wanting.isEmpty, listeners.kept.count < mostKept { listeners.kept.append(number) }
-      return wanting
+      return (wanting, lastResort)
     }
+    lastResort?.start()
     for continuation in wanting { continuation.yield(number) }
   }
 }

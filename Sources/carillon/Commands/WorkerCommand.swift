@@ -31,6 +31,10 @@ struct WorkerCommand: LongRunningCommand {
         carillon worker --drain
       """)
 
+  /// Seconds beyond worker.deadline after which a worker that hangs is ended. A stop that goes well takes at most two: one for
+  /// an engine that hangs, one for a timer that came late.
+  private static let grace = 5
+
   @OptionGroup var global: GlobalOptions
 
   @Flag(help: "Exit when no campaign is left, scheduled ones aside.")
@@ -49,6 +53,13 @@ struct WorkerCommand: LongRunningCommand {
     let stop = WorkerStop()
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
+    let deadline = Int(configuration.worker.deadline.components.seconds)
+    ProcessSignals.limitStop(to: deadline + Self.grace) { [isJSON = global.json] in
+      let error = CommandError(
+        .defect, "the worker did not stop within \(Self.grace) s after worker.deadline, so the process ends now",
+        hint: "nothing is lost: another worker takes over; pushes that were sent and not answered are in doubt")
+      CommandRunner.end(error, json: isJSON)
+    }
     let signals = ProcessSignals(ProcessSignals.stops)
     let notifier = ServiceNotifier(ProcessInfo.processInfo.environment)
     let stopper = Task {
