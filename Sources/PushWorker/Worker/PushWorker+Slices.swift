@@ -215,7 +215,7 @@ extension PushWorker {
     case .found(let context, let state): return (context, state)
     case .gone: try await control.dismiss(reference, worker: configuration.name)
     case .refused(let lane): try await control.requeue(reference, lane: lane, worker: configuration.name)
-    case .unknownApp: break
+    case .unknownApp, .reading: break
     }
     return nil
   }
@@ -228,13 +228,17 @@ extension PushWorker {
     case refused(Lane)
     /// Its app is not in the configuration.
     case unknownApp
+    /// Its job is large, and is being read. Only for who does not wait.
+    case reading
   }
 
   /// Fixes the partitions of a campaign that begins to expand, unless something keeps it from being expanded.
   ///
-  /// - Returns: whether slices of it can be taken now.
+  /// - Returns: whether slices of it can be taken now. While a large job is read they can't, so that the campaigns behind it
+  ///   are served meanwhile; the end of the reading wakes the claim loop.
   func begin(_ id: String) async throws -> Bool {
-    guard case .found(let context, .active) = try await context(of: id), try await canExpand(context) else {
+    guard case .found(let context, .active) = try await context(of: id, waits: false), try await canExpand(context)
+    else {
       return false
     }
     do {
@@ -247,7 +251,8 @@ extension PushWorker {
     }
   }
 
-  private func context(of id: String) async throws -> ContextFinding {
+  /// - Parameter waits: whether to wait while a large job is read.
+  private func context(of id: String, waits: Bool = true) async throws -> ContextFinding {
     guard let standing = try await control.standing(of: id) else { return .gone }
     if standing.state == .active, campaigns.objections.applies(to: id, round: standing.round) {
       return .refused(standing.lane)
@@ -259,12 +264,14 @@ extension PushWorker {
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(known, reason) }
       return .found(known, standing.state)
     }
+    if !waits, readings.isReading(id) { return .reading }
     guard let (record, job) = try await control.campaignAndJob(id) else { return .gone }
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)
     }
-    let parsed = await read(job, record)
+    let mayWait = waits || !LargeJobs.isLarge(job)
+    guard let parsed = await read(job, record, waits: mayWait) else { return .reading }
     // Another slice of it may have been first.
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
@@ -300,20 +307,28 @@ extension PushWorker {
   }
 
   /// Reads a campaign's job away from the worker's loop: a large job takes a fraction of a second, and pushes of other
-  /// campaigns don't wait for that. All slices that ask for it meanwhile wait for the same reading.
-  private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError> {
-    let name = "\(record.id) \(record.round) \(record.isNarrowed)"
-    let apps = configuration.jobApps
-    let reading = readings[name] ?? Task { await Self.parse(job, record, apps) }
-    readings[name] = reading
-    defer { readings[name] = nil }
-    return await reading.value
-  }
-
-  @concurrent private static func parse(
-    _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps
-  ) async -> Result<Campaign, JobError> {
-    Result { () throws(JobError) in try record.campaign(job, apps) }
+  /// campaigns don't wait for that.
+  ///
+  /// - Returns: `nil` for who does not wait; the claim loop wakes when the job is read.
+  private func read(
+    _ job: [UInt8], _ record: CampaignRecord, waits: Bool
+  ) async -> Result<Campaign, JobError>? {
+    let key = JobReadings.Key(record)
+    if let result = readings.take(key) { return result }
+    let (reading, isNew) = readings.begin(key, job, record, configuration.jobApps)
+    if waits {
+      let result = await reading.value
+      if isNew { readings.end(key) }
+      return result
+    }
+    if isNew {
+      Task {
+        let result = await reading.value
+        readings.end(key, keeping: result)
+        wakeClaims()
+      }
+    }
+    return nil
   }
 
   private func route(for campaign: Campaign, _ app: AppChannel) -> Route {

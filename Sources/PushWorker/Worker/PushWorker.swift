@@ -57,8 +57,8 @@ public actor PushWorker {
   var intakeConnection: Int?
   /// Jobs in hand that take long to check.
   var largeJobs = LargeJobs()
-  /// Jobs of campaigns that are being read, by campaign, round and whether its partitions are fixed.
-  var readings: [String: Task<Result<Campaign, JobError>, Never>] = [:]
+  /// The jobs of campaigns that are being read.
+  var readings = JobReadings()
   /// Where jobs are checked: small ones never wait for large ones.
   let (smallJobChecks, largeJobChecks): (JobChecker, JobChecker)
   /// Whether campaigns may begin.
