@@ -76,9 +76,15 @@ public final class WorkerProcess: Sendable {
     }
   }
 
-  /// Waits for its end, whatever the cause.
+  /// Waits for its end, whatever the cause, and for what it said last.
   @discardableResult
-  public func ended() async -> ChildProcess.Exit { await ending.value }
+  public func ended() async -> ChildProcess.Exit {
+    let exit = await ending.value
+    // Another process may have inherited the pipe and keep it open, so the end of the log is not waited for any longer.
+    let deadline = ContinuousClock.now + .seconds(5)
+    while !heard.withLock({ $0.hasEnded }), ContinuousClock.now < deadline { await nextLook() }
+    return exit
+  }
 
   /// Sends SIGTERM and waits for its end.
   ///
