@@ -69,14 +69,21 @@ package struct ProcessSignals: Sendable {
     }
   }
 
-  /// Ends the process when it is still there so long after the first signal to stop, whatever keeps it: an engine, an event
-  /// loop or an executor that hangs. It waits on a thread of its own.
+  /// Ends the process if it still runs this long after the first signal to stop. A separate thread counts the time, so an
+  /// engine, an event loop or an executor that hangs does not prevent it. Call it before the first instance is made.
   ///
   /// - Parameters:
-  ///   - seconds: how long the process may take. Time in which the process itself is stopped (SIGSTOP) does not count.
-  ///   - end: called on that thread when the time is over, and has to end the process.
+  ///   - seconds: how long a stop may take. Time in which the process itself is stopped (SIGSTOP) does not count.
+  ///   - end: ends the process. Called on the separate thread.
   package static func limitStop(to seconds: Int, _ end: @escaping @Sendable () -> Never) {
-    listeners.withLock { $0.lastResort = LastResort(seconds: seconds, end: end) }
+    let lastResort = LastResort(seconds: seconds, end: end)
+    let isAsked = listeners.withLock { listeners in
+      // A signal that arrived while the process started is in `kept`.
+      let isAsked = listeners.kept.contains { stops.contains($0) }
+      if !isAsked { listeners.lastResort = lastResort }
+      return isAsked
+    }
+    if isAsked { lastResort.start() }
   }
 
   private struct LastResort {
@@ -85,7 +92,7 @@ package struct ProcessSignals: Sendable {
 
     func start() {
       let thread = Thread { [self] in
-        // A second at a time: whoever was stopped in between has all but one of them left.
+        // One second at a time: a pause of the process (SIGSTOP) costs one of them only.
         for _ in 0..<seconds { sleep(1) }
         end()
       }
@@ -95,7 +102,7 @@ package struct ProcessSignals: Sendable {
   }
 
   private struct Listeners {
-    /// What ends the process that does not stop by itself; `nil` once it waits.
+    /// Ends a process that does not stop; `nil` once its thread runs.
     var lastResort: LastResort?
     var all: [(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)] = []
     /// What has arrived and nobody has asked for yet.

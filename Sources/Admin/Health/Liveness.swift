@@ -9,7 +9,7 @@ import Synchronization
 public final class Liveness: Sendable {
   /// A part of the process that must make progress.
   public struct Part: Sendable {
-    /// What people call it.
+    /// The name in the answer of `/livez`.
     let name: String
     /// ns without progress after which it is stuck.
     let deadline: UInt64
@@ -56,7 +56,7 @@ public final class Liveness: Sendable {
     }
   }
 
-  /// A question that is under way.
+  /// The time of a question that has no answer yet.
   private final class Pulse: Sendable {
     private let state = Mutex<UInt64?>(nil)
 
@@ -100,7 +100,7 @@ public final class Liveness: Sendable {
 
   deinit { timer.source.cancel() }
 
-  /// What has made no progress within its deadline, for people; empty while everything does.
+  /// The parts that have made no progress within their deadline, each with its time; empty if there are none.
   var stuck: [String] {
     let now = Self.now
     return parts.compactMap { part in
@@ -112,7 +112,7 @@ public final class Liveness: Sendable {
   /// Whether everything makes progress.
   public var isAlive: Bool { stuck.isEmpty }
 
-  /// `GET /livez`: 200, or 503 with what is stuck. Asks nobody for a token.
+  /// `GET /livez`: 200, or 503 with the parts that are stuck. Needs no token.
   public var route: Route {
     .probe("/livez") { [self] in
       let stuck = stuck

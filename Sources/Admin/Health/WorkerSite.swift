@@ -33,7 +33,7 @@ public final class WorkerWatch: Sendable {
 public enum WorkerSite {
   /// - Parameters:
   ///   - liveness: looks after what must make progress.
-  ///   - droppedLogLines: lines of the log that nobody took.
+  ///   - droppedLogLines: returns the number of log lines that were dropped.
   public static func routes(
     of watch: WorkerWatch, _ identity: WorkerIdentity, _ liveness: Liveness,
     droppedLogLines: @escaping @Sendable () -> Int

@@ -39,7 +39,7 @@ public struct ProcessUsage {
     return line.flatMap { Double($0.dropFirst(6)) } ?? 0
   }()
 
-  /// What it uses now, where that can be told, and how much of its log was lost.
+  /// Writes the process' use of resources, if the system tells it, and the number of dropped log lines.
   ///
   /// - Parameter droppedLogLines: lines since the process began.
   public static func write(to metrics: inout Exposition, droppedLogLines: Int) {

@@ -2,9 +2,9 @@ import CampaignStore
 import Dispatch
 import PushCore
 
-/// The jobs of campaigns that a worker reads to work on them. All slices that ask for a campaign meanwhile share one reading.
+/// The jobs that a worker is reading to build the contexts of their campaigns. Slices of one campaign share one reading.
 struct JobReadings {
-  /// What a job is read for. A campaign whose partitions have been fixed since is read once more.
+  /// Identifies a reading. A job is read again when the partitions of its campaign have been fixed.
   struct Key: Hashable, Sendable {
     var campaign: String
     var round: Int
@@ -15,10 +15,11 @@ struct JobReadings {
     }
   }
 
-  /// Readings whose campaign nobody has asked for again, at most: each has a parsed job, which may be some megabytes.
+  /// The most results that wait to be taken. Each is a parsed job, which may have some megabytes.
   private static let most = 16
 
-  /// A thread for large jobs: one of them takes a fraction of a second, and Swift has only as many threads as cores.
+  /// Reads large jobs one at a time. One takes a fraction of a second, and Swift's executor has only as many threads as
+  /// there are cores.
   private static let queue = DispatchQueue(label: "large jobs of campaigns")
 
   private var underWay: [Key: Task<Result<Campaign, JobError>, Never>] = [:]
@@ -30,7 +31,8 @@ struct JobReadings {
   /// Takes the result of a reading that has ended.
   mutating func take(_ key: Key) -> Result<Campaign, JobError>? { done.removeValue(forKey: key) }
 
-  /// Returns the reading of a job, which begins unless it is under way. Whoever began it must call ``end(_:_:)``.
+  /// Returns the reading of a job, and starts it if there is none. The caller that gets a new one must call
+  /// ``end(_:keeping:)`` when it has ended.
   mutating func begin(
     _ key: Key, _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps
   ) -> (task: Task<Result<Campaign, JobError>, Never>, isNew: Bool) {
@@ -40,9 +42,9 @@ struct JobReadings {
     return (task, true)
   }
 
-  /// A reading has ended.
+  /// Removes a reading that has ended.
   ///
-  /// - Parameter kept: its result, where it is for whoever asks next.
+  /// - Parameter kept: its result, if the next call of ``take(_:)`` is to return it.
   mutating func end(_ key: Key, keeping kept: Result<Campaign, JobError>? = nil) {
     underWay[key] = nil
     if done.count >= Self.most { done.removeAll() }

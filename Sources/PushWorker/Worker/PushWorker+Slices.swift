@@ -306,10 +306,11 @@ extension PushWorker {
     }
   }
 
-  /// Reads a campaign's job away from the worker's loop: a large job takes a fraction of a second, and pushes of other
-  /// campaigns don't wait for that.
+  /// Reads a campaign's job outside the worker's loop. A large job takes a fraction of a second; pushes of other campaigns
+  /// are sent meanwhile.
   ///
-  /// - Returns: `nil` for who does not wait; the claim loop wakes when the job is read.
+  /// - Parameter waits: whether to wait for the result.
+  /// - Returns: `nil` if `waits` is false and the job is not read yet. The claim loop wakes when it is.
   private func read(
     _ job: [UInt8], _ record: CampaignRecord, waits: Bool
   ) async -> Result<Campaign, JobError>? {
@@ -318,7 +319,11 @@ extension PushWorker {
     let (reading, isNew) = readings.begin(key, job, record, configuration.jobApps)
     if waits {
       let result = await reading.value
-      if isNew { readings.end(key) }
+      if isNew {
+        readings.end(key)
+        // The claim loop may have passed the campaign over meanwhile.
+        wakeClaims()
+      }
       return result
     }
     if isNew {
