@@ -33,7 +33,7 @@ enum JSONNumber {
   ///
   /// - Parameter text: a number by the grammar of RFC 8259.
   static func canonical(_ text: String) -> String {
-    let parts = text.split(separator: /[eE]/, maxSplits: 1)
+    let parts = text.split(maxSplits: 1, whereSeparator: { $0 == "e" || $0 == "E" })
     guard let written = parts.count == 2 ? Int(parts[1]) : 0 else { return text }
     let isNegative = text.first == "-"
     let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".")

@@ -1,10 +1,13 @@
 import Dispatch
+import EventLoop
 import Synchronization
 
-/// Runs checks of jobs one after the other on a thread of its own, each with a time limit. Whoever sends pushes never waits
+/// Runs checks of jobs one after the other on a thread of its own, each with a limit on its processor time. Pushes never wait
 /// for a check.
 ///
 /// Swift can't stop code from outside. A check that exceeds the limit goes on alone, and the next check gets another thread.
+///
+/// The limit counts processor time, not the time of day: a check on a busy machine takes longer, and the job is not to blame.
 final class JobChecker: Sendable {
   /// A check took longer than the limit.
   struct TooExpensive: Error {
@@ -15,7 +18,7 @@ final class JobChecker: Sendable {
   struct Stopped: Error {}
 
   private struct State {
-    var queue: DispatchQueue
+    var thread: ComputeThread
     /// Checks for which nobody waits any more, and that still run.
     var abandoned = 0
     var isStopped = false
@@ -25,15 +28,18 @@ final class JobChecker: Sendable {
 
   /// Checks that may go on alone at a time: each keeps a core busy. Further checks wait until one of them ends.
   private static let mostAbandoned = 2
+  /// Nanoseconds between looks at a check that is near its limit.
+  private static let shortestWait: UInt64 = 50_000_000
 
-  private let label: String
+  private let priority: ComputeThread.Priority
   private let limit: Duration
   private let state: Mutex<State>
 
-  init(label: String, limit: Duration) {
-    self.label = label
+  /// - Parameter limit: the most processor time for one check.
+  init(priority: ComputeThread.Priority, limit: Duration) {
+    self.priority = priority
     self.limit = limit
-    state = Mutex(State(queue: DispatchQueue(label: label)))
+    state = Mutex(State(thread: ComputeThread(priority: priority)))
   }
 
   /// Ends the wait for the present check. No other is begun.
@@ -49,30 +55,22 @@ final class JobChecker: Sendable {
   ///
   /// - Throws: ``TooExpensive``, ``Stopped``, or what the check throws.
   func run<Answer: Sendable>(_ check: @escaping @Sendable () throws -> Answer) async throws -> Answer {
-    let queue = state.withLock(\.queue)
+    let thread = state.withLock(\.thread)
     defer { state.withLock { $0.interrupt = nil } }
     return try await withCheckedThrowingContinuation { continuation in
       let waiting = Waiting(continuation)
       let isStopped = state.withLock { state in
         state.interrupt = { [self] in
           guard let continuation = waiting.take() else { return }
-          abandon(queue)
+          abandon(thread)
           continuation.resume(throwing: Stopped())
         }
         return state.isStopped
       }
       guard !isStopped else { return waiting.take()?.resume(throwing: Stopped()) ?? () }
-      queue.async {
-        let alarm = DispatchWorkItem { [self] in
-          guard let continuation = waiting.take() else { return }
-          abandon(queue)
-          continuation.resume(throwing: TooExpensive(limit: limit))
-        }
-        let (seconds, attoseconds) = self.limit.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: alarm)
+      thread.async {
+        self.watch(waiting, on: thread, ThreadTime.ofPresentThread())
         let result = Result { try check() }
-        alarm.cancel()
         if let continuation = waiting.take() {
           continuation.resume(with: result)
         } else {
@@ -82,19 +80,41 @@ final class JobChecker: Sendable {
     }
   }
 
-  private func abandon(_ queue: DispatchQueue) {
-    state.withLock {
-      $0.abandoned += 1
-      guard $0.queue === queue, $0.abandoned <= Self.mostAbandoned else { return }
-      $0.queue = DispatchQueue(label: label)
+  /// Answers a check with ``TooExpensive`` once its thread has computed for longer than the limit.
+  private func watch<Answer: Sendable>(
+    _ waiting: Waiting<Answer>, on thread: ComputeThread, _ time: ThreadTime?, used: UInt64 = 0
+  ) {
+    let wait = max(Self.shortestWait, limitNanoseconds - min(used, limitNanoseconds))
+    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(wait))) { [self] in
+      guard waiting.isWaiting else { return }
+      let used = time?.nanoseconds ?? limitNanoseconds
+      guard used >= limitNanoseconds else { return watch(waiting, on: thread, time, used: used) }
+      guard let continuation = waiting.take() else { return }
+      abandon(thread)
+      continuation.resume(throwing: TooExpensive(limit: limit))
     }
   }
 
-  /// The caller of a check, who is answered once: by the check or by the alarm.
+  private var limitNanoseconds: UInt64 {
+    let (seconds, attoseconds) = limit.components
+    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+  }
+
+  private func abandon(_ thread: ComputeThread) {
+    state.withLock {
+      $0.abandoned += 1
+      guard $0.thread === thread, $0.abandoned <= Self.mostAbandoned else { return }
+      $0.thread = ComputeThread(priority: priority)
+    }
+  }
+
+  /// The caller of a check, who is answered once: by the check, its limit, or a stop.
   private final class Waiting<Answer: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Answer, any Error>?>
 
     init(_ continuation: CheckedContinuation<Answer, any Error>) { self.continuation = Mutex(continuation) }
+
+    var isWaiting: Bool { continuation.withLock { $0 != nil } }
 
     func take() -> CheckedContinuation<Answer, any Error>? {
       continuation.withLock { continuation in

@@ -1,5 +1,5 @@
 import CampaignStore
-import Dispatch
+import EventLoop
 import PushCore
 
 /// The jobs that a worker is reading to build the contexts of their campaigns. Slices of one campaign share one reading.
@@ -20,25 +20,32 @@ struct JobReadings {
 
   /// Reads large jobs one at a time. One takes a fraction of a second, and Swift's executor has only as many threads as
   /// there are cores.
-  private static let queue = DispatchQueue(label: "large jobs of campaigns")
+  private static let thread = ComputeThread(priority: .low)
 
-  private var underWay: [Key: Task<Result<Campaign, JobError>, Never>] = [:]
+  private var underWay: [Key: (task: Task<Result<Campaign, JobError>, Never>, isLarge: Bool)] = [:]
   private var done: [Key: Result<Campaign, JobError>] = [:]
 
-  /// Whether a job of the campaign is being read.
-  func isReading(_ campaign: String) -> Bool { underWay.keys.contains { $0.campaign == campaign } }
+  /// The campaigns whose large jobs are being read.
+  var large: Set<String> { Set(underWay.lazy.filter(\.value.isLarge).map(\.key.campaign)) }
+
+  /// Whether a large job of the campaign is being read.
+  func isReading(_ campaign: String) -> Bool {
+    underWay.contains { $0.key.campaign == campaign && $0.value.isLarge }
+  }
 
   /// Takes the result of a reading that has ended.
   mutating func take(_ key: Key) -> Result<Campaign, JobError>? { done.removeValue(forKey: key) }
 
   /// Returns the reading of a job, and starts it if there is none. The caller that gets a new one must call
   /// ``end(_:keeping:)`` when it has ended.
+  ///
+  /// - Parameter hook: called with the job before it is read; `nil` but in tests.
   mutating func begin(
-    _ key: Key, _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps
+    _ key: Key, _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps, hook: (@Sendable ([UInt8]) -> Void)?
   ) -> (task: Task<Result<Campaign, JobError>, Never>, isNew: Bool) {
-    if let task = underWay[key] { return (task, false) }
-    let task = Task { await Self.read(job, record, apps) }
-    underWay[key] = task
+    if let task = underWay[key]?.task { return (task, false) }
+    let task = Task { await Self.read(job, record, apps, hook) }
+    underWay[key] = (task, LargeJobs.isLarge(job))
     return (task, true)
   }
 
@@ -52,14 +59,15 @@ struct JobReadings {
   }
 
   @concurrent private static func read(
-    _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps
+    _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps, _ hook: (@Sendable ([UInt8]) -> Void)?
   ) async -> Result<Campaign, JobError> {
     @Sendable func parse() -> Result<Campaign, JobError> {
-      Result { () throws(JobError) in try record.campaign(job, apps) }
+      hook?(job)
+      return Result { () throws(JobError) in try record.campaign(job, apps) }
     }
     guard LargeJobs.isLarge(job) else { return parse() }
     return await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: parse()) }
+      thread.async { continuation.resume(returning: parse()) }
     }
   }
 }

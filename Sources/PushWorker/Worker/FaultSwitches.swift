@@ -48,7 +48,7 @@ public struct FaultSwitches: Sendable {
   fileprivate var passes = 0
   /// A raw device token that is death to whoever sends it.
   public var poison: [UInt8]?
-  /// Called with each job that is checked, on the thread that checks it: it may take as long as it likes.
+  /// Called with each job that is checked at intake or read for its campaign, on the thread that does so. It may block.
   public var checksJob: (@Sendable ([UInt8]) -> Void)?
   /// The rule that is broken.
   public var mutant: Mutant?
@@ -80,7 +80,7 @@ extension PushWorker {
     #endif
   }
 
-  /// What is called with a job that is checked.
+  /// What is called with a job that is checked or read.
   var jobHook: (@Sendable ([UInt8]) -> Void)? {
     #if DEBUG
       configuration.faults.checksJob

@@ -51,6 +51,7 @@ extension PushWorker {
     let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ahead }
     let enough = campaigns.contexts.compactMapValues { self.enough(of: $0) }
     let refused = campaigns.objections.campaigns.union(obstructedCampaigns(now)).union(campaignsWithoutPlace())
+      .union(readings.large)
     let taken = try await control.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { [campaigns, scheduler] id in

@@ -215,7 +215,10 @@ extension PushWorker {
     case .found(let context, let state): return (context, state)
     case .gone: try await control.dismiss(reference, worker: configuration.name)
     case .refused(let lane): try await control.requeue(reference, lane: lane, worker: configuration.name)
-    case .unknownApp, .reading: break
+    case .reading(let lane):
+      // Slices of other campaigns are taken meanwhile. The campaign is passed over until the reading has ended.
+      try await control.requeue(reference, lane: lane, worker: configuration.name)
+    case .unknownApp: break
     }
     return nil
   }
@@ -228,8 +231,8 @@ extension PushWorker {
     case refused(Lane)
     /// Its app is not in the configuration.
     case unknownApp
-    /// Its job is large, and is being read. Only for who does not wait.
-    case reading
+    /// Its job is large and is being read. The claim loop wakes when it has been read.
+    case reading(Lane)
   }
 
   /// Fixes the partitions of a campaign that begins to expand, unless something keeps it from being expanded.
@@ -237,7 +240,7 @@ extension PushWorker {
   /// - Returns: whether slices of it can be taken now. While a large job is read they can't, so that the campaigns behind it
   ///   are served meanwhile; the end of the reading wakes the claim loop.
   func begin(_ id: String) async throws -> Bool {
-    guard case .found(let context, .active) = try await context(of: id, waits: false), try await canExpand(context)
+    guard case .found(let context, .active) = try await context(of: id), try await canExpand(context)
     else {
       return false
     }
@@ -251,8 +254,7 @@ extension PushWorker {
     }
   }
 
-  /// - Parameter waits: whether to wait while a large job is read.
-  private func context(of id: String, waits: Bool = true) async throws -> ContextFinding {
+  private func context(of id: String) async throws -> ContextFinding {
     guard let standing = try await control.standing(of: id) else { return .gone }
     if standing.state == .active, campaigns.objections.applies(to: id, round: standing.round) {
       return .refused(standing.lane)
@@ -264,14 +266,13 @@ extension PushWorker {
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(known, reason) }
       return .found(known, standing.state)
     }
-    if !waits, readings.isReading(id) { return .reading }
+    if readings.isReading(id) { return .reading(standing.lane) }
     guard let (record, job) = try await control.campaignAndJob(id) else { return .gone }
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)
     }
-    let mayWait = waits || !LargeJobs.isLarge(job)
-    guard let parsed = await read(job, record, waits: mayWait) else { return .reading }
+    guard let parsed = await read(job, record) else { return .reading(record.lane) }
     // Another slice of it may have been first.
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
@@ -306,32 +307,24 @@ extension PushWorker {
     }
   }
 
-  /// Reads a campaign's job outside the worker's loop. A large job takes a fraction of a second; pushes of other campaigns
-  /// are sent meanwhile.
+  /// Reads a campaign's job outside the worker's loop.
   ///
-  /// - Parameter waits: whether to wait for the result.
-  /// - Returns: `nil` if `waits` is false and the job is not read yet. The claim loop wakes when it is.
-  private func read(
-    _ job: [UInt8], _ record: CampaignRecord, waits: Bool
-  ) async -> Result<Campaign, JobError>? {
+  /// - Returns: `nil` if the job is large and has not been read yet: that takes a fraction of a second, and nobody waits for
+  ///   it. The next call after the claim loop wakes returns the result.
+  private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError>? {
     let key = JobReadings.Key(record)
     if let result = readings.take(key) { return result }
-    let (reading, isNew) = readings.begin(key, job, record, configuration.jobApps)
-    if waits {
+    let (reading, isNew) = readings.begin(key, job, record, configuration.jobApps, hook: jobHook)
+    guard LargeJobs.isLarge(job) else {
       let result = await reading.value
-      if isNew {
-        readings.end(key)
-        // The claim loop may have passed the campaign over meanwhile.
-        wakeClaims()
-      }
+      if isNew { readings.end(key) }
       return result
     }
-    if isNew {
-      Task {
-        let result = await reading.value
-        readings.end(key, keeping: result)
-        wakeClaims()
-      }
+    guard isNew else { return nil }
+    Task {
+      let result = await reading.value
+      readings.end(key, keeping: result)
+      wakeClaims()
     }
     return nil
   }

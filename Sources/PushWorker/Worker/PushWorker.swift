@@ -90,8 +90,8 @@ public actor PushWorker {
     routes = RouteTable(configuration.apps.values)
     budget.isShared = routes.areSeveral
     inbox = CompletionInbox(loop: loop)
-    smallJobChecks = JobChecker(label: "small jobs", limit: configuration.jobCheckLimit)
-    largeJobChecks = JobChecker(label: "large jobs", limit: configuration.jobCheckLimit)
+    smallJobChecks = JobChecker(priority: .normal, limit: configuration.jobCheckLimit)
+    largeJobChecks = JobChecker(priority: .low, limit: configuration.jobCheckLimit)
     var chance = SystemRandomNumberGenerator()
     membership = FleetMembership(WorkerInstance(name: configuration.name, using: &chance))
     alarms = WorkerAlarms(on: loop)
