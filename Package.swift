@@ -47,11 +47,12 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
     module("EventLoop", ["CLinux"]),
-    module("TLS", ["EventLoop", "COpenSSL"]),
+    module("TextInput", []),
+    module("TLS", ["EventLoop", "TextInput", "COpenSSL"]),
     module("HTTP2", ["CNghttp2"]),
     module("HTTPServer", ["CMicrohttpd"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),
-    module("PushCore", []),
+    module("PushCore", ["TextInput"]),
     module(
       "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
     module("APNs", ["PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
@@ -71,7 +72,7 @@ let package = Package(
     .target(
       name: "CommandSupport",
       dependencies: [
-        "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs", "CampaignStore", "PushWorker",
+        "TextInput", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs", "CampaignStore", "PushWorker",
         "APNsSimulator",
         "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

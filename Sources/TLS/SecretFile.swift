@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TextInput
 
 /// Reads files that hold a secret: signing keys, identities, passphrases.
 ///
@@ -8,7 +9,7 @@ public enum SecretFile {
   /// Keys and identities are some kB; whoever names a core dump by mistake should hear of it soon.
   public static let maximumSize = 256 * 1024
 
-  /// The bytes of a file.
+  /// The bytes of a file, without a byte order mark at its start.
   ///
   /// - Throws: ``SecretFileError``, which names the file.
   public static func read(_ path: String) throws(SecretFileError) -> [UInt8] {
@@ -39,7 +40,7 @@ public enum SecretFile {
         if errno == EINTR { continue }
         throw .last(path)
       }
-      if got == 0 { return Array(bytes.prefix(count)) }
+      if got == 0 { return ByteOrderMark.dropped(from: Array(bytes.prefix(count))) }
       count += got
     }
     throw .init(file: path, problem: .tooLarge)

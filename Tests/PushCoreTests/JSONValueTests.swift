@@ -51,7 +51,7 @@ struct JSONValueTests {
     (#""\ud800\u0041""#, 1, 2, "surrogate"),
     (#""\udc00\ud800""#, 1, 2, "surrogate"),
     (#"{"a":1,"b":2,"a":3}"#, 1, 14, "'a' appears twice"),
-    ("\u{FEFF}{}", 1, 1, "found byte 0xef"),
+    ("{}\u{FEFF}", 1, 3, "found byte 0xef"),
     ("{} x", 1, 4, "expected the end of the text, found 'x'"),
     ("[[[[[", 1, 4, "nested more than 3 deep"),
     ("{'a':1}", 1, 2, "expected a member name"),

@@ -19,7 +19,7 @@ package struct ConfigurationLoader {
 
   /// The file that is named.
   private var named: String? {
-    argument ?? environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    argument ?? EnvironmentOverlay.file(environment)
   }
 
   /// The file that is read.

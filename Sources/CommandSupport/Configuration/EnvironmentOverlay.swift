@@ -1,4 +1,5 @@
 import PushCore
+import TextInput
 
 /// Environment variables that set keys of the configuration: `CARILLON_REDIS_URL` is `redis.url`,
 /// `CARILLON_APPS_NEWS_TOKEN_KEY_FILE` is `apps.news.token.keyFile`.
@@ -11,7 +12,12 @@ package enum EnvironmentOverlay {
   /// What a test breaks, see ``FaultEnvironment``: switches of the process, not keys.
   private static let faultPrefix = "CARILLON_FAULT_"
 
-  /// Sets what the environment sets. An empty variable is not given, as compose files can't leave one out.
+  /// The file that the environment names; `nil` for none. A line break at the end of the variable does not count.
+  package static func file(_ environment: [String: String]) -> String? {
+    environment[fileVariable].map(LineBreak.dropped(fromEndOf:)).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Sets what the environment sets. A line break at the end of a variable does not count. An empty variable is not given, as compose files can't leave one out.
   ///
   /// - Returns: variables that set nothing but are nobody's mistake: Kubernetes makes them for every service, so one that is
   ///   named `carillon` would otherwise keep all its workers from starting.
@@ -19,7 +25,7 @@ package enum EnvironmentOverlay {
   static func apply(
     _ environment: [String: String], to root: inout ConfigurationNode
   ) throws(ConfigurationError) -> [String] {
-    let given = environment.filter { name, value in
+    let given = environment.mapValues(LineBreak.dropped(fromEndOf:)).filter { name, value in
       name.hasPrefix(prefix) && !name.hasPrefix(testPrefix) && !name.hasPrefix(faultPrefix)
         && name != fileVariable && !value.isEmpty
     }

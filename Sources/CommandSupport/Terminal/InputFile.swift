@@ -1,4 +1,5 @@
 import Glibc
+import TextInput
 
 /// A file, or standard input for `-`, read from front to back in chunks.
 package final class InputFile {
@@ -48,13 +49,13 @@ package final class InputFile {
     guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw FileError.last(path) }
   }
 
-  /// A whole file of at most `limit` bytes.
+  /// A whole file of at most `limit` bytes, without a byte order mark at its start.
   package static func contents(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
     let file = try InputFile(path)
     var bytes: [UInt8] = []
     while true {
       let chunk = try file.read()
-      guard !chunk.isEmpty else { return bytes }
+      guard !chunk.isEmpty else { return ByteOrderMark.dropped(from: bytes) }
       bytes += chunk
       guard bytes.count <= limit else {
         throw FileError(path: file.path, reason: "larger than \(limit) bytes")

@@ -1,3 +1,5 @@
+import TextInput
+
 /// A strict recursive descent over JSON bytes. Its depth is bounded, so its stack is.
 struct JSONParser {
   private let bytes: [UInt8]
@@ -18,6 +20,7 @@ struct JSONParser {
   }
 
   mutating func parseDocument() throws(JSONSyntaxError) -> JSONValue {
+    if bytes.starts(with: ByteOrderMark.bytes) { position = ByteOrderMark.bytes.count }
     skipBlanks()
     guard position < bytes.count else { throw error("expected a JSON value, found nothing") }
     let value = try parseValue()

@@ -27,7 +27,7 @@ public struct JSONValue: Sendable {
   /// Parses a whole text: RFC 8259 in UTF-8, no more and no less, save that names may not repeat in an object.
   ///
   /// - Parameters:
-  ///   - bytes: the text; a byte order mark is an error.
+  ///   - bytes: the text; a byte order mark at its start is skipped, as RFC 8259, section 8.1, allows.
   ///   - maximumDepth: how many objects and arrays may stand in each other.
   ///   - allowsRepeats: whether a name may repeat in an object, as it may in RFC 8259; for whoever reports it otherwise.
   public init(parsing bytes: [UInt8], maximumDepth: Int, allowsRepeats: Bool = false) throws(JSONSyntaxError) {

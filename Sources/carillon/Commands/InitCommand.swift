@@ -42,7 +42,7 @@ struct InitCommand: CarillonCommand {
   var passphraseFile: String?
 
   func run() async throws {
-    let named = ProcessInfo.processInfo.environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    let named = EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let file = output ?? global.config ?? named ?? ConfigurationLoader.defaultFile
     // Before anybody answers a question.
     guard access(file, F_OK) != 0 else {

@@ -70,7 +70,7 @@ struct LintCommand: CarillonCommand {
 
   /// The apps of the configuration; `nil` when there is none and none was asked for.
   private func apps() throws -> JobApps? {
-    let named = global.config ?? ProcessInfo.processInfo.environment[EnvironmentOverlay.fileVariable]
+    let named = global.config ?? EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let exists = FileManager.default.fileExists(atPath: ConfigurationLoader.defaultFile)
     guard app != nil || exists || named.map({ !$0.isEmpty }) == true else { return nil }
     let configuration = try global.loadConfiguration()

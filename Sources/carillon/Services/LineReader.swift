@@ -1,4 +1,5 @@
 import CommandSupport
+import TextInput
 
 /// The lines of a file that is read in chunks; what it holds is one chunk and one line.
 struct LineReader: ~Copyable {
@@ -30,11 +31,7 @@ struct LineReader: ~Copyable {
     while lines.isEmpty, !isAtEnd {
       let chunk = try file.read()
       isAtEnd = chunk.isEmpty
-      if number == 0, pending.isEmpty, chunk.starts(with: [0xEF, 0xBB, 0xBF]) {
-        take(chunk.dropFirst(3), &lines)
-      } else {
-        take(chunk[...], &lines)
-      }
+      take(chunk[...], &lines)
       if isAtEnd, !pending.isEmpty || isSkipping { end(&lines) }
     }
     return lines
@@ -53,12 +50,14 @@ struct LineReader: ~Copyable {
   private mutating func keep(_ bytes: ArraySlice<UInt8>) {
     guard !isSkipping else { return }
     pending += bytes
-    // One more for the carriage return of files from Windows.
-    isSkipping = pending.count > maximumLength + 1
+    // One more for the carriage return of files from Windows, and a byte order mark.
+    isSkipping = pending.count > maximumLength + 1 + ByteOrderMark.bytes.count
   }
 
   private mutating func end(_ lines: inout [Line]) {
     number += 1
+    // A pipe may give the mark in pieces: only the line is whole.
+    if number == 1 { pending = ByteOrderMark.dropped(from: pending) }
     if pending.last == UInt8(ascii: "\r") { pending.removeLast() }
     let isGood = !isSkipping && pending.count <= maximumLength
     lines.append(Line(number: number, text: isGood ? String(validating: pending, as: UTF8.self) : nil))
