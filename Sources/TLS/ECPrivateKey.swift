@@ -12,7 +12,8 @@ public final class ECPrivateKey: @unchecked Sendable {
 
   /// Reads a key file.
   ///
-  /// - Parameter path: a `.p8` as Apple's developer site gives it: PKCS#8 in PEM, P-256, not encrypted.
+  /// - Parameter path: a `.p8` as Apple's developer site gives it: PKCS#8 in PEM, P-256, not encrypted. Its line breaks may
+  ///   be lost, see ``SigningKeyText``.
   /// - Throws: ``SigningKeyError``, which names the file.
   public convenience init(contentsOf path: String) throws(SigningKeyError) {
     let bytes: [UInt8]
@@ -32,8 +33,13 @@ public final class ECPrivateKey: @unchecked Sendable {
     guard !text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !text.contains("Proc-Type: 4,ENCRYPTED") else {
       throw SigningKeyError(file: file, problem: .encrypted)
     }
-    guard text.contains("PRIVATE KEY-----") else { throw SigningKeyError(file: file, problem: .notAKey) }
-    let key = pem.withUnsafeBytes { bytes -> OpaquePointer? in
+    let restored: [UInt8]
+    do throws(SigningKeyError.Problem) {
+      restored = try SigningKeyText.restored(pem)
+    } catch {
+      throw SigningKeyError(file: file, problem: error)
+    }
+    let key = restored.withUnsafeBytes { bytes -> OpaquePointer? in
       // BIO_new_mem_buf(3) reads the caller's memory, which must outlive the BIO: both end with this closure.
       guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
       defer { BIO_free(bio) }

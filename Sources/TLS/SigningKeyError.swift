@@ -1,13 +1,15 @@
 /// Why a signing key can't be used, and what to do about it.
 public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong with it.
-  public enum Problem: Equatable, Sendable {
+  public enum Problem: Error, Equatable, Sendable {
     /// The file can't be read, or more people than should can.
     case file(SecretFileError.Problem)
     /// It is there, but asks for a passphrase.
     case encrypted
     /// There is no private key in it, or a damaged one.
     case notAKey
+    /// A key that lost more than its line breaks on the way: what happened to it.
+    case damaged(String)
     /// A key, but not on P-256: the name of its curve, if it has one.
     case wrongKind(String?)
     /// OpenSSL failed on a good key.
@@ -31,6 +33,7 @@ public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertib
     case .file(let problem): SecretFileError(file: file, problem: problem).reason
     case .encrypted: "the key is encrypted"
     case .notAKey: "no private key in PEM found"
+    case .damaged(let what): "the key is damaged: \(what)"
     case .wrongKind(let curve?): "the key is on the curve \(curve)"
     case .wrongKind(nil): "not an elliptic-curve key"
     case .openSSL(let reason): reason
@@ -42,7 +45,7 @@ public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertib
     switch problem {
     case .file(let problem): SecretFileError(file: file, problem: problem).hint
     case .encrypted: "Apple's .p8 files are not; decrypt it with: openssl pkcs8 -in FILE -out NEW"
-    case .notAKey: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
+    case .notAKey, .damaged: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
     case .wrongKind: "APNs takes P-256 only (ES256): take the .p8 file of developer.apple.com"
     case .openSSL: "see whether openssl pkey -in FILE can read it"
     }

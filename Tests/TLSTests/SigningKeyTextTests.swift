@@ -1,0 +1,46 @@
+import Foundation
+import TLS
+import Testing
+
+@Suite("Signing keys that lost their line breaks")
+struct SigningKeyTextTests {
+  private let key: ECPrivateKey
+
+  init() throws { key = try ECPrivateKey.generate() }
+
+  @Test("a key is read whatever became of its line breaks")
+  func restored() throws {
+    let pem = key.pem
+    let lines = pem.split(separator: "\n")
+    let base64 = { (text: String) in Data(text.utf8).base64EncodedString() }
+    let forms = [
+      "as it is": pem, "byte order mark": "\u{FEFF}" + pem, "Windows": pem.replacing("\n", with: "\r\n"),
+      "written out": pem.replacing("\n", with: #"\n"#), "written out for Windows": pem.replacing("\n", with: #"\r\n"#),
+      "one line": lines.joined(separator: " "), "one line without blanks": lines.joined(),
+      "indented": lines.map { "    " + $0 }.joined(separator: "\n"),
+      "quoted": "\"" + pem.replacing("\n", with: #"\n"#) + "\"\n",
+      "Base64 once more": base64(pem),
+      "Base64 in lines": base64(pem).enumerated().map { $0.offset % 76 == 75 ? "\($0.element)\n" : "\($0.element)" }
+        .joined(),
+      "Base64 alone": lines.dropFirst().dropLast().joined(separator: "\n"),
+    ]
+    for (name, text) in forms {
+      #expect(try ECPrivateKey(pem: Array(text.utf8)).publicPEM == key.publicPEM, "\(name)")
+    }
+  }
+
+  @Test("a key that lost more says what is missing")
+  func damaged() {
+    let pem = key.pem
+    for (text, says) in [
+      (String(pem.prefix(120)), "it is cut off: its line -----END PRIVATE KEY----- is missing"),
+      (pem.replacing("-----BEGIN PRIVATE KEY-----", with: ""), "its line -----BEGIN PRIVATE KEY----- is missing"),
+      (pem.replacing("M", with: "*"), "is not Base64"),
+    ] {
+      let error = #expect(throws: SigningKeyError.self) { try ECPrivateKey(pem: Array(text.utf8), file: "k.p8") }
+      #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+      #expect(
+        error?.description.contains(pem.split(separator: "\n")[1].prefix(20)) == false, "no part of the key is shown")
+    }
+  }
+}
