@@ -96,7 +96,9 @@ struct ReceiptTests {
   }
 
   @Test func receiptsAreReadAndWhatIsWrongIsSaid() throws {
-    func receipt(_ text: String) throws -> ReceiptEvent { try ReceiptEvent(parsing: Array(text.utf8)) }
+    func receipt(_ text: String) throws -> ReceiptEvent {
+      try ReceiptEvent(parsing: Array(text.utf8), now: 1_800_000_000_000)
+    }
     #expect(
       try receipt(#"{"event":"opened","campaign":"a","user":"ada","at":1700000000000}"#)
         == ReceiptEvent(.opened, campaign: "a", user: "ada"))

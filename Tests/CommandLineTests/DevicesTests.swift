@@ -117,9 +117,11 @@ struct DevicesTests {
     try await world.succeed("devices", "register", "--user", "ada", "--token", token)
     let report = try JSONObject(
       await world.succeed(
-        "devices", "import", "-", "--format", "csv", "--json", input: "user,token,registeredAt\nben,\(token),1000\n"))
+        "devices", "import", "-", "--format", "csv", "--json",
+        input: "user,token,registeredAt\nben,\(token),1000000001000\n"))
     #expect(report.numbers == ["rows": 1, "imported": 0, "skipped": 0, "outdated": 1])
-    let late = try await world.run("devices", "register", "--user", "ben", "--token", token, "--registered-at", "1000")
+    let late = try await world.run(
+      "devices", "register", "--user", "ben", "--token", token, "--registered-at", "1000000001000")
     #expect(late.exit == .status(1))
     #expect(late.standardError.contains("a newer registration of the token for 'ada' stands"))
   }

@@ -144,7 +144,7 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"vip & "}"#], "audience.segment", "column 7: expected a segment name"),
     (["audience": #"{"segment":["vip"]}"#], "audience.segment", "must be a string, not an array"),
     (["audience": #"{"users":[]}"#], "audience.users", "is empty"),
-    (["audience": #"{"users":["1",2]}"#], "audience.users[1]", "must be a string, or an object with user and vars"),
+    (["audience": #"{"users":["1",true]}"#], "audience.users[1]", "must be a string, or an object with user and vars"),
     (["audience": #"{"users":["1","a\nb"]}"#], "audience.users[1]", "control characters"),
     (["audience": #"{"tokens":[]}"#], "audience.tokens", "is empty"),
     (["audience": #"{"tokens":["00","xyz"]}"#], "audience.tokens[1]", "is not a device token"),

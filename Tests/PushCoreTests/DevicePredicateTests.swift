@@ -109,7 +109,7 @@ struct DevicePredicateTests {
     ("plan in ('gold' 'silver')", 17, "expected ',' or ')', found '''"),
     ("plan = 'a' plan = 'b'", 12, "expected '&', '|' or the end"),
     ("(plan exists", 13, "expected '&', '|' or ')'"),
-    ("\"\" exists", 1, "1 to 64 bytes"),
+    ("\"\" exists", 1, "an attribute name must not be empty"),
     ("premium > true", 11, "no order"),
   ])
   func saysWhereItStopsMakingSense(text: String, column: Int, message: String) {

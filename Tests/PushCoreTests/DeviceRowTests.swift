@@ -5,7 +5,7 @@ import Testing
 
 private let service = APNsService()
 private let services = PushServices(standard: service)
-private let vocabulary = DeviceVocabulary(services: services)
+private let vocabulary = DeviceVocabulary(services: services, now: 1_800_000_000_000)
 
 /// Reads a whole text in chunks of a size.
 private func read(
@@ -48,7 +48,7 @@ struct DeviceRowReaderTests {
       rows == [
         DeviceRow(
           user: "zoë", token: first, service: "apns", app: "news", environment: .sandbox, locale: "zh-Hans-CN",
-          timezone: "Europe/Berlin", appVersion: "5.2", osVersion: "iOS 19", registeredAt: 1_796_115_600_000,
+          timezone: "Europe/Berlin", appVersion: "5.2", osVersion: "19", registeredAt: 1_796_115_600_000,
           lastSeen: 1_796_115_600_007, attributes: ["city": "Paris, France", "first \"name\"": "A \"B\"\nC"]),
         DeviceRow(user: "2", token: second, service: "apns"),
       ])
@@ -190,7 +190,7 @@ struct DeviceRowReaderTests {
   }
 
   @Test func attributesAreBounded() throws {
-    var draft = DeviceRowDraft(DeviceVocabulary(services: services))
+    var draft = DeviceRowDraft(vocabulary)
     #expect(throws: DeviceRowDraft.Problem.self) {
       try draft.setAttribute("a", to: String(repeating: "x", count: 1025))
     }
@@ -229,7 +229,7 @@ struct DeviceRowWriterTests {
       DeviceRow(
         user: "=zoë", token: token, service: "apns", app: "news", environment: .production, locale: "de",
         timezone: "UTC",
-        appVersion: "1", osVersion: "2", registeredAt: 1_796_115_600_007, lastSeen: 0,
+        appVersion: "1", osVersion: "2", registeredAt: 1_796_115_600_007, lastSeen: 1_796_115_600_008,
         attributes: ["city": "Paris", "say": "\u{1}\\"]),
       DeviceRow(user: "3", token: token, service: "apns"),
     ]

@@ -17,7 +17,8 @@ private struct Imported {
     _ text: String, _ system: ForeignSystem, _ format: DeviceRowReader.Format = .ndjson, chunk: Int = 1 << 16,
     attributes: Set<String> = []
   ) throws {
-    let vocabulary = DeviceVocabulary(services: services, apps: ["news"], allowedAttributes: attributes)
+    let vocabulary = DeviceVocabulary(
+      services: services, apps: ["news"], allowedAttributes: attributes, now: 1_800_000_000_000)
     var reader = DeviceRowReader(format: format, vocabulary, from: system)
     var rest = Array(text.utf8)[...]
     var results: [Result<DeviceRow, DeviceRowReader.RowError>] = []

@@ -8,8 +8,8 @@ struct RegistrationEventTests {
   private static let token = "00ff11"
 
   private func event(_ text: String) throws -> RegistrationEvent {
-    let vocabulary = DeviceVocabulary(services: PushServices(standard: APNsService()), apps: ["news"])
-    return try RegistrationEvent(parsing: Array(text.utf8), vocabulary, now: Self.now)
+    let vocabulary = DeviceVocabulary(services: PushServices(standard: APNsService()), apps: ["news"], now: Self.now)
+    return try RegistrationEvent(parsing: Array(text.utf8), vocabulary)
   }
 
   @Test func everyOperationIsRead() throws {

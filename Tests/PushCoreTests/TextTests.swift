@@ -102,12 +102,12 @@ struct NearestTests {
 struct NamesTests {
   @Test func userIDsAreShortLinesOfText() {
     for id in ["1", "user@example.com", "Zoë 😀", String(repeating: "x", count: 256)] {
-      #expect(UserID.problem(id) == nil)
+      #expect((try? UserID.read(id)) == id)
     }
     for id in [
       "", String(repeating: "x", count: 257), String(repeating: "é", count: 129), "a\nb", "a\0", "\u{7F}", "\u{85}",
     ] {
-      #expect(UserID.problem(id) != nil)
+      #expect(throws: IdentifierError.self) { try UserID.read(id) }
     }
   }
 

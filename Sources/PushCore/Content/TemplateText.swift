@@ -72,7 +72,9 @@ struct TemplateText: Equatable {
           hint: "behind the colon stands one of \(ValueFormat.names)")
       }
     }
-    parts.append(.value(name: String(name), format: format, fallback: halves.count == 2 ? String(halves[1]) : ""))
+    parts.append(
+      .value(
+        name: Identifier.composed(String(name)), format: format, fallback: halves.count == 2 ? String(halves[1]) : ""))
   }
 
   private static func trimmed(_ text: Substring) -> Substring {

@@ -19,6 +19,13 @@ struct CSVFields: Sendable {
     return String(validating: plain, as: UTF8.self)
   }
 
+  /// Whether a field stands in quotes.
+  func isQuoted(_ index: Int, in bytes: [UInt8]) -> Bool {
+    let start = ranges[index].lowerBound
+    // Before a field without quotes stands a comma, a line break or nothing.
+    return start > 0 && bytes[start - 1] == UInt8(ascii: "\"")
+  }
+
   /// Finds the fields of the record that begins `range`, by RFC 4180.
   mutating func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
     ranges.removeAll(keepingCapacity: true)

@@ -4,6 +4,11 @@ public struct DeviceRowDraft: Sendable {
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     /// One sentence without its line.
     public var description: String
+
+    /// Memberwise.
+    init(description: String) { self.description = description }
+
+    init(_ error: IdentifierError) { description = error.description }
   }
 
   /// Attributes of one user at most: they are read with every personalised push.
@@ -39,13 +44,13 @@ public struct DeviceRowDraft: Sendable {
     self.vocabulary = vocabulary
   }
 
-  /// Sets a column; an empty text is not given.
+  /// Sets a column. White space at the edges does not count; an empty text is not given.
   public mutating func set(_ column: DeviceColumn, to text: String) throws(Problem) {
+    let text = Identifier.trimmed(text)
     guard !text.isEmpty else { return }
     switch column {
     case .user:
-      if let problem = UserID.problem(text) { throw Problem(description: problem) }
-      user = text
+      do throws(IdentifierError) { user = try UserID.read(text) } catch { throw Problem(error) }
     case .token: token = text
     case .service:
       guard let known = vocabulary.services[text] else {
@@ -92,16 +97,18 @@ public struct DeviceRowDraft: Sendable {
             + (Nearest.match(text, among: ZoneNames.usual).map { "; did you mean '\($0)'?" } ?? ""))
       }
       timezone = text
-    case .appVersion: appVersion = try detail(column, text)
-    case .osVersion: osVersion = try detail(column, text)
+    case .appVersion: appVersion = try version(column, text)
+    case .osVersion: osVersion = try version(column, text)
     case .registeredAt: registeredAt = try instant(column, text)
     case .lastSeen: lastSeen = try instant(column, text)
     }
   }
 
-  /// Sets an attribute whose name has passed ``DeviceVocabulary/checkAttributeName(_:)``; an empty text is not given.
+  /// Sets an attribute whose name ``DeviceVocabulary/attributeName(_:)`` gave; an empty text is not given. The value is
+  /// kept in NFC, so that a condition finds it.
   public mutating func setAttribute(_ name: String, to text: String) throws(Problem) {
     guard !text.isEmpty else { return }
+    let text = Identifier.composed(text)
     guard text.utf8.count <= Self.maximumAttributeValue else {
       throw Problem(
         description: "\(name): \(text.utf8.count) bytes, an attribute has at most \(Self.maximumAttributeValue)")
@@ -147,22 +154,23 @@ public struct DeviceRowDraft: Sendable {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
-  private func detail(_ column: DeviceColumn, _ text: String) throws(Problem) -> String {
+  private func version(_ column: DeviceColumn, _ text: String) throws(Problem) -> String {
     guard text.utf8.count <= Self.maximumDetail, !text.unicodeScalars.contains(where: Excerpt.isControl) else {
       throw Problem(
         description: "\(column.rawValue): longer than \(Self.maximumDetail) bytes, or with control characters")
     }
-    return text
+    guard let version = VersionText.read(text) else {
+      throw Problem(
+        description: "\(column.rawValue): \(Excerpt.quoted(text)) is no version; a version looks like 5.2 or v5.2")
+    }
+    return version
   }
 
-  /// Milliseconds since 1970, given as such or as RFC 3339.
   private func instant(_ column: DeviceColumn, _ text: String) throws(Problem) -> Int {
-    guard let instant = Int(text) ?? Timestamp.milliseconds(text), instant >= 0, instant <= Timestamp.range.upperBound
-    else {
-      throw Problem(
-        description: "\(column.rawValue): \(Excerpt.quoted(text)) is neither milliseconds since 1970 nor "
-          + Timestamp.form)
+    do throws(IdentifierError) {
+      return try InstantText.read(text, column.rawValue, now: vocabulary.now)
+    } catch {
+      throw Problem(error)
     }
-    return instant
   }
 }

@@ -1,3 +1,5 @@
+import TextInput
+
 /// Reads device rows from a file that arrives in chunks; what it holds is one chunk and one record.
 public struct DeviceRowReader: Sendable {
   /// How rows are written.
@@ -49,8 +51,8 @@ public struct DeviceRowReader: Sendable {
   private let system: ForeignSystem?
   private let maximumRecord: Int
   private let vocabulary: DeviceVocabulary
-  /// Names of attributes that have been looked at: rows of a file have the same ones.
-  private var attributes: Set<String> = []
+  /// What names of attributes mean: rows of a file have the same ones.
+  private var attributes: [String: String] = [:]
   private var header: [Column]?
   /// What the columns of another system's export became, so far.
   public private(set) var foreign = ForeignColumns()
@@ -116,8 +118,8 @@ public struct DeviceRowReader: Sendable {
 
   private mutating func readRecords(isFinal: Bool) throws(FileError) -> [Result<DeviceRow, RowError>] {
     if atStart {
-      guard pending.count >= 3 || isFinal else { return [] }
-      if pending.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
+      guard pending.count >= ByteOrderMark.bytes.count || isFinal else { return [] }
+      if pending.starts(with: ByteOrderMark.bytes) { position = ByteOrderMark.bytes.count }
       atStart = false
     }
     var rows: [Result<DeviceRow, RowError>] = []
@@ -220,7 +222,8 @@ public struct DeviceRowReader: Sendable {
     var names: [String] = []
     var known: Set<String> = []
     for index in 0..<fields.count {
-      guard let name = fields.text(index, in: pending) else { throw Self.headerError("the header is not UTF-8") }
+      guard let text = fields.text(index, in: pending) else { throw Self.headerError("the header is not UTF-8") }
+      let name = Identifier.trimmed(text)
       guard known.insert(name).inserted else {
         throw Self.headerError("two columns are named \(Excerpt.quoted(name))")
       }
@@ -235,6 +238,9 @@ public struct DeviceRowReader: Sendable {
       return names.map { .foreign($0) }
     }
     for needed in [DeviceColumn.user, .token] where !names.contains(needed.rawValue) {
+      if names.count == 1, let problem = ForeignRow.problem(of: names[0]) {
+        throw Self.headerError("the header \(problem)")
+      }
       let near = Nearest.match(needed.rawValue, among: names).map { "; is \(Excerpt.quoted($0)) meant?" } ?? ""
       throw Self.headerError("the header has no column '\(needed.rawValue)'\(near)")
     }
@@ -245,11 +251,10 @@ public struct DeviceRowReader: Sendable {
         continue
       }
       do {
-        try vocabulary.checkAttributeName(name)
+        columns.append(.attribute(try vocabulary.attributeName(name)))
       } catch {
         throw Self.headerError("column \(index + 1): \(error.description)")
       }
-      columns.append(.attribute(name))
     }
     return columns
   }
@@ -268,7 +273,11 @@ public struct DeviceRowReader: Sendable {
     for (index, column) in header.enumerated() {
       let text = try text(index)
       switch column {
-      case .known(let known): try draft.set(known, to: text)
+      case .known(let known):
+        if known == .user, !fields.isQuoted(index, in: pending), let problem = ForeignRow.problem(ofNumber: text) {
+          throw .init(description: problem)
+        }
+        try draft.set(known, to: text)
       case .attribute(let name): try draft.setAttribute(name, to: text)
       case .foreign: break
       }

@@ -39,7 +39,8 @@ public struct DeviceRowWriter: Sendable {
   private mutating func appendCSV(_ row: DeviceRow) {
     for column in DeviceColumn.allCases {
       let text = row.text(of: column, services)
-      csv?.cell(text)
+      // ``DeviceRowReader`` takes such an id in quotes only.
+      csv?.cell(text, isQuoted: column == .user && ForeignRow.problem(ofNumber: row.user) != nil)
     }
     for name in attributes { csv?.cell(row.attributes[name]) }
     csv?.endRecord()

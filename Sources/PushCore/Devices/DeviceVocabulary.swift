@@ -7,23 +7,28 @@ public struct DeviceVocabulary: Sendable {
   /// Attributes whose names are nearly those of columns, and are meant.
   public var allowedAttributes: Set<String>
 
+  /// The current time in ms since 1970: no instant may be more than a day ahead of it.
+  public var now: Int
+
   /// Memberwise.
-  public init(services: PushServices, apps: Set<String>? = nil, allowedAttributes: Set<String> = []) {
+  public init(services: PushServices, apps: Set<String>? = nil, allowedAttributes: Set<String> = [], now: Int) {
     self.services = services
+    self.now = now
     self.apps = apps
     self.allowedAttributes = allowedAttributes
   }
 
-  /// What is wrong with the name of an attribute, if anything is: nearly a column's is a slip of the pen, and the column
-  /// would be missing without a word.
-  public func checkAttributeName(_ name: String) throws(DeviceRowDraft.Problem) {
-    let maximum = DeviceRowDraft.maximumAttributeName
-    guard (1...maximum).contains(name.utf8.count), !name.unicodeScalars.contains(where: Excerpt.isControl) else {
-      throw .init(
-        description: "\(Excerpt.quoted(name)) can't name an attribute: 1 to \(maximum) bytes without control characters"
-      )
+  /// Returns the name of an attribute as ``AttributeName`` reads it.
+  ///
+  /// - Throws: for a name that can't be one, and for a name that is nearly a column's: the column would be missing in silence.
+  public func attributeName(_ text: String) throws(DeviceRowDraft.Problem) -> String {
+    let name: String
+    do throws(IdentifierError) {
+      name = try AttributeName.read(text)
+    } catch {
+      throw .init(description: "\(Excerpt.quoted(text)) can't name an attribute: \(error)")
     }
-    guard !allowedAttributes.contains(name), let column = Self.column(near: name) else { return }
+    guard !allowedAttributes.contains(name), let column = Self.column(near: name) else { return name }
     throw .init(
       description: "\(Excerpt.quoted(name)) is nearly the column \(column.rawValue): name it so, or say that it is an "
         + "attribute: --allow-attribute \(Excerpt.bare(name))")

@@ -50,9 +50,8 @@ struct EventFields {
   }
 
   mutating func user() throws(DeviceRowDraft.Problem) -> String {
-    let user = try required("user")
-    if let problem = UserID.problem(user) { throw .init(description: problem) }
-    return user
+    guard let value = value("user") else { throw .init(description: "user: is missing") }
+    do throws(IdentifierError) { return try UserID.read(value) } catch { throw .init(error) }
   }
 
   mutating func app(_ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) -> String {
@@ -97,7 +96,7 @@ struct EventFields {
     }
     var tags: [String] = []
     for element in elements {
-      guard case .string(let name) = element.kind, PlainName.isValid(name) else {
+      guard case .string(let text) = element.kind, let name = PlainName.read(text) else {
         throw .init(description: "tags: a segment's name is \(PlainName.form)")
       }
       tags.append(name)
@@ -122,6 +121,7 @@ struct EventFields {
   /// Everything that is left, as a row of a file of devices has it.
   mutating func row(_ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) -> DeviceRow {
     var draft = DeviceRowDraft(vocabulary)
+    try draft.set(.user, to: try user())
     for column in DeviceColumn.allCases {
       if let text = try take(column.rawValue) { try draft.set(column, to: text) }
     }
@@ -138,18 +138,24 @@ struct EventFields {
     var draft = DeviceRowDraft(vocabulary)
     var attributes: [String: String?] = [:]
     for member in members {
-      try vocabulary.checkAttributeName(member.name)
+      let name = try vocabulary.attributeName(member.name)
       if case .null = member.value.kind {
-        attributes[member.name] = .some(nil)
+        attributes[name] = .some(nil)
       } else {
-        let text = try Self.text(member.value, of: member.name)
-        try draft.setAttribute(member.name, to: text)
-        attributes[member.name] = text.isEmpty ? .some(nil) : text
+        let text = Identifier.composed(try Self.text(member.value, of: name))
+        try draft.setAttribute(name, to: text)
+        attributes[name] = text.isEmpty ? .some(nil) : text
       }
     }
     members = []
     guard mayBeNone || !attributes.isEmpty else { throw .init(description: "no attribute is given") }
     return attributes
+  }
+
+  /// Returns the time of the event in ms since 1970, or `now` for an event that names none.
+  mutating func instant(now: Int) throws(DeviceRowDraft.Problem) -> Int {
+    guard let text = try take("at") else { return now }
+    do throws(IdentifierError) { return try InstantText.read(text, "at", now: now) } catch { throw .init(error) }
   }
 
   /// - Throws: when something is left that nobody has asked for.

@@ -31,33 +31,43 @@ enum NDJSONLine {
     return members
   }
 
-  /// - Parameter attributes: names that have been looked at, of earlier lines too.
+  /// - Parameter attributes: names that earlier lines gave, and what they mean.
   static func row(
-    _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout Set<String>
+    _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout [String: String]
   ) throws(DeviceRowDraft.Problem) -> DeviceRow {
     var draft = DeviceRowDraft(vocabulary)
     for member in try object(bytes, maximumDepth: maximumNesting) {
-      let text: String
-      switch member.value.kind {
-      case .string(let string): text = string
-      case .number(let digits): text = digits
-      case .bool(let bool): text = bool ? "true" : "false"
-      case .null: continue
-      case .object, .array:
-        throw DeviceRowDraft.Problem(
-          description: "\(Excerpt.quoted(member.name)): must be a string or a number, not \(member.value.kindName)")
-      }
+      if case .null = member.value.kind { continue }
       if let column = DeviceColumn(rawValue: member.name) {
-        try draft.set(column, to: text)
-      } else {
-        if !attributes.contains(member.name) {
-          try vocabulary.checkAttributeName(member.name)
-          // Files of millions of names are not remembered whole.
-          if attributes.count < DeviceRowDraft.maximumAttributes { attributes.insert(member.name) }
-        }
-        try draft.setAttribute(member.name, to: text)
+        try draft.set(column, to: try text(of: member, column))
+        continue
       }
+      let text = try text(of: member, nil)
+      let name: String
+      if let known = attributes[member.name] {
+        name = known
+      } else {
+        name = try vocabulary.attributeName(member.name)
+        // Files of millions of names are not remembered whole.
+        if attributes.count < DeviceRowDraft.maximumAttributes { attributes[member.name] = name }
+      }
+      try draft.setAttribute(name, to: text)
     }
     return try draft.row()
+  }
+
+  private static func text(
+    of member: JSONValue.Member, _ column: DeviceColumn?
+  ) throws(DeviceRowDraft.Problem) -> String {
+    switch member.value.kind {
+    case .string(let text): return text
+    case .number where column == .user, .bool where column == .user:
+      do throws(IdentifierError) { return try UserID.read(member.value) } catch { throw .init(error) }
+    case .number(let digits): return digits
+    case .bool(let bool): return bool ? "true" : "false"
+    case .null, .object, .array:
+      throw .init(
+        description: "\(Excerpt.quoted(member.name)): must be a string or a number, not \(member.value.kindName)")
+    }
   }
 }

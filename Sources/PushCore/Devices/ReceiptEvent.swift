@@ -22,8 +22,10 @@ public struct ReceiptEvent: Sendable, Equatable, Hashable {
     self.user = user
   }
 
-  /// - Parameter bytes: one JSON object: `event`, `campaign`, `user`; `at`, when it happened, may be there too.
-  public init(parsing bytes: [UInt8]) throws(DeviceRowDraft.Problem) {
+  /// - Parameters:
+  ///   - bytes: one JSON object: `event`, `campaign`, `user`; `at`, when it happened, may be there too.
+  ///   - now: ms since 1970; `at` may be a day ahead of it.
+  public init(parsing bytes: [UInt8], now: Int) throws(DeviceRowDraft.Problem) {
     var fields = try EventFields(parsing: bytes)
     let name = try fields.required("event")
     guard let kind = Kind(rawValue: name) else {
@@ -36,7 +38,7 @@ public struct ReceiptEvent: Sendable, Equatable, Hashable {
       throw .init(description: "campaign: \(Excerpt.quoted(campaign)) is not \(CampaignID.form)")
     }
     self.init(kind, campaign: campaign, user: try fields.user())
-    _ = try fields.take("at")
+    _ = try fields.instant(now: now)
     try fields.end()
   }
 }

@@ -33,10 +33,6 @@ public struct RegistrationEvent: Sendable, Equatable {
 
   /// Segments that one event names at most.
   public static let maximumTags = 100
-  /// ms by which an event may be ahead of Redis' clock: what is later would undo everything that comes until then.
-  private static let mostAhead = 86_400_000
-  /// ms since the epoch before which no time of an event lies: smaller numbers are seconds, by mistake.
-  private static let earliest = 1_000_000_000_000
 
   private enum Operation: String, CaseIterable {
     case register, login, unregister, logout, tag, untag, attribute, preference, badge
@@ -44,11 +40,8 @@ public struct RegistrationEvent: Sendable, Equatable {
 
   /// - Parameters:
   ///   - bytes: one JSON object.
-  ///   - vocabulary: what it may name.
-  ///   - now: ms since the epoch; the time of an event that gives none.
-  public init(
-    parsing bytes: [UInt8], _ vocabulary: DeviceVocabulary, now: Int
-  ) throws(DeviceRowDraft.Problem) {
+  ///   - vocabulary: what it may name; its time is the time of an event that gives none.
+  public init(parsing bytes: [UInt8], _ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) {
     var fields = try EventFields(parsing: bytes)
     let name = try fields.required("op")
     guard let operation = Operation(rawValue: name) else {
@@ -56,7 +49,7 @@ public struct RegistrationEvent: Sendable, Equatable {
         description: "op: \(Excerpt.quoted(name)) is none of "
           + Operation.allCases.map(\.rawValue).joined(separator: ", "))
     }
-    at = try Self.instant(fields.take("at"), now: now)
+    at = try fields.instant(now: vocabulary.now)
     switch operation {
     case .register, .login:
       var row = try fields.row(vocabulary)
@@ -81,20 +74,6 @@ public struct RegistrationEvent: Sendable, Equatable {
       change = .badge(user: try fields.user(), app: try fields.app(vocabulary), value: try fields.badge())
     }
     try fields.end()
-  }
-
-  private static func instant(_ text: String?, now: Int) throws(DeviceRowDraft.Problem) -> Int {
-    guard let text else { return now }
-    guard let instant = Int(text) ?? Timestamp.milliseconds(text) else {
-      throw .init(description: "at: \(Excerpt.quoted(text)) is neither milliseconds since 1970 nor \(Timestamp.form)")
-    }
-    guard instant >= earliest else {
-      throw .init(description: "at: \(instant) is of before 2001 in milliseconds since 1970; are these seconds?")
-    }
-    guard instant <= now + mostAhead else {
-      throw .init(description: "at: \(Timestamp.format(milliseconds: instant)) is more than a day ahead")
-    }
-    return instant
   }
 }
 

@@ -1,4 +1,5 @@
-/// One line of a segment's file: a CSV record (RFC 4180) of one column, the id of a user. Blanks around it don't count.
+/// One line of a segment's file: a CSV record (RFC 4180) of one column, the id of a user. White space at the edges of
+/// the id does not count.
 public enum SegmentLine: Sendable, Equatable {
   case user(String)
   /// There is nothing on it.
@@ -39,10 +40,14 @@ public enum SegmentLine: Sendable, Equatable {
       self = .header
     } else if number == 1, !isQuoted, Self.lookAlikes.contains(id.lowercased()) {
       self = .bad("looks like the name of a column: call it \(Self.column) or leave it out; quotes make it a user's id")
-    } else if let problem = UserID.problem(id) {
+    } else if !isQuoted, let problem = ForeignRow.problem(of: Identifier.trimmed(id)) {
       self = .bad(problem)
     } else {
-      self = .user(id)
+      do throws(IdentifierError) {
+        self = .user(try UserID.read(id))
+      } catch {
+        self = .bad(error.description)
+      }
     }
   }
 
@@ -51,7 +56,7 @@ public enum SegmentLine: Sendable, Equatable {
     let isPlain = user.utf8.allSatisfy { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") }
     let bytes = Array(user.utf8)
     if isPlain, bytes.trimmingBlanks.count == bytes.count, user.lowercased() != column,
-      !lookAlikes.contains(user.lowercased())
+      !lookAlikes.contains(user.lowercased()), ForeignRow.problem(of: user) == nil
     {
       return user
     }

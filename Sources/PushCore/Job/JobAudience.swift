@@ -181,9 +181,6 @@ struct JobAudience {
   /// The users, each once, in their order.
   private static func readUsers(_ users: [String], _ fields: JobFields) throws(JobError) -> [String] {
     guard !users.isEmpty else { throw fields.error("users", "is empty") }
-    for (index, user) in users.enumerated() {
-      if let problem = UserID.problem(user) { throw fields.error("users[\(index)]", problem) }
-    }
     return unique(users)
   }
 

@@ -119,6 +119,21 @@ public struct JobFields {
     return strings
   }
 
+  /// The id of a user, as ``UserID`` reads it.
+  func user(_ value: JSONValue, _ name: String) throws(JobError) -> String {
+    do throws(IdentifierError) { return try UserID.read(value) } catch { throw self.error(name, error.description) }
+  }
+
+  /// The ids of an array of users; `nil` for none.
+  func users(_ name: String) throws(JobError) -> [String]? {
+    guard let value = values[name] else { return nil }
+    guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
+    var users: [String] = []
+    users.reserveCapacity(elements.count)
+    for (index, element) in elements.enumerated() { users.append(try user(element, "\(name)[\(index)]")) }
+    return users
+  }
+
   /// Until when the push is of use; `nil` where the job doesn't say.
   ///
   /// - Parameter sendAt: when the campaign begins, in ms since the epoch; `nil` leaves out what depends on it.

@@ -19,9 +19,10 @@ public struct JobRecipient: Sendable {
     var all: [JobRecipient] = []
     all.reserveCapacity(elements.count)
     for (index, element) in elements.enumerated() {
-      if case .string(let user) = element.kind {
-        all.append(JobRecipient(user: user, values: nil))
-      } else {
+      switch element.kind {
+      case .string, .number:
+        all.append(JobRecipient(user: try fields.user(element, "users[\(index)]"), values: nil))
+      case .object, .array, .bool, .null:
         all.append(try recipient(element, path: fields.path("users[\(index)]")))
       }
     }
@@ -34,7 +35,7 @@ public struct JobRecipient: Sendable {
         field: path, message: "must be a string, or an object with user and vars, not \(value.kindName)")
     }
     let fields = try JobFields(value, path: path, known: ["user", "vars"], planned: [])
-    let user = try fields.requiredString("user")
+    let user = try fields.user(try fields.required("user"), "user")
     guard let values = fields.value("vars") else { return JobRecipient(user: user, values: nil) }
     try check(values, fields)
     return JobRecipient(user: user, values: values)
@@ -49,10 +50,11 @@ public struct JobRecipient: Sendable {
     }
     for member in members {
       let name = "vars." + Excerpt.bare(member.name)
-      guard 1...DeviceRowDraft.maximumAttributeName ~= member.name.utf8.count else {
+      do throws(IdentifierError) {
+        _ = try AttributeName.read(member.name)
+      } catch {
         throw fields.error(
-          name, "is a name of \(member.name.utf8.count) bytes",
-          hint: "a name has 1 to \(DeviceRowDraft.maximumAttributeName)")
+          name, error.description, hint: "a name has 1 to \(DeviceRowDraft.maximumAttributeName) bytes")
       }
       switch member.value.kind {
       case .string, .number, .bool, .null: break
@@ -78,8 +80,20 @@ public struct JobRecipient: Sendable {
     }
     let recipient = try recipient(root, path: "")
     guard let values = recipient.values else { throw JobError(field: "vars", message: "is missing") }
-    if let problem = UserID.problem(recipient.user) { throw JobError(field: "user", message: problem) }
-    return (recipient.user, JSONValue.minified(bytes[values.range]))
+    return (recipient.user, json(values, in: bytes))
+  }
+
+  /// The values as an object without white space, under the names that templates ask for, see ``AttributeName``.
+  private static func json(_ values: JSONValue, in bytes: [UInt8]) -> [UInt8] {
+    guard case .object(let members) = values.kind else { return [] }
+    var json = JSONWriter()
+    json.beginObject()
+    for member in members {
+      json.name((try? AttributeName.read(member.name)) ?? member.name)
+      json.raw(JSONValue.minified(bytes[member.value.range]))
+    }
+    json.endObject()
+    return json.take()
   }
 
   /// What an audience says of its users, by user: objects without white space.
@@ -89,7 +103,7 @@ public struct JobRecipient: Sendable {
     var all: [String: [UInt8]] = [:]
     for (index, recipient) in (try Self.all(fields) ?? []).enumerated() {
       guard let values = recipient.values else { continue }
-      let json = JSONValue.minified(bytes[values.range])
+      let json = json(values, in: bytes)
       guard json.count <= mostBytes else {
         throw fields.error(
           "users[\(index)].vars", "has \(json.count) bytes, \(json.count - mostBytes) over the limit of \(mostBytes)")

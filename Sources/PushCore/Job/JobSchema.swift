@@ -28,7 +28,10 @@ public enum JobSchema {
   // MARK: Members. Null counts as not given, but where something is required.
 
   private static let name = #"{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"}"#
-  private static let user = #"{"type":"string","minLength":1,"pattern":"^[^\\u0000-\\u001f\\u007f]*$"}"#
+  /// White space at the edges does not count, and a whole number is an id too, see ``UserID``.
+  private static let user = any(
+    #"{"type":"string","minLength":1,"pattern":"^[\\t\\n\\r]*[^\\u0000-\\u001f\\u007f]*[\\t\\n\\r]*$"}"#,
+    #"{"type":"integer"}"#)
   /// Above 0.
   private static let duration = #"{"type":"string","pattern":"^0*[1-9][0-9]*[smhd]$"}"#
   private static let anyDuration = #"{"type":"string","pattern":"^[0-9]+[smhd]$"}"#

@@ -76,11 +76,8 @@ enum JobStages {
       }
       return .share(share)
     }
-    guard let users = try fields.strings("users"), 1...CampaignStages.maximumUsers ~= users.count else {
+    guard let users = try fields.users("users"), 1...CampaignStages.maximumUsers ~= users.count else {
       throw fields.error("users", "must be 1 to \(CampaignStages.maximumUsers) users")
-    }
-    for (index, user) in users.enumerated() {
-      if let problem = UserID.problem(user) { throw fields.error("users[\(index)]", problem) }
     }
     return .users(users)
   }

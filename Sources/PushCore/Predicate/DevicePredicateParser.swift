@@ -67,11 +67,12 @@ struct DevicePredicateParser {
     let next = peek()
     let start = position
     if next == "\"" {
-      let name = try parseQuoted("\"", what: "the name of an attribute")
-      guard 1...DeviceRowDraft.maximumAttributeName ~= name.utf8.count else {
-        throw error("an attribute's name has 1 to \(DeviceRowDraft.maximumAttributeName) bytes", at: start)
+      let text = try parseQuoted("\"", what: "the name of an attribute")
+      do throws(IdentifierError) {
+        return attribute(try AttributeName.read(text))
+      } catch {
+        throw self.error(error.description, at: start)
       }
-      return attribute(name)
     }
     let name = takeWord()
     guard !name.isEmpty else { throw error("expected a field, '!' or '(', found \(found)") }
@@ -209,7 +210,8 @@ struct DevicePredicateParser {
 
   private mutating func parseText() throws(AudienceExpressionError) -> String {
     guard peek() == "'" else { throw error("expected a text in single quotes, found \(found)") }
-    return try parseQuoted("'", what: "a text")
+    // Attributes are kept in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
+    return Identifier.composed(try parseQuoted("'", what: "a text"))
   }
 
   /// What stands between two quotes; one of them twice is one of them.

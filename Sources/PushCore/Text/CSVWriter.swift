@@ -19,7 +19,9 @@ public struct CSVWriter: Sendable {
   }
 
   /// One more cell of the record; `nil` is an empty one.
-  public mutating func cell(_ text: String?) {
+  ///
+  /// - Parameter isQuoted: whether the cell stands in quotes, though no character of it needs them.
+  public mutating func cell(_ text: String?, isQuoted: Bool = false) {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
     guard var text, let first = text.utf8.first else { return }
@@ -27,7 +29,7 @@ public struct CSVWriter: Sendable {
       text = Excerpt.replacing(in: text) { Excerpt.misleads($0) && $0 != "\t" && $0 != "\r" && $0 != "\n" }
     }
     let isFormula = spreadsheetSafe && "=+-@\t\r".utf8.contains(first)
-    let needsQuotes = text.utf8.contains(where: ",\"\n\r".utf8.contains)
+    let needsQuotes = isQuoted || text.utf8.contains(where: ",\"\n\r".utf8.contains)
     if needsQuotes { bytes.append(UInt8(ascii: "\"")) }
     if isFormula { bytes.append(UInt8(ascii: "'")) }
     if needsQuotes {

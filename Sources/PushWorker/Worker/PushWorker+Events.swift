@@ -39,7 +39,7 @@ extension PushWorker {
 struct EventIntake: Sendable {
   private let store: CampaignStore
   private let instance: WorkerInstance
-  private let vocabulary: DeviceVocabulary
+  private let apps: Set<String>
   private let lastDeviceOnly: Set<String>
 
   /// An event as it stands on its list, and what it says.
@@ -65,8 +65,7 @@ struct EventIntake: Sendable {
     self.store = store
     self.instance = instance
     self.lastDeviceOnly = lastDeviceOnly
-    // Nobody can be asked whether a name is meant that is nearly a column's: what is taken for a slip is refused.
-    vocabulary = DeviceVocabulary(services: store.services, apps: apps)
+    self.apps = apps
   }
 
   /// Applies the oldest events of a list, and takes them off.
@@ -79,15 +78,19 @@ struct EventIntake: Sendable {
     var page = Page()
     switch list {
     case .registrations:
+      // An event can't say that a name is meant that is nearly a column's: such a name is refused.
+      let vocabulary = DeviceVocabulary(services: store.services, apps: apps, now: now)
       var events = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
-        try RegistrationEvent(parsing: text, vocabulary, now: now)
+        try RegistrationEvent(parsing: text, vocabulary)
       }
       try await order(&events, without: now)
       page.superseded = try await apply(events, &page) {
         try await store.apply($0, lastDeviceOnly: lastDeviceOnly)
       }
     case .receipts:
-      let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in try ReceiptEvent(parsing: text) }
+      let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
+        try ReceiptEvent(parsing: text, now: now)
+      }
       _ = try await apply(receipts, &page) {
         try await store.apply($0)
         return 0

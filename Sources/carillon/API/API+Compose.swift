@@ -70,8 +70,7 @@ extension API {
 
   private static func user(_ call: RouteCall) throws -> String {
     guard let user = call.query("user") else { throw Problem(400, "usage", "user: is missing") }
-    if let problem = UserID.problem(user) { throw CommandError(.input, "user: \(problem)") }
-    return user
+    return try UserArgument.read(user)
   }
 
   private func lint(_ body: [UInt8]) throws -> PushLint {

@@ -1,6 +1,7 @@
 import Admin
 import CampaignStore
 import CommandSupport
+import Foundation
 import HTTPServer
 import PushCore
 
@@ -46,15 +47,14 @@ extension API {
 
   /// The user of the path.
   private func user(_ call: RouteCall) throws -> String {
-    let user = call.parameter("user")
-    if let problem = UserID.problem(user) { throw CommandError(.input, "user: \(problem)") }
-    return user
+    try UserArgument.read(call.parameter("user"))
   }
 
   /// The same checks as for a row of a file.
   private func register(_ call: RouteCall) async throws -> HTTPResponse {
     let body = call.request.body.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
-    var reader = DeviceRowReader(format: .ndjson, DeviceVocabulary(services: .known))
+    let now = Int(Date.now.timeIntervalSince1970 * 1000)
+    var reader = DeviceRowReader(format: .ndjson, DeviceVocabulary(services: .known, now: now))
     let rows = try reader.read(body) + reader.finish()
     guard let first = rows.first else { throw CommandError(.input, "the body is empty", hint: "it is a JSON object") }
     var row: DeviceRow

@@ -62,8 +62,7 @@ extension API {
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "They are in it", schema: OpenAPI.ref("Segment"))]
       ) { call in
-        let (name, users) = (call.parameter("name"), try await users(call))
-        try SegmentName.check(name)
+        let (name, users) = (try SegmentName.read(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
         try await store.add(users, to: name)
         await store.note(Self.actor(call), "segment.add", name, detail: "\(users.count) users")
@@ -78,7 +77,7 @@ extension API {
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "How many were in it", schema: OpenAPI.ref("Segment"))]
       ) { call in
-        let (name, users) = (call.parameter("name"), try await users(call))
+        let (name, users) = (Identifier.trimmed(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
         let names = try await store.segmentNames()
         guard names.contains(name) else {
@@ -97,9 +96,7 @@ extension API {
 
   private func users(_ call: RouteCall) async throws -> [String] {
     try await compute(for: call) {
-      let users = try RequestFields(call.request.body, known: ["users"]).requiredStrings("users", limit: Self.mostUsers)
-      try SegmentUsers.check(users)
-      return users
+      try RequestFields(call.request.body, known: ["users"]).users("users", limit: Self.mostUsers)
     }
   }
 

@@ -92,7 +92,7 @@ enum OpenAPISchemas {
     "Held":
       #"{"type":"object","required":["id","holds"],"properties":{"id":{"type":"string"},"holds":{"const":true}}}"#,
     "Device": """
-    {"type":"object","required":["user","token"],"properties":{"user":{"type":"string","minLength":1},\
+    {"type":"object","required":["user","token"],"properties":{"user":{"type":["string","integer"],"minLength":1},\
     "token":{"type":"string","minLength":1},"service":{"type":"string"},"kind":{"type":"string"},\
     "app":{"type":"string"},"environment":{"type":"string"},"locale":{"type":"string"},"timezone":{"type":"string"},\
     "appVersion":{"type":"string"},"osVersion":{"type":"string"},"registeredAt":{"type":["string","integer"]},\
@@ -118,7 +118,7 @@ enum OpenAPISchemas {
     """,
     "Users": """
     {"type":"object","additionalProperties":false,"required":["users"],"properties":{"users":{"type":"array",\
-    "minItems":1,"maxItems":10000,"items":{"type":"string","minLength":1}}}}
+    "minItems":1,"maxItems":10000,"items":{"type":["string","integer"],"minLength":1}}}}
     """,
     "Count": """
     {"type":"object","required":["expression","users","devices"],"properties":{"expression":{"type":"string"},\

@@ -48,6 +48,25 @@ struct RequestFields {
   ///
   /// - Returns: `nil` where it is not given.
   func strings(_ name: String, limit: Int) throws -> [String]? {
+    try elements(name, limit: limit)?.map { element in
+      guard case .string(let text) = element.kind else { throw wrong(name, "an array of strings", element) }
+      return text
+    }
+  }
+
+  /// Ids of users, one at least, as ``UserID`` reads them.
+  func users(_ name: String, limit: Int) throws -> [String] {
+    guard let elements = try elements(name, limit: limit) else { throw CommandError(.input, "\(name): is missing") }
+    return try elements.enumerated().map { index, element throws(CommandError) in
+      do throws(IdentifierError) {
+        return try UserID.read(element)
+      } catch {
+        throw CommandError(.input, "\(name)[\(index)]: \(error)")
+      }
+    }
+  }
+
+  private func elements(_ name: String, limit: Int) throws -> [JSONValue]? {
     guard let value = members.value(name) else { return nil }
     guard case .array(let elements) = value.kind else { throw wrong(name, "an array of strings", value) }
     guard !elements.isEmpty else { throw CommandError(.input, "\(name): must not be empty") }
@@ -55,10 +74,7 @@ struct RequestFields {
       throw CommandError(
         .input, "\(name): has \(elements.count) elements, more than \(limit)", hint: "ask several times")
     }
-    return try elements.map { element in
-      guard case .string(let text) = element.kind else { throw wrong(name, "an array of strings", element) }
-      return text
-    }
+    return elements
   }
 
   func requiredStrings(_ name: String, limit: Int) throws -> [String] {

@@ -65,12 +65,12 @@ extension CampaignStore {
 
   /// Reads an event as the worker will that applies it.
   private func check(_ event: [UInt8], of list: EventList, _ apps: JobApps) throws(DeviceRowDraft.Problem) {
+    let now = Int(Date.now.timeIntervalSince1970 * 1000)
     switch list {
     case .registrations:
       let names: Set<String>? = if case .known(let apps) = apps { Set(apps.keys) } else { nil }
-      let vocabulary = DeviceVocabulary(services: services, apps: names)
-      _ = try RegistrationEvent(parsing: event, vocabulary, now: Int(Date.now.timeIntervalSince1970 * 1000))
-    case .receipts: _ = try ReceiptEvent(parsing: event)
+      _ = try RegistrationEvent(parsing: event, DeviceVocabulary(services: services, apps: names, now: now))
+    case .receipts: _ = try ReceiptEvent(parsing: event, now: now)
     }
   }
 }

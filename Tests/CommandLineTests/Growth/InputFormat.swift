@@ -15,7 +15,7 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
   /// Reads an input; whether it is accepted does not matter.
   func read(_ bytes: [UInt8]) {
     let services = PushServices(standard: APNsService())
-    let vocabulary = DeviceVocabulary(services: services, apps: ["news"])
+    let vocabulary = DeviceVocabulary(services: services, apps: ["news"], now: 1_800_000_000_000)
     func text() -> String { String(decoding: bytes, as: UTF8.self) }
     func rows(_ format: DeviceRowReader.Format, from system: ForeignSystem? = nil) {
       var reader = DeviceRowReader(format: format, vocabulary, from: system)
@@ -30,8 +30,8 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
       _ = try? CampaignJob.examine(bytes, .any(APNsService()))
       _ = try? PushLint(bytes)
     case .payload: _ = try? PushLint(bytes)
-    case .event: _ = try? RegistrationEvent(parsing: bytes, vocabulary, now: 1_800_000_000_000)
-    case .receipt: _ = try? ReceiptEvent(parsing: bytes)
+    case .event: _ = try? RegistrationEvent(parsing: bytes, vocabulary)
+    case .receipt: _ = try? ReceiptEvent(parsing: bytes, now: vocabulary.now)
     case .expression: _ = try? AudienceExpression(parsing: text())
     case .predicate: _ = try? DevicePredicate(parsing: text())
     case .cron: _ = try? CronSchedule(parsing: text())
@@ -45,11 +45,11 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
       }
     case .eventLines:
       for line in bytes.split(separator: 0x0A) {
-        _ = try? RegistrationEvent(parsing: Array(line), vocabulary, now: 1_800_000_000_000)
+        _ = try? RegistrationEvent(parsing: Array(line), vocabulary)
       }
     case .requestBody:
       guard let fields = try? RequestFields(bytes, known: ["id", "users", "reason"]) else { return }
-      _ = try? fields.strings("users", limit: 1000)
+      _ = try? fields.users("users", limit: 1000)
       _ = try? fields.string("id")
     case .configuration:
       guard let root = try? ConfigurationNode.parse(yaml: text(), file: "carillon.yaml") else { return }

@@ -118,7 +118,9 @@ struct ForeignRecord {
     switch meaning {
     case .nothing: break
     case .column(let column, let form):
-      if let text = form.text(value), facts.columns[column] == nil { facts.columns[column] = (text, shown) }
+      if let text = form.text(column == .user ? try Self.id(value, shown) : value), facts.columns[column] == nil {
+        facts.columns[column] = (text, shown)
+      }
     case .standIn(let column, let form):
       if let text = form.text(value) { facts.standIns[column] = (text, shown) }
     case .attribute(let name): add(value, as: name, of: shown, into: &facts)
@@ -185,11 +187,9 @@ struct ForeignRecord {
       }
       var count = 0
       for (attribute, (text, name)) in facts.attributes.sorted(by: { $0.key < $1.key }) {
-        let isUsable =
-          (1...DeviceRowDraft.maximumAttributeName).contains(attribute.utf8.count)
-          && !attribute.unicodeScalars.contains(where: Excerpt.isControl)
-          && text.utf8.count <= DeviceRowDraft.maximumAttributeValue && count < DeviceRowDraft.maximumAttributes
-        guard isUsable else {
+        guard let attribute = try? AttributeName.read(attribute),
+          text.utf8.count <= DeviceRowDraft.maximumAttributeValue, count < DeviceRowDraft.maximumAttributes
+        else {
           seen.refuse(text, of: name)
           continue
         }
@@ -213,6 +213,19 @@ struct ForeignRecord {
       else { throw .init(description: "\(name): \(Excerpt.quoted(text)) is no JSON object") }
       return members
     default: throw .init(description: "\(name): must be an object, not \(value.kindName)")
+    }
+  }
+
+  /// The value of an id, a number as ``UserID`` reads it.
+  private static func id(_ value: JSONValue, _ name: String) throws(DeviceRowDraft.Problem) -> JSONValue {
+    switch value.kind {
+    case .number, .bool, .object, .array:
+      do throws(IdentifierError) {
+        return JSONValue(kind: .string(try UserID.read(value)), range: value.range)
+      } catch {
+        throw .init(description: "\(name): \(error)")
+      }
+    case .string, .null: return value
     }
   }
 

@@ -44,7 +44,7 @@ extension CampaignCommand {
     private func read(
       _ store: CampaignStore, _ configuration: CarillonConfiguration
     ) async throws -> PushPreview {
-      let apps = configuration.jobApps()
+      let (apps, user) = (configuration.jobApps(), try UserArgument.read(user))
       guard campaign == "-" || FileManager.default.fileExists(atPath: campaign) else {
         return try await PushPreview(id: campaign, user: user, in: store, configuration, apps)
       }

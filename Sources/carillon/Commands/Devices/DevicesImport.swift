@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import PushCore
 
 extension DevicesCommand {
@@ -78,7 +79,8 @@ extension DevicesCommand {
           hint: "import a file, or all of it again: that is safe")
       }
       let vocabulary = DeviceVocabulary(
-        services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute))
+        services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute),
+        now: Int(Date.now.timeIntervalSince1970 * 1000))
       let reader = DeviceRowReader(format: format, vocabulary, from: from)
       if dryRun {
         var run = DeviceDryRun(input: input, reader: reader, app: app, services: .known, isJSON: global.json)

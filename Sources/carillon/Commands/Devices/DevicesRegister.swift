@@ -1,6 +1,7 @@
 import ArgumentParser
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 
 extension DevicesCommand {
@@ -62,7 +63,8 @@ extension DevicesCommand {
 
     /// The same checks as for a row of a file.
     private func row() throws -> DeviceRow {
-      let vocabulary = DeviceVocabulary(services: .known, allowedAttributes: Set(allowAttribute))
+      let vocabulary = DeviceVocabulary(
+        services: .known, allowedAttributes: Set(allowAttribute), now: Int(Date.now.timeIntervalSince1970 * 1000))
       var draft = DeviceRowDraft(vocabulary)
       for (column, text) in [
         (DeviceColumn.user, user), (.token, token), (.service, service), (.kind, kind),
@@ -75,8 +77,7 @@ extension DevicesCommand {
         guard let equals = text.firstIndex(of: "=") else {
           throw CommandError(.usage, "--attribute \(Excerpt.quoted(text)): a name and a value are wanted: name=value")
         }
-        let name = String(text[..<equals])
-        try vocabulary.checkAttributeName(name)
+        let name = try vocabulary.attributeName(String(text[..<equals]))
         try draft.setAttribute(name, to: String(text[text.index(after: equals)...]))
       }
       return try draft.row()

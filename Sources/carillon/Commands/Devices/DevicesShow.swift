@@ -17,7 +17,7 @@ extension DevicesCommand {
     @Argument(help: "The user's id.") var user: String
 
     func run() async throws {
-      let report = try await UserReport(user, in: global.openStore())
+      let report = try await UserReport(UserArgument.read(user), in: global.openStore())
       try StandardOutput.printLine(global.json ? report.json : report.text)
     }
   }

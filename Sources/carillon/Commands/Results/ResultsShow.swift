@@ -26,6 +26,7 @@ extension ResultsCommand {
     }
 
     func run() async throws {
+      let user = try user.map(UserArgument.read)
       let store = try await global.openStore()
       guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
       let service = try PushServices.known.named(record.service)

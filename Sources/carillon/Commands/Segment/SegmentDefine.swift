@@ -25,7 +25,7 @@ extension SegmentCommand {
     @Option(name: .customLong("where"), help: "A condition on devices and attributes.") var condition: String?
 
     func run() async throws {
-      try SegmentName.check(name)
+      let name = try SegmentName.read(name)
       let definition = SegmentDefinition(
         expression: try AudienceExpression(parsing: expression), predicate: try condition.map(SegmentCondition.parse))
       try await global.openStore(creating: true, changing: true).define(name, definition)

@@ -30,17 +30,19 @@ extension SegmentCommand {
     var replace = false
 
     func run() async throws {
-      try SegmentName.check(name)
+      let name = try SegmentName.read(name)
       try await UserListImport(file, into: name, replaces: replace, global).run()
     }
   }
 }
 
-/// The name of a segment, as somebody typed it.
+/// The name of a segment in a command or a request.
 enum SegmentName {
-  static func check(_ name: String) throws(CommandError) {
-    guard PlainName.isValid(name) else {
-      throw CommandError(.input, "\(Excerpt.quoted(name)) can't name a segment", hint: "it must be \(PlainName.form)")
+  /// Returns the name without white space at its edges.
+  static func read(_ text: String) throws(CommandError) -> String {
+    guard let name = PlainName.read(text) else {
+      throw CommandError(.input, "\(Excerpt.quoted(text)) can't name a segment", hint: "it must be \(PlainName.form)")
     }
+    return name
   }
 }

@@ -17,6 +17,7 @@ extension SegmentCommand {
     @Argument(help: "The segment.") var name: String
 
     func run() async throws {
+      let name = Identifier.trimmed(name)
       let store = try await global.openStore(changing: true)
       guard PlainName.isValid(name), try await store.removeSegment(name) else {
         throw CommandError(

@@ -18,8 +18,7 @@ extension SegmentCommand {
     @Argument(help: "Ids of users.") var users: [String]
 
     func run() async throws {
-      try SegmentName.check(name)
-      try SegmentUsers.check(users)
+      let (name, users) = (try SegmentName.read(name), try UserArgument.read(users))
       let store = try await global.openStore(creating: true, changing: true)
       try await store.checkNotDefined(name)
       let known = try await store.add(users, to: name)
@@ -46,7 +45,7 @@ extension SegmentCommand {
     @Argument(help: "Ids of users.") var users: [String]
 
     func run() async throws {
-      try SegmentUsers.check(users)
+      let (name, users) = (Identifier.trimmed(name), try UserArgument.read(users))
       let store = try await global.openStore(changing: true)
       try await store.checkNotDefined(name)
       let names = try await store.segmentNames()
@@ -63,12 +62,6 @@ extension SegmentCommand {
 
 /// What the commands for single users of a segment share.
 enum SegmentUsers {
-  static func check(_ users: [String]) throws(CommandError) {
-    for user in users {
-      if let problem = UserID.problem(user) { throw CommandError(.input, "\(Excerpt.quoted(user)): \(problem)") }
-    }
-  }
-
   static func report(_ name: String, _ users: Int, _ text: String, json isJSON: Bool) throws {
     guard isJSON else { return try StandardOutput.printLine(text) }
     var json = JSONWriter()

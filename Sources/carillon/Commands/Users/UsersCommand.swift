@@ -26,7 +26,7 @@ struct UsersCommand: AsyncParsableCommand {
     @Flag(help: "Don't ask.") var yes = false
 
     func run() async throws {
-      if let problem = UserID.problem(user) { throw CommandError(.input, "\(Excerpt.quoted(user)): \(problem)") }
+      let user = try UserArgument.read(user)
       let store = try await global.openStore(changing: true)
       try Confirmation.obtain(
         yes, for: "this removes everything of \(Excerpt.quoted(user)) for good", refusal: "nothing was removed")

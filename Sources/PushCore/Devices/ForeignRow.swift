@@ -1,0 +1,33 @@
+/// Lines of other kinds of files, which are no ids: an error page instead of a download, a file with other separators, and
+/// numbers that a spreadsheet or a data frame wrote.
+enum ForeignRow {
+  /// Returns why a line is no id; `nil` for a line that may be one.
+  static func problem(of line: String) -> String? {
+    switch line.utf8.first {
+    case UInt8(ascii: "<"): return "looks like HTML or XML, not like a user's id; quotes make it one"
+    case UInt8(ascii: "{"), UInt8(ascii: "["): return "looks like JSON, not like a user's id; quotes make it one"
+    default: break
+    }
+    if line.utf8.contains(UInt8(ascii: "\t")) {
+      return "has columns that are separated by tabs; separate columns by commas, and leave only the id"
+    }
+    if line.utf8.contains(UInt8(ascii: ";")) {
+      return "has columns that are separated by semicolons; leave only the id, and put an id with a semicolon in quotes"
+    }
+    return problem(ofNumber: line)
+  }
+
+  /// Returns why a number is no id; `nil` for any other text.
+  static func problem(ofNumber text: String) -> String? {
+    guard let first = text.utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first,
+      text.utf8.contains(UInt8(ascii: "."))
+    else { return nil }
+    if let whole = WholeNumber.text(text) {
+      return
+        "\(Excerpt.quoted(text)) is a number with a fraction, not a user's id: write \(whole), or put the id in quotes"
+    }
+    guard text.wholeMatch(of: /[0-9]\.[0-9]+[eE]\+[0-9]+/) != nil else { return nil }
+    return
+      "\(Excerpt.quoted(text)) is a number that a spreadsheet shortened, not a user's id: export the column as text"
+  }
+}

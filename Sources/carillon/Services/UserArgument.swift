@@ -1,0 +1,20 @@
+import CommandSupport
+import PushCore
+
+/// Ids of users in the arguments of a command, or in the path and query of a request.
+enum UserArgument {
+  /// Returns the id as ``UserID`` reads it.
+  static func read(_ text: String) throws(CommandError) -> String {
+    do throws(IdentifierError) {
+      return try UserID.read(text)
+    } catch {
+      throw CommandError(.input, "user: \(Excerpt.quoted(text)): \(error)")
+    }
+  }
+
+  static func read(_ texts: [String]) throws(CommandError) -> [String] {
+    var users: [String] = []
+    for text in texts { users.append(try read(text)) }
+    return users
+  }
+}
