@@ -94,7 +94,7 @@ extension CampaignStore {
       .invalid, "the segment \(Excerpt.quoted(name)) is named by campaigns that have not ended: \(named)\(more)",
       hint:
         "wait until they have ended, or cancel them: carillon campaign cancel \(first); to empty the segment instead, "
-        + "import an empty file: carillon segment import \(name) FILE --replace")
+        + "import an empty file: carillon segment import \(name) FILE --replace --allow-shrink")
   }
 
   /// Ids in an error at most.

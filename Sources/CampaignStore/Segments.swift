@@ -77,7 +77,7 @@ extension CampaignStore {
   /// Asks which users are registered.
   ///
   /// - Returns: the places of the answers.
-  private func askForRegistered(_ users: [String], _ pipeline: inout RedisPipeline) -> [Int] {
+  func askForRegistered(_ users: [String], _ pipeline: inout RedisPipeline) -> [Int] {
     var known: [Int] = []
     forEachGroup(of: users) { partition, group in
       known.append(pipeline.count)
@@ -89,7 +89,7 @@ extension CampaignStore {
     return known
   }
 
-  private static func sum(_ replies: [RedisReply], _ places: [Int]) -> Int {
+  static func sum(_ replies: [RedisReply], _ places: [Int]) -> Int {
     places.reduce(0) { sum, place in sum + replies[place].reduce(0) { $0 + ($1.integer ?? 0) } }
   }
 
@@ -104,79 +104,9 @@ extension CampaignStore {
     }
   }
 
-  // MARK: Replacing
-
-  /// Adds users to a segment that is being read in; nobody sees it before ``putInForce(_:)``.
-  ///
-  /// - Returns: how many of them are registered.
-  public func add(_ users: [String], to replacement: inout SegmentReplacement) async throws -> Int {
-    var pipeline = RedisPipeline(reserving: users.count * 96)
-    let (name, id) = (replacement.name, replacement.id)
-    var touched: Set<Int> = []
-    let known = askForRegistered(users, &pipeline)
-    forEachGroup(of: users) { partition, group in
-      touched.insert(partition)
-      pipeline.command("SADD") { arguments in
-        arguments.append(keys.importing(partition, name, id: id))
-        for user in group { arguments.append(user) }
-      }
-    }
-    for partition in touched {
-      pipeline.append("EXPIRE", keys.importing(partition, name, id: id), SegmentReplacement.timeToLive)
-    }
-    let replies = try await run(pipeline)
-    replacement.partitions.formUnion(touched)
-    return Self.sum(replies, known)
-  }
-
-  /// Begins to read in a segment that takes the place of the one in force. What it says is said now: what is said of a
-  /// user from now on stands.
-  public func replacement(of segment: String) async throws -> SegmentReplacement {
-    SegmentReplacement(of: segment, at: try await time() / 1000)
-  }
-
-  /// Puts a segment that was read in whole in the place of the one in force, which it is until then: partition by
-  /// partition, each in one step. Users of whom something was said since it began are as that says.
-  public func putInForce(_ replacement: SegmentReplacement) async throws {
-    try await putInForce(replacement, keepingTimesFor: nil)
-    var pipeline = RedisPipeline()
-    pipeline.append("SADD", keys.segments, replacement.name)
-    _ = try await run(pipeline)
-  }
-
-  /// - Parameter seconds: for which the times of the segment are kept; `nil` for as long as those of others.
-  func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
-        pipeline.script(
-          StoreScripts.putInForce,
-          keys: [
-            keys.segment(partition, replacement.name),
-            keys.importing(partition, replacement.name, id: replacement.id),
-            keys.stated(partition, replacement.name), keys.erased(partition),
-          ] + departures(from: partition, by: replacement.name)
-        ) {
-          $0.append(replacement.at)
-          if let seconds { $0.append(seconds) } else { $0.append("") }
-        }
-      }
-      _ = try await run(pipeline)
-    }
-  }
-
   /// The key in which it is counted who enters a list; none for a segment, which makes no sealed target invalid.
-  private func departures(from partition: Int, by list: String) -> [String] {
+  func departures(from partition: Int, by list: String) -> [String] {
     SuppressionList(segment: list) == nil ? [] : [keys.departures(partition)]
-  }
-
-  /// Lets go of what was read in: the segment in force stays.
-  public func discard(_ replacement: SegmentReplacement) async throws {
-    var pipeline = RedisPipeline()
-    for partition in replacement.partitions {
-      pipeline.append("UNLINK", keys.importing(partition, replacement.name, id: replacement.id))
-    }
-    if !pipeline.isEmpty { _ = try await run(pipeline) }
   }
 
   /// The names of all segments that are lists of users, sorted.
@@ -282,28 +212,5 @@ extension CampaignStore {
       }
     }
     return (users, devices)
-  }
-}
-
-/// A segment that is being read in, to take the place of the one in force as a whole.
-public struct SegmentReplacement: Sendable {
-  /// The segment.
-  public let name: String
-  /// Two imports at a time don't mix.
-  let id = String(UInt64.random(in: .min ... .max), radix: 36)
-  /// When it began, in ms since the epoch by Redis' clock.
-  let at: Int
-  /// Partitions that have users of it.
-  var partitions: Set<Int> = []
-
-  /// Seconds after the last users that were added for which an import that never ends leaves something behind: a day.
-  static let timeToLive = 86_400
-
-  /// - Parameters:
-  ///   - name: a name that expressions can say.
-  ///   - instant: ms since the epoch by Redis' clock.
-  fileprivate init(of name: String, at instant: Int) {
-    self.name = name
-    at = instant
   }
 }

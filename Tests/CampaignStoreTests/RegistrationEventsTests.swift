@@ -219,9 +219,40 @@ struct RegistrationEventsTests {
     members = []
     try await store.forEachMember(ofSegment: list) { members.formUnion($0) }
     #expect(members == ["new", "out"])
-    // An older import that ends later doesn't either.
-    try await store.putInForce(replacement)
+    // An older import that ends later doesn't either, and one that ends twice changes nothing.
+    let older = try await store.replacement(of: list)
+    while try await store.time() / 1000 <= older.at {}
+    var newer = try await store.replacement(of: list)
+    _ = try await store.add(["new", "out"], to: &newer)
+    #expect(try await store.putInForce(newer))
+    #expect(try await store.putInForce(older) == false)
     #expect(try await store.size(ofSegment: list) == 2)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func replacementKeepsPreferencesThatAreNewerThanItsFile(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    let store = scene.world.store
+    let list = SuppressionList(app: "news")
+    func preference(_ user: String, isAllowed: Bool, _ at: Int) -> (RegistrationEvent.Change, Int) {
+      (.preference(user: user, list, isAllowed: isAllowed), at)
+    }
+    // The file is of `then` + 100. One user opts out before it, two after it, and one opts in again after it.
+    try await scene.apply(preference("before", isAllowed: false, 50), preference("same", isAllowed: false, 100))
+    try await scene.apply(preference("after", isAllowed: false, 150))
+    var replacement = try await store.replacement(of: list.segment, asOf: scene.then + 100)
+    _ = try await store.add(["listed", "back"], to: &replacement)
+    // These arrive while the file is read.
+    try await scene.apply(preference("meanwhile", isAllowed: false, 200), preference("back", isAllowed: true, 200))
+    #expect(try await store.size(of: replacement) == 2)
+    #expect(try await store.putInForce(replacement))
+    var members: Set<String> = []
+    try await store.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
+    #expect(members == ["listed", "same", "after", "meanwhile"])
+    await #expect(throws: StoreError.self) { try await store.replacement(of: list.segment, asOf: scene.then + 99) }
+    await #expect(throws: StoreError.self) {
+      try await store.replacement(of: list.segment, asOf: scene.then - 31 * Self.day)
+    }
   }
 
   @Test(arguments: Backend.allCases)

@@ -24,7 +24,9 @@ struct SegmentTests {
     let members = try await world.succeed("segment", "export", "vip & !churned")
     #expect(members.split(separator: "\n").sorted() == ["u1", "u2", "u3"])
 
-    try await world.succeed("segment", "import", "vip", "-", "--replace", input: "u9\n")
+    let shorter = try await world.run("segment", "import", "vip", "-", "--replace", input: "u9\n")
+    #expect(shorter.exit == .status(65) && shorter.standardError.contains("has 1 user, the list in force 4"))
+    try await world.succeed("segment", "import", "vip", "-", "--replace", "--allow-shrink", input: "u9\n")
     #expect(try await world.succeed("segment", "export", "vip") == "u9\n")
     try await world.succeed("segment", "remove", "vip")
     let gone = try await world.run("segment", "remove", "vip")
@@ -133,7 +135,10 @@ struct SegmentTests {
     try await world.succeed("segment", "import", "optedout", "-", "--replace", input: "u2\nu3\n")
     let members = try await world.succeed("segment", "export", "optedout").split(separator: "\n").sorted()
     #expect(members == ["u2", "u3"])
-    try await world.succeed("segment", "import", "optedout", "-", "--replace")
+    let empty = try await world.run("segment", "import", "optedout", "-", "--replace")
+    #expect(empty.exit == .status(65) && empty.standardError.contains("has no user, the list in force 2; nothing was"))
+    #expect(try await world.succeed("segment", "count", "optedout") == "2 users, 2 devices\n")
+    try await world.succeed("segment", "import", "optedout", "-", "--replace", "--allow-shrink")
     #expect(try await world.succeed("segment", "count", "optedout") == "0 users, 0 devices\n")
   }
 

@@ -42,7 +42,7 @@ struct SuppressionTests {
 
     #expect(try await world.succeed("suppression", "remove", "news", "u1") == "took 1 off the list of news\n")
     #expect(try await world.run("suppression", "remove", "news", "u1").exit == .status(1))
-    try await world.succeed("suppression", "import", "news", "-", "--replace", input: "u9\n")
+    try await world.succeed("suppression", "import", "news", "-", "--replace", "--allow-shrink", input: "u9\n")
     #expect(try await world.succeed("suppression", "export", "news") == "u9\n")
   }
 

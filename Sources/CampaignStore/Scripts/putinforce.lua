@@ -1,14 +1,16 @@
 #!lua
--- putinforce: puts a list of users that was read in whole in the place of the one in force, in one partition.
--- Keeps: the new list is a statement about everybody at the time when its import began. What was said later of a user
--- stands; so does a list that is newer as a whole. Who was erased since then is not in it. Done again it changes
--- nothing.
--- KEYS 1 list, 2 what was read in, 3 times of the list, 4 erased, and for a suppression list 5 departures
--- ARGV 1 when the import began (ms), 2 seconds for which the times of a list are kept that is removed, else ''
--- Returns 1, or 0 when that list, or a newer one, stands
+-- putinforce: replaces a list of users by one that was read in whole, in one partition.
+-- Keeps: the new list is a statement about all users at its own time. A later statement about a user stays in force,
+-- and so does an opt-out of the same time. A list that is newer as a whole stays in force. A user who was erased since
+-- the time of the list is not in it. A second run of the same call changes nothing: the first one removed the marker.
+-- KEYS 1 list, 2 what was read in, with the member '' as a marker, 3 times of the list, 4 erased,
+--      and for a suppression list 5 departures
+-- ARGV 1 the time of the list (ms), 2 seconds for which the times of a list are kept that is removed, else ''
+-- Returns 1, or 0 when a newer list is in force
+if redis.call('SREM', KEYS[2], '') == 0 then return 1 end
 local at = tonumber(ARGV[1])
 local known = (redis.call('ZSCORE', KEYS[3], '') or -1) + 0
-if known > at or known == at and ARGV[2] == '' then
+if known > at then
   redis.call('UNLINK', KEYS[2])
   return 0
 end
@@ -27,6 +29,13 @@ each_page(redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[1], '+inf'), function
   if #joined > 0 then redis.call('SADD', KEYS[2], unpack(joined)) end
   if #left > 0 then redis.call('SREM', KEYS[2], unpack(left)) end
 end)
+if KEYS[5] then
+  each_page(redis.call('ZRANGEBYSCORE', KEYS[3], ARGV[1], ARGV[1]), function(page)
+    local inside, joined = redis.call('SMISMEMBER', KEYS[1], unpack(page)), {}
+    for i = 1, #page do if inside[i] == 1 then joined[#joined + 1] = page[i] end end
+    if #joined > 0 then redis.call('SADD', KEYS[2], unpack(joined)) end
+  end)
+end
 -- Seldom anybody was erased in the meantime.
 if redis.call('ZCOUNT', KEYS[4], ARGV[1], '+inf') > 0 then
   each_page(redis.call('SMEMBERS', KEYS[2]), function(page)

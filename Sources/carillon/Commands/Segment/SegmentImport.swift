@@ -9,13 +9,15 @@ extension SegmentCommand {
     static let configuration = CommandConfiguration(
       abstract: "Adds users to a segment, from a file of user ids, one a line.",
       discussion: """
-        The file is CSV of one column: blanks around an id don't count, quotes around it neither, and a first line `user` \
-        is a header. The segment comes into being with its first import, also of an empty file. Users without a device may \
+        The file is CSV of one column. White space and quotes around an id do not count, and a first line `user` is a \
+        header. A line of HTML or JSON, and a line with semicolons or tabs, is a bad line. The segment comes into being with its first import, also of an empty file. Users without a device may \
         be in it; how many there are is said. A bad line is reported and skipped; the good ones are in, and the exit status \
         is 65.
 
-        --replace puts the file in the place of the whole segment, which stays in force until the last line has been read. \
-        With a bad line nothing is replaced: whoever stands on it would fall out of the segment.
+        --replace replaces the whole segment by the file. The segment stays in force until the last line is read. A bad line \
+        refuses the replacement, as its user would leave the segment. An empty file, and a file with fewer than half of the \
+        users, need --allow-shrink. What was said of a user after the file was written stays in force: --as-of says when \
+        that was.
 
         Examples:
           carillon segment import vip vip.txt
@@ -26,12 +28,11 @@ extension SegmentCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
     @Argument(help: "The file; - is standard input.", completion: .file()) var file: String
-    @Flag(help: "Put these users in the place of those that are in it.")
-    var replace = false
+    @OptionGroup var options: ReplaceOptions
 
     func run() async throws {
       let name = try SegmentName.read(name)
-      try await UserListImport(file, into: name, replaces: replace, global).run()
+      try await UserListImport(file, into: name, options, global).run()
     }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 
 /// Reads a file of user ids, one a line, into a list of users, and says how many lines were good.
@@ -12,17 +13,17 @@ struct UserListImport {
 
   private let file: String
   private let segment: String
-  private let replaces: Bool
+  private let options: ReplaceOptions
   private let global: GlobalOptions
 
   /// - Parameters:
   ///   - file: its path; `-` is standard input.
   ///   - segment: what the list is kept in.
-  ///   - replaces: whether the file takes the place of who is on the list.
-  init(_ file: String, into segment: String, replaces: Bool, _ global: GlobalOptions) {
+  ///   - options: whether the file replaces the list, and as of when.
+  init(_ file: String, into segment: String, _ options: ReplaceOptions, _ global: GlobalOptions) {
     self.file = file
     self.segment = segment
-    self.replaces = replaces
+    self.options = options
     self.global = global
   }
 
@@ -30,13 +31,19 @@ struct UserListImport {
     let input = try InputFile(file)
     let store = try await global.openStore(creating: true, changing: true)
     if SuppressionList(segment: segment) == nil { try await store.checkNotDefined(segment) }
-    var replacement = replaces ? try await store.replacement(of: segment) : nil
+    let asOf = try options.instant(of: input)
+    var replacement = options.replace ? try await store.replacement(of: segment, asOf: asOf) : nil
     var report = ImportReport(known: 0)
     do {
       try await read(input, into: store, &replacement, &report)
       if let replacement {
         if report.skipped == 0 {
-          try await store.putInForce(replacement)
+          if !options.allowShrink { try await checkSize(of: replacement, in: store, input.path) }
+          guard try await store.putInForce(replacement) else {
+            throw CommandError(
+              .conflict, "\(input.path): a newer list was imported in the meantime; it stays in force",
+              hint: "see who imports it, then import this list again")
+          }
         } else {
           try await store.discard(replacement)
         }
@@ -53,6 +60,19 @@ struct UserListImport {
       StandardError.write("\(input.path): nothing was replaced: mend the bad lines, and import again\n")
     }
     if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
+  }
+
+  /// Refuses a list that is empty, or that has fewer than half of the users of the list in force.
+  private func checkSize(
+    of replacement: SegmentReplacement, in store: CampaignStore, _ path: String
+  ) async throws {
+    let (users, before) = (try await store.size(of: replacement), try await store.size(ofSegment: segment))
+    guard users == 0 || users * ReplaceOptions.largestShrink < before else { return }
+    throw CommandError(
+      .input,
+      "\(path): \(users == 0 ? "has no user" : "has \(users.grouped) \(users == 1 ? "user" : "users")"), the list in force \(before.grouped); "
+        + "nothing was replaced",
+      hint: "see whether the export is whole; to replace the list all the same: --allow-shrink")
   }
 
   private func read(
@@ -97,5 +117,38 @@ struct UserListImport {
     guard var current = replacement else { return try await store.add(users, to: segment) }
     defer { replacement = current }
     return try await store.add(users, to: &current)
+  }
+}
+
+/// Whether a file replaces a list of users, and as of when.
+struct ReplaceOptions: ParsableArguments {
+  /// A list that shrinks to less than one part in so many needs consent: an export that broke off is shorter, and a list
+  /// seldom loses half of its users in a day.
+  static let largestShrink = 2
+
+  @Flag(help: "Replace the list by the users of the file.")
+  var replace = false
+  @Flag(help: "Replace the list even by an empty file, or by one with fewer than half of its users.")
+  var allowShrink = false
+  @Option(
+    help: ArgumentHelp(
+      "When the list was written, RFC 3339 or milliseconds; the file's modification time unless given, now for a pipe.",
+      valueName: "time"))
+  var asOf: String?
+
+  func validate() throws {
+    guard !replace, allowShrink || asOf != nil else { return }
+    let option = allowShrink ? "allow-shrink" : "as-of"
+    throw ValidationError("--\(option) is for --replace: add --replace, or leave it out.")
+  }
+
+  /// Returns when the list was written, in ms since 1970; `nil` for now.
+  func instant(of input: InputFile) throws -> Int? {
+    guard let asOf else { return input.size == nil ? nil : input.modified / 1_000_000 }
+    do throws(IdentifierError) {
+      return try InstantText.read(asOf, "--as-of", now: Int(Date.now.timeIntervalSince1970 * 1000))
+    } catch {
+      throw CommandError(.usage, error.description)
+    }
   }
 }

@@ -10,8 +10,9 @@ extension SuppressionCommand {
       abstract: "Puts users on a list, from a file of user ids, one a line.",
       discussion: """
         The file is as with `carillon segment import`: CSV of one column, a bad line is reported and skipped, and the exit \
-        status is 65 then. --replace puts the file in the place of the whole list, which stays in force until the last line \
-        has been read; with a bad line nothing is replaced.
+        status is 65 then. --replace replaces the whole list by the file. The list stays in force until the last line is \
+        read. A bad line refuses the replacement. An empty file, and a file with fewer than half of the users, need \
+        --allow-shrink. An opt-out or opt-in after the file was written stays in force: --as-of says when that was.
 
         Examples:
           carillon suppression import news optedout.csv --replace
@@ -21,11 +22,10 @@ extension SuppressionCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SuppressionOptions
     @Argument(help: "The file; - is standard input.", completion: .file()) var file: String
-    @Flag(help: "Put these users in the place of those that are on it.")
-    var replace = false
+    @OptionGroup var replacing: ReplaceOptions
 
     func run() async throws {
-      try await UserListImport(file, into: try options.list(global).segment, replaces: replace, global).run()
+      try await UserListImport(file, into: try options.list(global).segment, replacing, global).run()
     }
   }
 

@@ -1,0 +1,160 @@
+import PushCore
+import Redis
+
+/// Replacing a segment or a suppression list by a file. The file is a statement about all users at one time, its `asOf`.
+extension CampaignStore {
+  /// Begins to read in a segment that replaces the one in force.
+  ///
+  /// - Parameters:
+  ///   - segment: a name that expressions can say.
+  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, for now. What was said of
+  ///     a user after that time stays in force.
+  /// - Throws: ``StoreError`` `invalid` when the list in force is newer, and when the times of statements that are newer than
+  ///   the list are no longer known.
+  public func replacement(of segment: String, asOf: Int? = nil) async throws -> SegmentReplacement {
+    let now = try await time() / 1000
+    let instant = min(asOf ?? now, now)
+    guard instant > now - Self.memory else {
+      throw StoreError(
+        .invalid,
+        "the list is of \(Timestamp.format(milliseconds: instant)); the times of opt-outs are known for "
+          + "\(Self.memory / 86_400_000) days",
+        hint: "export the list again, or say of when it is: --as-of TIME")
+    }
+    let known = try await lastReplaced(segment)
+    guard known <= instant else {
+      throw StoreError(
+        .invalid,
+        "the list is of \(Timestamp.format(milliseconds: instant)), and the whole of \(Excerpt.quoted(segment)) was "
+          + "replaced or removed as of \(Timestamp.format(milliseconds: known)), which is later",
+        hint: "export the list again, or say of when it is: --as-of TIME")
+    }
+    return SegmentReplacement(of: segment, at: instant)
+  }
+
+  /// Returns when the whole of a segment was last replaced or removed, in ms since 1970; 0 for never.
+  private func lastReplaced(_ segment: String) async throws -> Int {
+    var latest = 0.0
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + Self.batch, keys.partitions) {
+        pipeline.append("ZSCORE", keys.stated(partition, segment), "")
+      }
+      for reply in try await run(pipeline) {
+        latest = max(latest, reply.string.flatMap { Double($0) } ?? 0)
+      }
+    }
+    return Int(latest)
+  }
+
+  /// Adds users to a segment that is being read in; nobody sees it before ``putInForce(_:)``.
+  ///
+  /// - Returns: how many of them are registered.
+  public func add(_ users: [String], to replacement: inout SegmentReplacement) async throws -> Int {
+    var pipeline = RedisPipeline(reserving: users.count * 96)
+    let (name, id) = (replacement.name, replacement.id)
+    var touched: Set<Int> = []
+    let known = askForRegistered(users, &pipeline)
+    forEachGroup(of: users) { partition, group in
+      touched.insert(partition)
+      pipeline.command("SADD") { arguments in
+        arguments.append(keys.importing(partition, name, id: id))
+        for user in group { arguments.append(user) }
+      }
+    }
+    for partition in touched {
+      pipeline.append("EXPIRE", keys.importing(partition, name, id: id), SegmentReplacement.timeToLive)
+    }
+    let replies = try await run(pipeline)
+    replacement.partitions.formUnion(touched)
+    return Self.sum(replies, known)
+  }
+
+  /// Returns how many users were read in, each counted once.
+  public func size(of replacement: SegmentReplacement) async throws -> Int {
+    var pipeline = RedisPipeline()
+    for partition in replacement.partitions {
+      pipeline.append("SCARD", keys.importing(partition, replacement.name, id: replacement.id))
+    }
+    guard !pipeline.isEmpty else { return 0 }
+    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
+  }
+
+  /// Puts a segment that was read in whole in the place of the one in force, which it is until then: partition by
+  /// partition, each in one step. Users of whom something was said after the time of the list are as that says.
+  ///
+  /// - Returns: whether it is in force; `false` where a newer list was put in force in the meantime.
+  @discardableResult
+  public func putInForce(_ replacement: SegmentReplacement) async throws -> Bool {
+    let isInForce = try await putInForce(replacement, keepingTimesFor: nil)
+    var pipeline = RedisPipeline()
+    pipeline.append("SADD", keys.segments, replacement.name)
+    _ = try await run(pipeline)
+    return isInForce
+  }
+
+  /// - Parameter seconds: for which the times of the segment are kept; `nil` for as long as those of others.
+  @discardableResult
+  func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws -> Bool {
+    var isInForce = true
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      let partitions = start..<min(start + Self.batch, keys.partitions)
+      var pipeline = RedisPipeline()
+      // The script takes the marker off. A script that Redis runs again after a broken connection finds none.
+      for partition in partitions {
+        let key = keys.importing(partition, replacement.name, id: replacement.id)
+        pipeline.append("SADD", key, "")
+        pipeline.append("EXPIRE", key, SegmentReplacement.timeToLive)
+      }
+      _ = try await run(pipeline)
+      pipeline.removeAll()
+      for partition in partitions {
+        pipeline.script(
+          StoreScripts.putInForce,
+          keys: [
+            keys.segment(partition, replacement.name),
+            keys.importing(partition, replacement.name, id: replacement.id),
+            keys.stated(partition, replacement.name), keys.erased(partition),
+          ] + departures(from: partition, by: replacement.name)
+        ) {
+          $0.append(replacement.at)
+          if let seconds { $0.append(seconds) } else { $0.append("") }
+        }
+      }
+      for reply in try await run(pipeline) where reply.integer == 0 { isInForce = false }
+    }
+    return isInForce
+  }
+
+  /// Drops what was read in: the segment in force stays.
+  public func discard(_ replacement: SegmentReplacement) async throws {
+    var pipeline = RedisPipeline()
+    for partition in replacement.partitions {
+      pipeline.append("UNLINK", keys.importing(partition, replacement.name, id: replacement.id))
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+  }
+}
+
+/// A segment that is being read in, to take the place of the one in force as a whole.
+public struct SegmentReplacement: Sendable {
+  /// The segment.
+  public let name: String
+  /// Two imports at a time don't mix.
+  let id = String(UInt64.random(in: .min ... .max), radix: 36)
+  /// The time of the list, in ms since the epoch.
+  let at: Int
+  /// Partitions that have users of it.
+  var partitions: Set<Int> = []
+
+  /// Seconds after the last users that were added for which an import that never ends leaves something behind: a day.
+  static let timeToLive = 86_400
+
+  /// - Parameters:
+  ///   - name: a name that expressions can say.
+  ///   - instant: ms since the epoch.
+  fileprivate init(of name: String, at instant: Int) {
+    self.name = name
+    at = instant
+  }
+}
