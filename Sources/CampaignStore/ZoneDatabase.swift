@@ -27,11 +27,13 @@ public final class ZoneDatabase: Sendable {
   /// Whether it is there.
   public var isThere: Bool { read(CampaignTiming.utc) != nil }
 
-  /// What clocks show in a zone; `nil` where there is no such zone.
+  /// What clocks show in a zone; `nil` where there is no such zone, and for an abbreviation.
+  ///
+  /// - Parameter name: as ``ZoneName`` writes it, or as an older store has it.
   public func rules(_ name: String) -> ZoneRules? {
     if let known = known.withLock({ $0[name] }) { return known }
-    // What needs no database.
-    let rules = read(name) ?? (name == CampaignTiming.utc ? .utc : nil)
+    // A fixed offset needs no database.
+    let rules = ZoneOffset.seconds(name.utf8).map(ZoneRules.fixed) ?? (ZoneName.isAbbreviation(name) ? nil : read(name))
     known.withLock { known in
       if known.count >= Self.mostKnown { known = [:] }
       known[name] = .some(rules)

@@ -212,7 +212,7 @@ struct RepetitionTests {
     let forged = try CampaignJob.parse(job, .any(APNsService()), as: "digest~20261201T0900")
     #expect(try await world.store.activate(forged, job: job, worker: "w") == .duplicate)
     #expect(try await world.store.campaign("digest~20261201T0900") == nil)
-    let text = #"{"id":"digest~20261201T0900","app":"news","audience":{"segment":"*"},"payload":{"aps":{}}}"#
+    let text = #"{"id":"digest~20261201T0900","app":"news","audience":{"segment":"*"},"payload":{"aps":{"badge":1}}}"#
     #expect(throws: JobError.self) { try CampaignJob.parse(Array(text.utf8), .any(APNsService())) }
   }
 

@@ -24,7 +24,7 @@ struct SimulateTests {
   func signalEndsItWithWhatItCounted(signal: Int32) async throws {
     var world = try await CarillonWorld()
     let simulator = try await world.startSimulator("--latency", "1ms", "--threads", "2")
-    try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     simulator.process.send(signal: signal)
     let line = try #require(await simulator.process.line(containing: #""event":"stopped""#))
     #expect(try JSONObject(line).object("counters")?.number("accepted") == 1)
@@ -47,7 +47,7 @@ struct SimulateTests {
     var world = try await CarillonWorld()
     let log = world.folder.path("requests.log")
     try await world.startSimulator("--log", log)
-    try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     let fields = try String(contentsOfFile: log, encoding: .utf8).split(separator: " ")
     #expect(fields.count == 6 && fields[3] == "00ff" && fields[5] == "200\n", "\(fields)")
   }
@@ -61,7 +61,7 @@ struct SimulateTests {
     #expect(unopened.exit == .status(1))
     #expect(unopened.standardError.contains("/nowhere/log: No such file"))
     let full = try await world.startSimulator("--log", "/dev/full")
-    _ = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    _ = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     #expect(await full.process.waitForExit() == .status(1))
     #expect(await full.process.errorLine(containing: "/dev/full: No space left") != nil)
   }
@@ -80,7 +80,7 @@ struct SimulateTests {
     let timeline = try world.folder.write("timeline.json", #"[{"at":3600,"action":"goAway"}]"#)
     try await world.startSimulator(
       "--knobs", knobs, "--knob", "spellings={}", "--timeline", timeline, "--seed", "1", "--environment", "sandbox")
-    let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     #expect(output.standardOutput.contains("BadDeviceToken") && output.standardOutput.contains("apns-unique-id"))
   }
 
@@ -112,7 +112,7 @@ struct SimulateTests {
       "CARILLON_APPS_NEWS_TOKEN_KEY_ID": "SIMULATOR2",
     ]
     world.environment.merge(key) { $1 }
-    let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     #expect(
       output.standardOutput.contains("BadEnvironmentKeyIdInToken"), "\(output.standardOutput)\(output.standardError)")
   }

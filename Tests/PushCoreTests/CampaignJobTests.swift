@@ -19,7 +19,8 @@ struct CampaignJobTests {
       campaign
         == Campaign(
           id: "c1", app: "news", audience: .segment(AudienceExpression(root: .everybody)),
-          payload: Array("{\"aps\":{}}".utf8), pushType: "alert", priority: 10, expiration: .unset, collapseID: nil,
+          payload: Array("{\"aps\":{\"alert\":\"hi\"}}".utf8), pushType: "alert", priority: 10, expiration: .unset,
+          collapseID: nil,
           lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800))
   }
 
@@ -107,7 +108,7 @@ struct CampaignJobTests {
   }
 
   @Test func payloadsMayBeAsLargeAsAPNsAllows() throws {
-    let payload = { (size: Int) in "{\"a\":\"" + String(repeating: "x", count: size - 8) + "\"}" }
+    let payload = { (size: Int) in "{\"aps\":{\"alert\":\"" + String(repeating: "x", count: size - 20) + "\"}}" }
     #expect(try parse(job(["payload": payload(4096)])).payload.count == 4096)
     #expect(try parse(job(["payload": " " + payload(4096) + "\n"])).payload.count == 4096)
     #expect(try parse(job(["payload": payload(5120), "pushType": "\"voip\""])).payload.count == 5120)
@@ -265,7 +266,7 @@ struct CampaignJobTests {
     (["repeat": "\"0 9 * * *\""], "repeat", "must be a JSON object, not a string"),
     (["repeat": "{}"], "repeat.cron", "is missing"),
     (["repeat": #"{"cron":"0 25 * * *"}"#], "repeat.cron", "'25' is no hour: it must be 0 to 23"),
-    (["repeat": #"{"cron":"0 9 * * *","zone":"Mars/Olympus"}"#], "repeat.zone", "is not a time zone"),
+    (["repeat": #"{"cron":"0 9 * * *","zone":"Mars/Olympus"}"#], "repeat.zone", "is no time zone"),
     (["repeat": #"{"cron":"0 9 * * *","end":"2027-01-01"}"#], "repeat.end", "is not an instant"),
     (["repeat": #"{"cron":"0 9 * * *","count":0}"#], "repeat.count", "a whole number from 1 to 100000"),
     (["repeat": #"{"cron":"0 9 * * *","skipIfRunning":1}"#], "repeat.skipIfRunning", "must be true or false"),

@@ -147,7 +147,7 @@ struct CampaignVariantsTests {
       #expect(error?.reason.hasPrefix("variants: need users") == true, "\(error?.reason ?? "")")
     }
     let nothing = #expect(throws: JobError.self) {
-      try campaign(#""variants":[{"name":"a","payload":{"aps":{}}},{"name":"b"}]"#, payload: "")
+      try campaign(#""variants":[{"name":"a","payload":{"aps":{"badge":1}}},{"name":"b"}]"#, payload: "")
     }
     #expect(nothing?.reason.hasPrefix("variants[1].payload: is missing") == true, "\(nothing?.reason ?? "")")
   }
@@ -172,7 +172,7 @@ struct CampaignVariantsTests {
     let text = Array(
       (#"{"id":"c1","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"variants":["#
         + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
-    let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"n":1}"#.utf8))
+    let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8))
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
     #expect(try CampaignJob.parse(alone, .any(APNsService())).variants == nil)
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }

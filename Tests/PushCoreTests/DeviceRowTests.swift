@@ -150,15 +150,20 @@ struct DeviceRowReaderTests {
     #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
   }
 
-  @Test func timeZoneIsOneThatThereIs() throws {
+  @Test func deviceWithAnUnknownZoneIsKeptWithoutOne() throws {
     let text =
       "user,token,timezone\na,01,Europe/Berlin\nb,02,Mars/Phobos\nc,03,UTC\nd,04,Europe/Berln\ne,05,US/Eastern\nf,06,\n"
+    let rows = try read(text.utf8, as: .csv)
     #expect(
-      summary(try read(text.utf8, as: .csv)) == [
-        "a 01", "3: timezone: 'Mars/Phobos' is no time zone, such as Europe/Berlin or UTC", "c 03",
-        "5: timezone: 'Europe/Berln' is no time zone, such as Europe/Berlin or UTC; did you mean 'Europe/Berlin'?",
-        "e 05", "f 06",
+      summary(rows) == [
+        "a 01", "b 02",
+        "3: timezone: 'Mars/Phobos' is no time zone, such as Europe/Berlin or UTC; give the IANA name, or an offset such as "
+          + "+02:00 (the device is kept without a time zone)", "c 03", "d 04",
+        "5: timezone: 'Europe/Berln' is no time zone, such as Europe/Berlin or UTC; did you mean 'Europe/Berlin'? (the "
+          + "device is kept without a time zone)", "e 05", "f 06",
       ])
+    let zones = rows.compactMap { try? $0.get() }.map(\.timezone)
+    #expect(zones == ["Europe/Berlin", nil, "UTC", nil, "US/Eastern", nil])
   }
 
   @Test func whatIsNearlyAColumnIsAnErrorInEveryFormatUnlessItIsMeant() throws {
@@ -182,8 +187,8 @@ struct DeviceRowReaderTests {
     #expect(
       summary(try read(text.utf8, as: .csv, known)) == [
         "a 00", "3: app: no app 'newz' in the configuration; did you mean 'news'?",
-        "4: locale: 'xx_YY!' is no locale, such as en or zh-Hans-CN", "d 03",
-        "6: locale: 'e' is no locale, such as en or zh-Hans-CN",
+        "4: locale: 'xx_YY!' is no language tag; write it as en, pt-BR or zh-Hans", "d 03",
+        "6: locale: 'e' is no language tag; write it as en, pt-BR or zh-Hans",
       ])
     // Without a configuration nobody knows.
     #expect(summary(try read("user,token,app\na,00,newz\n".utf8, as: .csv)) == ["a 00"])

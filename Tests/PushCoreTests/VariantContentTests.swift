@@ -9,7 +9,8 @@ struct VariantContentTests {
   private func content(_ job: String) throws -> PersonalContent {
     try #require(
       try CampaignJob.parse(
-        Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},\#(job)}"#.utf8), .any(APNsService())
+        Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip",\#(job)}"#.utf8),
+        .any(APNsService())
       ).content)
   }
 
@@ -60,7 +61,7 @@ struct VariantContentTests {
 
   @Test func templatesStandInThePlaceOfPayloads() throws {
     let job = Array(
-      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"variants":["#
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip","variants":["#
         + #"{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#).utf8)
     let references = try CampaignJob.templates(of: job)
     #expect(references.map(\.description) == ["t@2", "u"])
@@ -84,8 +85,10 @@ struct VariantContentTests {
   /// Whatever languages variants have: what a variant says to a device is what a campaign of that variant alone would say.
   @Test func eachVariantSaysWhatItWouldSayAlone() throws {
     var seed = Seed("eachVariantSaysWhatItWouldSayAlone")
-    let tags = ["de", "de-at", "de-at-1996", "fr", "fr-ca", "zh-hans", "zh"]
-    let locales = ["", "en", "de", "de-AT", "de-AT-1996-x", "fr-CA", "fr-FR", "zh-Hans-CN", "zh-Hant", "x"]
+    let tags = ["de", "de-at", "de-at-1996", "fr", "fr-ca", "zh-hans", "zh", "zh-cn", "zh-tw", "en-001", "en-us"]
+    let locales = [
+      "", "en", "de", "de-AT", "de-AT-1996-x", "fr-CA", "fr-FR", "zh-Hans-CN", "zh-Hant", "zh-SG", "en-NZ", "x",
+    ]
     for _ in 0..<20 {
       var members: [(payload: String, localized: String)] = []
       for number in 0..<Int.random(in: 2...5, using: &seed) {

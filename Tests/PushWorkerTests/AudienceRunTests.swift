@@ -90,7 +90,7 @@ import Testing
     try await rig.register(10)
     for job in [
       "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#,
-      #"{"id":"z","app":"news","audience":{"segment":"everyone & !optedout"},"payload":{"aps":{}}}"#,
+      #"{"id":"z","app":"news","audience":{"segment":"everyone & !optedout"},"payload":{"aps":{"badge":1}}}"#,
     ] {
       try await rig.push(raw: job)
     }

@@ -12,6 +12,8 @@ public struct SealedTargets: Sendable {
   public internal(set) var control = ControlUsers()
   /// When they may be sent; `nil` for all of them at once.
   public internal(set) var times: SendTimes?
+  /// Time zones of devices that this machine does not know, at most five. Their devices go by the campaign's default zone.
+  public internal(set) var unknownZones: [String] = []
   /// By place, how many of them each variant has; empty where there are none.
   public internal(set) var variants: [Int] = []
 

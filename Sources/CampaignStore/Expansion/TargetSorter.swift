@@ -37,6 +37,10 @@ struct TargetSorter {
   private var behaviours: [ZoneRules.Behaviour: Int] = [:]
   private var rules: [ZoneRules] = []
   private var names: [String] = []
+  /// Zones of devices that the system does not know. Their devices go by the campaign's default zone.
+  private var unknownZones: [String] = []
+  /// The names that are remembered: enough to see what is wrong, and few enough for a log line.
+  private static let mostUnknown = 5
 
   /// - Parameters:
   ///   - zones: what the system knows.
@@ -64,6 +68,7 @@ struct TargetSorter {
 
   /// Puts the targets onto pages, in their order.
   func finish(_ targets: inout SealedTargets) {
+    targets.unknownZones = unknownZones
     let buckets = buckets.filter { !$0.lengths.isEmpty }
     guard !buckets.isEmpty else { return }
     var steps: [SendTimes.Step] = []
@@ -116,7 +121,9 @@ struct TargetSorter {
     if !text.isEmpty, let found = zones.rules(text) {
       known = (text, found)
     } else {
+      if !text.isEmpty, unknownZones.count < Self.mostUnknown { unknownZones.append(text) }
       let fallback = timing.timing.defaultZone
+      // A worker expands no campaign whose default zone it does not know (`PushWorker+Slices`).
       known = (fallback, zones.rules(fallback) ?? .utc)
     }
     let behaviour = known.1.behaviour(in: horizon)

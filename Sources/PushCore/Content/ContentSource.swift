@@ -82,8 +82,8 @@ struct ContentSource {
       try self.init(job)
     }
     for language in try Self.languages(variant) {
-      let tag = LanguageTag.normal(language.tag)
-      if let place = languages.firstIndex(where: { LanguageTag.normal($0.tag) == tag }) {
+      let tag = LanguageTag(language.tag.utf8)
+      if let place = languages.firstIndex(where: { LanguageTag($0.tag.utf8) == tag }) {
         languages[place].patches += language.patches
         languages[place].path = language.path
       } else {
@@ -117,15 +117,21 @@ struct ContentSource {
       throw fields.error(
         "localized", "has \(patches.count) languages, at most \(PersonalContent.mostLocales) are possible")
     }
-    var seen: Set<[UInt8]> = []
+    var seen: [LanguageTag: String] = [:]
     var languages: [Language] = []
     for patch in patches {
       let name = "localized." + Excerpt.bare(patch.name)
-      guard DeviceRowDraft.isLocale(patch.name) else {
-        throw fields.error(name, "is no language tag", hint: "write it as en, pt-BR or zh-Hans")
+      let tag: LanguageTag
+      do throws(LanguageTag.Problem) {
+        tag = try LanguageTag(checking: patch.name)
+      } catch {
+        throw fields.error(name, error.message, hint: error.hint)
       }
-      guard seen.insert(LanguageTag.normal(patch.name)).inserted else {
-        throw fields.error(name, "stands there twice: case, and - or _, make no difference", hint: "leave one of them")
+      if let other = seen.updateValue(patch.name, forKey: tag) {
+        throw fields.error(
+          name,
+          "means the same language as \(Excerpt.quoted(other)): case, - or _, and former codes make no difference",
+          hint: "leave one of them")
       }
       guard case .object = patch.value.kind else {
         throw fields.error(

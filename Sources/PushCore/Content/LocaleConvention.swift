@@ -1,7 +1,7 @@
-/// How people write numbers and dates in a language. Works on bytes: no formatter, and no data but its table.
+/// How people write numbers and dates in a language. Works on bytes: no formatter, and no data but ``ConventionTable``.
 struct LocaleConvention: Sendable {
   /// How digits are put together.
-  enum Grouping {
+  enum Grouping: String {
     case thousands
     /// By threes, but four digits stand as they are.
     case fromTenThousand
@@ -19,11 +19,11 @@ struct LocaleConvention: Sendable {
     case twoDigitHour
   }
 
-  /// The language tag in small letters.
-  let tag: [UInt8]
+  /// The locale.
+  let tag: LanguageTag?
   private let group: [UInt8]
   private let decimal: [UInt8]
-  private let grouping: Grouping
+  let grouping: Grouping
   private let minus: [UInt8]
   private let date: [Part]
   private let long: [Part]
@@ -31,41 +31,51 @@ struct LocaleConvention: Sendable {
   private let halves: (morning: [UInt8], afternoon: [UInt8])
   private let months: [[UInt8]]
 
+  /// The fields of a row of ``ConventionTable/rows``.
+  private static let fields = 11
+
   /// - Parameters:
-  ///   - date: a pattern of CLDR: `d` `dd` `M` `MM` `MMMM` `y` `H` `HH` `h` `mm` `a`, text in `'…'`, and everything else as it is.
-  ///   - long: with the name of the month.
-  ///   - months: their names, with bars between.
-  init(
-    _ tag: String, _ group: String, _ decimal: String, grouping: Grouping = .thousands, minus: String = "-",
-    date: String, long: String, time: String, halves: (String, String) = ("", ""), months: String = ""
-  ) {
-    self.tag = Array(tag.utf8)
-    self.group = Array(group.utf8)
-    self.decimal = Array(decimal.utf8)
-    self.grouping = grouping
-    self.minus = Array(minus.utf8)
-    self.date = Self.parts(date)
-    self.long = Self.parts(long)
-    self.time = Self.parts(time)
-    self.halves = (Array(halves.0.utf8), Array(halves.1.utf8))
-    self.months = months.split(separator: "|").map { Array($0.utf8) }
+  ///   - row: a row of ``ConventionTable/rows``. Dates and times are patterns of CLDR: `d` `dd` `M` `MM` `MMMM` `y` `H` `HH`
+  ///     `h` `mm` `a`, text in `'…'`, and everything else as it is.
+  ///   - months: the names of the months, by locale.
+  private init?(row: some StringProtocol, months: [Substring: [[UInt8]]]) {
+    let fields = row.split(separator: ";", omittingEmptySubsequences: false).map { Substring($0) }
+    guard fields.count == Self.fields else { return nil }
+    tag = LanguageTag(fields[0].utf8)
+    group = Array(fields[1].utf8)
+    decimal = Array(fields[2].utf8)
+    grouping = Grouping(rawValue: String(fields[3])) ?? .thousands
+    minus = Array(fields[4].utf8)
+    date = Self.parts(fields[5])
+    long = Self.parts(fields[6])
+    time = Self.parts(fields[7])
+    halves = (Array(fields[8].utf8), Array(fields[9].utf8))
+    self.months = months[fields[10]] ?? []
   }
 
-  /// That of nobody's language: digits and a point, `2026-12-01`, `09:00`.
-  static let neutral = LocaleConvention(
-    "", "", ".", date: "y-MM-dd", long: "y-MM-dd", time: "HH:mm")
+  /// Digits and a point, `2026-12-01`, `09:00`: for a device whose language has no row.
+  static let neutral = LocaleConvention()
 
-  /// The place in ``table`` for a language tag, found as a campaign's language is; `nil` for ``neutral``.
-  static func place(for locale: UnsafeRawBufferPointer) -> Int? {
-    var range = locale[...]
-    while !range.isEmpty {
-      if let place = table.firstIndex(where: { LanguageTag.isSame(range, $0.tag) }) { return place }
-      range = LanguageTag.withoutLast(range)
+  private init() {
+    (tag, group, decimal, grouping, minus) = (nil, [], [UInt8(ascii: ".")], .thousands, [UInt8(ascii: "-")])
+    (date, long, time) = (Self.parts("y-MM-dd"), Self.parts("y-MM-dd"), Self.parts("HH:mm"))
+    (halves, months) = (([], []), [])
+  }
+
+  /// The rows of ``ConventionTable``.
+  static let table: [LocaleConvention] = {
+    var months: [Substring: [[UInt8]]] = [:]
+    for line in ConventionTable.months.split(separator: "\n") {
+      let parts = line.split(separator: ";")
+      if parts.count == 2 { months[parts[0]] = parts[1].split(separator: "|").map { Array($0.utf8) } }
     }
-    return nil
-  }
+    return ConventionTable.rows.split(separator: "\n").compactMap { LocaleConvention(row: $0, months: months) }
+  }()
 
-  private static func parts(_ pattern: String) -> [Part] {
+  /// Returns the place in ``table`` for a language tag or its nearest parent; `nil` where ``neutral`` is to be used.
+  static func place(for tag: LanguageTag?) -> Int? { tag?.nearest(in: table, \.tag) }
+
+  private static func parts(_ pattern: some StringProtocol) -> [Part] {
     var parts: [Part] = []
     var rest = Array(pattern.unicodeScalars)[...]
     func text(_ scalar: Unicode.Scalar) {

@@ -5,14 +5,14 @@
 public struct PersonalContent: Sendable, Equatable {
   /// The payload in one form.
   struct Form: Sendable, Equatable {
-    /// The language tag in small letters with `-`; empty for whoever has none of the others.
-    var locale: [UInt8]
+    /// The language; `nil` for the payload itself.
+    var locale: LanguageTag?
     var template: PayloadTemplate
 
-    init(locale: [UInt8], template: PayloadTemplate) { (self.locale, self.template) = (locale, template) }
+    init(locale: LanguageTag?, template: PayloadTemplate) { (self.locale, self.template) = (locale, template) }
 
     init(_ form: PayloadForm) {
-      self.init(locale: LanguageTag.normal(form.locale ?? ""), template: form.template)
+      self.init(locale: form.locale.flatMap { LanguageTag($0.utf8) }, template: form.template)
     }
   }
 
@@ -33,6 +33,7 @@ public struct PersonalContent: Sendable, Equatable {
   /// For each of ``values`` its place in ``names``.
   private let sources: [Int]
   private let hasFormats: Bool
+  private let needsLanguage: Bool
   /// The first is the payload itself; of several variants one behind the other.
   let forms: [Form]
   /// Which of them each variant has; `nil` where all users are told the same.
@@ -66,6 +67,7 @@ public struct PersonalContent: Sendable, Equatable {
     for value in values where !names.contains(value.name) { names.append(value.name) }
     sources = values.map { value in names.firstIndex(of: value.name) ?? 0 }
     hasFormats = values.contains { $0.format != nil }
+    needsLanguage = hasFormats || forms.count > 1
     self.names = names
     quoted = names.map(JSONWriter.escaped)
     self.forms = forms
@@ -107,8 +109,8 @@ public struct PersonalContent: Sendable, Equatable {
   /// Looks up what is known of a user, once for all devices.
   public struct User {
     fileprivate var found: [UnsafeRawBufferPointer?]
-    /// How numbers and dates are written in the language that was asked for last: the next user's is often the same.
-    fileprivate var language: (tag: [UInt8], place: Int?) = ([], nil)
+    /// The language of the last device, and its place in ``LocaleConvention/table``. The next device often has the same.
+    fileprivate var language: (text: [UInt8], tag: LanguageTag?, place: Int?) = ([], nil, nil)
 
     /// - Parameter content: whose values are looked up.
     public init(_ content: PersonalContent) { found = Array(repeating: nil, count: content.names.count) }
@@ -134,12 +136,13 @@ public struct PersonalContent: Sendable, Equatable {
   public func writeValues(
     of user: inout User, locale: UnsafeRawBufferPointer, variant: Int = 0, to bytes: inout [UInt8]
   ) {
-    let form = variants?.number(of: variant, locale) ?? form(for: locale)
+    if needsLanguage, !locale.elementsEqual(user.language.text) {
+      let tag = LanguageTag(locale)
+      user.language = (Array(locale), tag, hasFormats ? LocaleConvention.place(for: tag) : nil)
+    }
+    let form = variants?.number(of: variant, user.language.tag) ?? form(for: user.language.tag)
     bytes.append(UInt8(form >> 8))
     bytes.append(UInt8(form & 0xff))
-    if hasFormats, !locale.elementsEqual(user.language.tag) {
-      user.language = (Array(locale), LocaleConvention.place(for: locale))
-    }
     for place in values.indices {
       let start = bytes.count
       // No value is nearly as long as the length that says that there is none.
@@ -158,54 +161,14 @@ public struct PersonalContent: Sendable, Equatable {
     }
   }
 
-  /// The form for a language tag, where all users are told the same.
-  private func form(for locale: UnsafeRawBufferPointer) -> Int {
+  /// The place of the form for a language, where all users get the same variant.
+  private func form(for tag: LanguageTag?) -> Int {
     guard forms.count > 1 else { return 0 }
-    return LanguageTag.lookup(locale) { range in forms.firstIndex { LanguageTag.isSame(range, $0.locale) } } ?? 0
+    return tag?.nearest(in: forms, \.locale) ?? 0
   }
 
   // MARK: Looking
 
   /// Bytes that a target takes more for it, at a guess: values are a word or two.
   public var bytesPerTarget: Int { needsTarget ? 4 + values.count * 12 : 0 }
-}
-
-/// Language tags (RFC 5646) as devices and jobs write them: in any case, and with `_` as well as `-`.
-enum LanguageTag {
-  /// In small letters, with `-`.
-  static func normal(_ tag: String) -> [UInt8] { tag.utf8.map(normal) }
-
-  static func isSame(_ tag: Slice<UnsafeRawBufferPointer>, _ normalTag: [UInt8]) -> Bool {
-    tag.count == normalTag.count && zip(tag, normalTag).allSatisfy { normal($0) == $1 }
-  }
-
-  /// What there is for a tag itself, or else for the tag without its last subtag, and so on (RFC 4647 section 3.4, lookup);
-  /// `nil` for nothing.
-  static func lookup(
-    _ tag: UnsafeRawBufferPointer, _ place: (Slice<UnsafeRawBufferPointer>) -> Int?
-  ) -> Int? {
-    var range = tag[...]
-    while !range.isEmpty {
-      if let place = place(range) { return place }
-      range = withoutLast(range)
-    }
-    return nil
-  }
-
-  /// The tag without its last subtag, and without a single letter that stands before it: that begins a private part or an
-  /// extension, and says nothing by itself.
-  static func withoutLast(_ tag: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
-    guard let dash = tag.lastIndex(where: { normal($0) == UInt8(ascii: "-") }) else { return tag[..<tag.startIndex] }
-    let rest = tag[..<dash]
-    guard rest.count >= 2, normal(rest[rest.endIndex - 2]) == UInt8(ascii: "-") else { return rest }
-    return rest[..<(rest.endIndex - 2)]
-  }
-
-  private static func normal(_ byte: UInt8) -> UInt8 {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-    case UInt8(ascii: "_"): UInt8(ascii: "-")
-    default: byte
-    }
-  }
 }

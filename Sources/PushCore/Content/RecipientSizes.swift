@@ -56,7 +56,7 @@ struct RecipientSizes {
       var known: [Int: Int] = [:]
       for form in forms {
         let locale = Array((form.locale ?? "").utf8)
-        let way = locale.withUnsafeBytes { LocaleConvention.place(for: $0) } ?? -1
+        let way = LocaleConvention.place(for: LanguageTag(locale)) ?? -1
         if known[way] == nil {
           known[way] = locales.count
           locales.append(locale)

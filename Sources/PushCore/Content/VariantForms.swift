@@ -3,26 +3,31 @@
 /// A target is sealed with one number for both: the variant's place times the languages that there are of all variants,
 /// plus the language.
 struct VariantForms: Sendable, Equatable {
-  /// Of all variants together, as normal tags; the first is empty, for whoever has none of the others.
-  let languages: [[UInt8]]
+  /// The languages of all variants together. The first is `nil`: it is that of devices for which there is no other.
+  let languages: [LanguageTag?]
   /// By variant and language, the form's place.
   private let forms: [Int]
 
-  /// - Parameter locales: of the forms of each variant, those of one behind those of another; the first of each is empty.
-  init(_ locales: [[[UInt8]]]) {
-    var languages: [[UInt8]] = [[]]
+  /// - Parameter locales: the languages of the forms of each variant, one variant behind the other; the first of each is `nil`.
+  init(_ locales: [[LanguageTag?]]) {
+    var languages: [LanguageTag?] = [nil]
     for locale in locales.joined() where !languages.contains(locale) { languages.append(locale) }
+    // Where both `zh` and `zh-Hans` are there, a device that names its script must be told from one that does not.
+    for case let language? in languages {
+      let other = language.writtenOtherwise
+      let isAmbiguous = languages.contains { known in
+        known.map { $0.isOfSameScript(as: other) && $0.isScriptGiven == other.isScriptGiven } ?? false
+      }
+      if isAmbiguous, !languages.contains(other) { languages.append(other) }
+    }
     self.languages = languages
     var forms: [Int] = []
     var first = 0
     for own in locales {
       for language in languages {
-        // Of a tag that another variant has, what this one has for it. Whoever is looked up by that tag would find the same
-        // here: what this one has is among all of them.
-        let place = language.withUnsafeBytes { tag in
-          LanguageTag.lookup(tag) { range in own.firstIndex { LanguageTag.isSame(range, $0) } }
-        }
-        forms.append(first + (place ?? 0))
+        // The nearest language of this variant. A device that is nearest to `language` among all variants finds the same
+        // one, because the languages of this variant are among them.
+        forms.append(first + (language?.nearest(in: own, \.self) ?? 0))
       }
       first += own.count
     }
@@ -33,10 +38,9 @@ struct VariantForms: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - variant: its place.
-  ///   - locale: the device's language tag.
-  func number(of variant: Int, _ locale: UnsafeRawBufferPointer) -> Int {
-    let language = LanguageTag.lookup(locale) { range in languages.firstIndex { LanguageTag.isSame(range, $0) } }
-    return variant * languages.count + (language ?? 0)
+  ///   - locale: the device's language; `nil` where none is known.
+  func number(of variant: Int, _ locale: LanguageTag?) -> Int {
+    variant * languages.count + (locale?.nearest(in: languages, \.self) ?? 0)
   }
 
   /// The form of a target's payload.

@@ -14,9 +14,9 @@ public struct DeviceRow: Sendable, Equatable {
   public var app: String?
   /// Which of APNs' two environments issued the token.
   public var environment: PushEnvironment?
-  /// Such as `en` or `zh-Hans-CN`.
+  /// A language tag such as `en` or `zh-Hans-CN`.
   public var locale: String?
-  /// The IANA name of a time zone.
+  /// A time zone as ``ZoneName`` writes it.
   public var timezone: String?
   /// The version of the app on the device.
   public var appVersion: String?
@@ -29,13 +29,15 @@ public struct DeviceRow: Sendable, Equatable {
   public var lastSeen: Int?
   /// The user's own attributes.
   public var attributes: [String: String]
+  /// The reason why a detail of the device was refused; `nil` where nothing was. The device is kept without the detail.
+  public var refusal: String?
 
   /// Memberwise; ``DeviceRowDraft`` validates.
   public init(
     user: String, token: DeviceToken, service: String, kind: TokenKind = .alert, activity: String? = nil,
     app: String? = nil, environment: PushEnvironment? = nil, locale: String? = nil,
     timezone: String? = nil, appVersion: String? = nil, osVersion: String? = nil, registeredAt: Int? = nil,
-    lastSeen: Int? = nil, attributes: [String: String] = [:]
+    lastSeen: Int? = nil, attributes: [String: String] = [:], refusal: String? = nil
   ) {
     self.user = user
     self.token = token
@@ -51,6 +53,7 @@ public struct DeviceRow: Sendable, Equatable {
     self.registeredAt = registeredAt
     self.lastSeen = lastSeen
     self.attributes = attributes
+    self.refusal = refusal
   }
 }
 

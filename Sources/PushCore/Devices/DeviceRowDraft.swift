@@ -18,7 +18,7 @@ public struct DeviceRowDraft: Sendable {
   /// The longest value of an attribute in bytes: a quarter of the largest payload it could go into.
   public static let maximumAttributeValue = 1024
 
-  /// Locales, versions and zone names are a dozen bytes; more is a mixed-up column.
+  /// Versions are a dozen bytes; more is a mixed-up column.
   private static let maximumDetail = 64
 
   private let vocabulary: DeviceVocabulary
@@ -36,6 +36,7 @@ public struct DeviceRowDraft: Sendable {
   private var registeredAt: Int?
   private var lastSeen: Int?
   private var attributes: [String: String] = [:]
+  private var refusal: String?
 
   /// An empty draft.
   ///
@@ -86,21 +87,31 @@ public struct DeviceRowDraft: Sendable {
       }
       environment = parsed
     case .locale:
-      guard Self.isLocale(text) else {
-        throw Problem(description: "locale: \(Excerpt.quoted(text)) is no locale, such as en or zh-Hans-CN")
+      do throws(LanguageTag.Problem) {
+        locale = try LanguageTag(checking: text).description
+      } catch {
+        throw Problem(description: "locale: \(Excerpt.quoted(text)) \(error.message); \(error.hint)")
       }
-      locale = text
     case .timezone:
-      guard ZoneNames.isKnown(text) else {
-        throw Problem(
-          description: "timezone: \(Excerpt.quoted(text)) is no time zone, such as Europe/Berlin or UTC"
-            + (Nearest.match(text, among: ZoneNames.usual).map { "; did you mean '\($0)'?" } ?? ""))
+      do throws(ZoneName.Problem) {
+        timezone = try ZoneName(checking: text).text
+      } catch {
+        throw Problem(description: "timezone: \(Excerpt.quoted(text)) \(error.message); \(error.hint)")
       }
-      timezone = text
     case .appVersion: appVersion = try version(column, text)
     case .osVersion: osVersion = try version(column, text)
     case .registeredAt: registeredAt = try instant(column, text)
     case .lastSeen: lastSeen = try instant(column, text)
+    }
+  }
+
+  /// Sets a column like ``set(_:to:)``, but keeps the device where its time zone is refused: ``DeviceRow/refusal`` says so.
+  public mutating func accept(_ column: DeviceColumn, _ text: String) throws(Problem) {
+    do throws(Problem) {
+      try set(column, to: text)
+    } catch {
+      guard column == .timezone else { throw error }
+      refusal = "\(error.description) (the device is kept without a time zone)"
     }
   }
 
@@ -134,24 +145,7 @@ public struct DeviceRowDraft: Sendable {
       user: user, token: parsed, service: service.name, kind: kind ?? .alert, activity: activity, app: app,
       environment: environment, locale: locale, timezone: timezone,
       appVersion: appVersion, osVersion: osVersion, registeredAt: registeredAt, lastSeen: lastSeen,
-      attributes: attributes)
-  }
-
-  /// Whether a text has the form of a language tag (RFC 5646): a language of letters, and subtags of letters and digits
-  /// behind it, with `-` or, as many systems write it, `_`.
-  static func isLocale(_ text: String) -> Bool {
-    let parts = text.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
-    guard text.utf8.count <= maximumDetail, let language = parts.first, (2...8).contains(language.count),
-      language.allSatisfy(isLetter)
-    else { return false }
-    return parts.dropFirst().allSatisfy { part in
-      (1...8).contains(part.count)
-        && part.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    }
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+      attributes: attributes, refusal: refusal)
   }
 
   private func version(_ column: DeviceColumn, _ text: String) throws(Problem) -> String {

@@ -16,6 +16,8 @@ public struct DeviceRowReader: Sendable {
     public var line: Int
     /// What is wrong with it.
     public var message: String
+    /// Whether its device is kept: the row itself stands before this error. Only a detail was refused.
+    public var isKept = false
   }
 
   /// A file that can't be read at all: its header is wrong.
@@ -148,6 +150,9 @@ public struct DeviceRowReader: Sendable {
           rows += foreignRows(content, of: system, line: startLine)
         } else if let row = try row(content, line: startLine) {
           rows.append(row)
+          if case .success(let device) = row, let refusal = device.refusal {
+            rows.append(.failure(RowError(line: startLine, message: refusal, isKept: true)))
+          }
         }
       }
     }
@@ -277,7 +282,7 @@ public struct DeviceRowReader: Sendable {
         if known == .user, !fields.isQuoted(index, in: pending), let problem = ForeignRow.problem(ofNumber: text) {
           throw .init(description: problem)
         }
-        try draft.set(known, to: text)
+        try draft.accept(known, text)
       case .attribute(let name): try draft.setAttribute(name, to: text)
       case .foreign: break
       }

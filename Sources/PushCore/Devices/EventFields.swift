@@ -123,7 +123,7 @@ struct EventFields {
     var draft = DeviceRowDraft(vocabulary)
     try draft.set(.user, to: try user())
     for column in DeviceColumn.allCases {
-      if let text = try take(column.rawValue) { try draft.set(column, to: text) }
+      if let text = try take(column.rawValue) { try draft.accept(column, text) }
     }
     for (name, text) in try attributes(vocabulary, mayBeNone: true) {
       if let text { try draft.setAttribute(name, to: text) }

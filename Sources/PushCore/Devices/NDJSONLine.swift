@@ -39,7 +39,7 @@ enum NDJSONLine {
     for member in try object(bytes, maximumDepth: maximumNesting) {
       if case .null = member.value.kind { continue }
       if let column = DeviceColumn(rawValue: member.name) {
-        try draft.set(column, to: try text(of: member, column))
+        try draft.accept(column, try text(of: member, column))
         continue
       }
       let text = try text(of: member, nil)

@@ -25,6 +25,14 @@ public struct RegistrationEvent: Sendable, Equatable {
   /// When it happened, in ms since the epoch.
   public var at: Int
 
+  /// The reason why the event's time zone was refused; `nil` where nothing was. The rest of the event applies.
+  public var refusal: DeviceRowDraft.Problem? {
+    switch change {
+    case .register(let row), .login(let row): row.refusal.map { DeviceRowDraft.Problem(description: $0) }
+    default: nil
+    }
+  }
+
   /// Memberwise.
   public init(_ change: Change, at: Int) {
     self.change = change

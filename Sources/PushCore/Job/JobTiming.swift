@@ -143,14 +143,11 @@ struct JobTiming {
   }
 
   private static func known(_ zone: String, _ name: String, _ fields: JobFields) throws(JobError) -> String {
-    guard ZoneNames.isKnown(zone) else {
-      throw fields.error(
-        name, "\(Excerpt.quoted(zone)) is not a time zone",
-        hint: Nearest.match(zone, among: ZoneNames.usual).map {
-          "did you mean '\($0)'?"
-        } ?? "it must be a name of the IANA database, such as Europe/Berlin")
+    do throws(ZoneName.Problem) {
+      return try ZoneName(checking: zone).text
+    } catch {
+      throw fields.error(name, "\(Excerpt.quoted(zone)) \(error.message)", hint: error.hint)
     }
-    return zone
   }
 
   // MARK: Again and again

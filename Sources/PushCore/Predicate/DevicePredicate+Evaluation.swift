@@ -60,29 +60,45 @@ extension DevicePredicate {
     case .not(let node): !holds(node, of: device, user, now)
     case .and(let left, let right): holds(left, of: device, user, now) && holds(right, of: device, user, now)
     case .or(let left, let right): holds(left, of: device, user, now) || holds(right, of: device, user, now)
-    case .test(.text(let field), let test): holds(test, ofText: device.bytes(of: field), isRange: field == .locale)
+    case .test(.text(.locale), let test): holds(test, ofLocale: device.bytes(of: .locale))
+    case .test(.text(let field), let test): holds(test, ofText: device.bytes(of: field))
     case .test(.version(let field), let test): holds(test, ofVersion: device.bytes(of: field))
     case .test(.time(let field), let test): holds(test, ofTime: device.time(of: field), now)
     case .test(.attribute(let place), let test): user[place].contains { value in holds(test, ofAttribute: value, now) }
     }
   }
 
-  private static func holds(_ test: Test, ofText bytes: UnsafeRawBufferPointer, isRange: Bool) -> Bool {
+  private static func holds(_ test: Test, ofText bytes: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return false }
     switch test {
     case .exists: return true
     case .prefix(let prefix): return bytes.starts(with: prefix)
-    case .compare(let comparison, let literal):
-      return isSame(bytes, literal, isRange: isRange) == (comparison == .equal)
-    case .isOneOf(let literals): return literals.contains { isSame(bytes, $0, isRange: isRange) }
+    case .compare(let comparison, let literal): return isSame(bytes, literal) == (comparison == .equal)
+    case .isOneOf(let literals): return literals.contains { isSame(bytes, $0) }
     }
   }
 
-  private static func isSame(_ bytes: UnsafeRawBufferPointer, _ literal: Literal, isRange: Bool) -> Bool {
+  private static func isSame(_ bytes: UnsafeRawBufferPointer, _ literal: Literal) -> Bool {
     guard case .text(let text) = literal else { return false }
-    guard isRange else { return bytes.elementsEqual(text) }
-    guard bytes.count >= text.count, zip(bytes, text).allSatisfy({ lower($0) == lower($1) }) else { return false }
-    return bytes.count == text.count || lower(bytes[text.count]) == UInt8(ascii: "-")
+    if bytes.elementsEqual(text) { return true }
+    // A record of an older version has an offset as the phone wrote it.
+    guard let offset = ZoneOffset.seconds(text) else { return false }
+    return ZoneOffset.seconds(bytes) == offset
+  }
+
+  private static func holds(_ test: Test, ofLocale bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !bytes.isEmpty else { return false }
+    switch test {
+    case .exists: return true
+    case .prefix(let prefix):
+      return bytes.count >= prefix.count && zip(bytes, prefix).allSatisfy { lower($0) == lower($1) }
+    case .compare(let comparison, .language(let range)):
+      return LanguageTag(bytes).map { $0.isIn(range) == (comparison == .equal) } ?? false
+    case .compare: return false
+    case .isOneOf(let literals):
+      guard let tag = LanguageTag(bytes) else { return false }
+      return literals.contains { if case .language(let range) = $0 { tag.isIn(range) } else { false } }
+    }
   }
 
   /// Of tags, which are ASCII whatever their letters' case; `_` is what some systems write between them.
@@ -150,7 +166,7 @@ extension DevicePredicate {
       let text = String(decoding: value, as: UTF8.self)
       let time = Timestamp.milliseconds(text) ?? Timestamp.milliseconds(text + "T00:00:00Z") ?? Int(text)
       return time.flatMap { order(ofTime: $0, literal, now) }.map(comparison.holds) ?? false
-    case .version: return false
+    case .version, .language: return false
     }
   }
 }

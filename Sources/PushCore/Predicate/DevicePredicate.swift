@@ -21,7 +21,7 @@ public struct DevicePredicate: Sendable, Equatable {
 
   /// Texts of a device that have no order. Raw values are names in a job.
   public enum TextField: String, CaseIterable, Sendable {
-    /// A language range of RFC 4647, 3.3.1: `en` is `en-GB` too.
+    /// A language range of RFC 4647, section 3.3.1, or a parent locale of CLDR: `en` is `en-GB` too, `es-419` is `es-MX` too.
     case locale
     case timezone, environment
   }
@@ -69,6 +69,7 @@ public struct DevicePredicate: Sendable, Equatable {
   public enum Literal: Sendable, Equatable {
     /// In UTF-8.
     case text([UInt8])
+    case language(LanguageTag)
     case version(Version)
     case number(Double)
     case bool(Bool)

@@ -137,6 +137,27 @@ struct DevicePredicateParser {
     return nil
   }
 
+  /// A value as devices have it: a locale and a time zone are read like those of a device.
+  private func textValue(
+    _ value: String, of field: DevicePredicate.TextField, at start: Int
+  ) throws(AudienceExpressionError) -> DevicePredicate.Literal {
+    switch field {
+    case .locale:
+      do throws(LanguageTag.Problem) {
+        return .language(try LanguageTag(checking: value))
+      } catch {
+        throw self.error("\(Excerpt.quoted(value)) \(error.message); \(error.hint)", at: start)
+      }
+    case .timezone:
+      do throws(ZoneName.Problem) {
+        return .text(Array(try ZoneName(checking: value).text.utf8))
+      } catch {
+        throw self.error("\(Excerpt.quoted(value)) \(error.message); \(error.hint)", at: start)
+      }
+    case .environment: return .text(Array(value.utf8))
+    }
+  }
+
   private mutating func parseList(of field: Field) throws(AudienceExpressionError) -> [DevicePredicate.Literal] {
     guard take("(") else { throw error("expected '(', found \(found)") }
     var values = [try parseValue(of: field, .equal)]
@@ -160,12 +181,12 @@ struct DevicePredicateParser {
     let value = isText ? try parseText() : takeWord(orSign: true)
     guard isText || !value.isEmpty else { throw error("expected a value, found \(found)") }
     switch field {
-    case .text:
+    case .text(let field):
       guard isText else { throw error("expected a text in single quotes, found \(Excerpt.quoted(value))", at: start) }
       guard !comparison.isOrder else {
         throw error("this field has no order: ask for '=', 'in' or 'prefix'", at: start)
       }
-      return .text(Array(value.utf8))
+      return try textValue(value, of: field, at: start)
     case .version:
       guard isText, let version = DevicePredicate.Version(value.utf8) else {
         throw error("expected a version in single quotes, such as '5.2', found \(Excerpt.quoted(value))", at: start)

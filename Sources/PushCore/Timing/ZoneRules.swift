@@ -40,7 +40,10 @@ public struct ZoneRules: Sendable, Equatable {
   }
 
   /// Clocks that always show UTC.
-  public static let utc = ZoneRules(first: 0, changes: [], future: nil)
+  public static let utc = fixed(offset: 0)
+
+  /// Clocks that are always so many seconds ahead of UTC.
+  public static func fixed(offset: Int) -> ZoneRules { ZoneRules(first: offset, changes: [], future: nil) }
 
   /// How far clocks are ahead of UTC at an instant: both in seconds.
   public func offset(at instant: Int) -> Int {

@@ -36,6 +36,7 @@ struct SliceTimes {
     self.start = start
     self.expiration = expiration
     timing = TargetTiming(campaign.timing, start: start)
+    // A worker takes no campaign whose default zone it does not know (`PushWorker+Slices`).
     rules = times.zones.map { zones.rules($0) ?? zones.rules(campaign.timing.defaultZone) ?? .utc }
     quiet = rules.map { _ in (.min, nil) }
   }

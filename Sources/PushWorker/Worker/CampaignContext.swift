@@ -32,6 +32,8 @@ final class CampaignContext {
   /// Until when its pushes may be delivered, in UNIX seconds; 0 for one attempt.
   private let expiration: Int?
   private let zones: ZoneDatabase
+  /// Unknown time zones of devices that the log has named.
+  private var unknownZones: Set<String> = []
   /// When it was taken in, in ms since the epoch.
   let createdAt: Int
   /// What is made of its answers, since the campaign was started or resumed.
@@ -102,6 +104,9 @@ final class CampaignContext {
   func times(_ times: SendTimes) -> SliceTimes {
     SliceTimes(times, of: campaign, start: start, expiration: expiration, zones: zones)
   }
+
+  /// Returns those of some unknown time zones that this function has not had before.
+  func noteUnknownZones(_ zones: [String]) -> [String] { zones.filter { unknownZones.insert($0).inserted } }
 
   /// What makes pushes that may be delivered until some time, in UNIX seconds.
   func composer(expiration: Int) -> any PushComposer {

@@ -145,7 +145,11 @@ struct EventIntake: Sendable {
     events.reserveCapacity(texts.count)
     for text in texts {
       do throws(DeviceRowDraft.Problem) {
-        events.append(Listed(text: text, event: try parse(text)))
+        let event = try parse(text)
+        events.append(Listed(text: text, event: event))
+        if let refusal = (event as? RegistrationEvent)?.refusal {
+          page.dead.append(.init(event: text, reason: "event: \(refusal.description)"))
+        }
       } catch {
         page.dead.append(.init(event: text, reason: "event: \(error.description)"))
       }

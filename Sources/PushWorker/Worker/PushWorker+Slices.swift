@@ -188,7 +188,31 @@ extension PushWorker {
       session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
       times: times)
     session.context.prospect.noteExpanded(targets: targets.count)
+    let unknown = session.context.noteUnknownZones(targets.unknownZones)
+    if !unknown.isEmpty {
+      log.tell(
+        .zonesUnknown(
+          campaign: session.context.campaign.id.description, zones: unknown,
+          instead: session.context.campaign.timing.defaultZone))
+    }
     log.tell(.sealed(slice: session.slice, targets: targets.count))
+  }
+
+  /// Refuses a campaign whose default zone this machine does not know: no other zone may stand in its place.
+  private func checkZones(of campaign: Campaign) throws(JobError) {
+    guard campaign.timing.isPerDevice else { return }
+    guard store.zones.isThere else {
+      throw JobError(
+        field: "",
+        message:
+          "there is no time zone data in \(store.zones.folder): install the package tzdata, or set worker.zoneinfo")
+    }
+    let zone = campaign.timing.defaultZone
+    guard store.zones.rules(zone) == nil else { return }
+    throw JobError(
+      field: "defaultTimezone",
+      message: "there is no \(Excerpt.quoted(zone)) among the time zones of this machine, in \(store.zones.folder)",
+      hint: "install the packages tzdata and tzdata-legacy, or set worker.zoneinfo")
   }
 
   /// Lets go of a slice, wherever an error may have ended it. What is on its way stays in doubt in the ledger, and keeps
@@ -281,12 +305,7 @@ extension PushWorker {
     do throws(JobError) {
       let campaign = try parsed.get()
       guard let app = configuration.apps[campaign.app] else { return .unknownApp }
-      guard !campaign.timing.isPerDevice || store.zones.isThere else {
-        throw JobError(
-          field: "",
-          message:
-            "there is no time zone data in \(store.zones.folder): install the package tzdata, or set worker.zoneinfo")
-      }
+      try checkZones(of: campaign)
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, zones: store.zones, route: route(for: campaign, app),
         policy: configuration.guard.within(window: configuration.window), limits: rates.limits(of: campaign, app),

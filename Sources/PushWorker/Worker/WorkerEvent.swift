@@ -12,6 +12,8 @@ public enum WorkerEvent: Sendable {
   case eventsRefused(list: EventList, count: Int, reason: String)
   /// Statements of events changed nothing, because something newer stands.
   case eventsSuperseded(list: EventList, count: Int)
+  /// Devices have time zones that this machine does not know: they go by the campaign's default zone.
+  case zonesUnknown(campaign: String, zones: [String], instead: String)
   /// A job went to the dead list, under this key; it may give no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)

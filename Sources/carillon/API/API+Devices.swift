@@ -76,6 +76,7 @@ extension API {
       json.member("user", row.user)
       json.member("token", service.text(of: row.token))
       json.member("registeredAt", row.registeredAt.map(Timestamp.format(milliseconds:)))
+      if let refusal = row.refusal { json.member("refused", refusal) }
     }
   }
 

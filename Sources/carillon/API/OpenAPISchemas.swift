@@ -100,7 +100,8 @@ enum OpenAPISchemas {
     """,
     "Registered": """
     {"type":"object","required":["user","token","registeredAt"],"properties":{"user":{"type":"string"},\
-    "token":{"type":"string"},"registeredAt":{"type":["string","null"]}}}
+    "token":{"type":"string"},"registeredAt":{"type":["string","null"]},\
+    "refused":{"type":"string","description":"Why the device is kept without a time zone"}}}
     """,
     "Token": #"{"type":"object","required":["token"],"properties":{"token":{"type":"string"}}}"#,
     "User": """

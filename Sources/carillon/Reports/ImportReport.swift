@@ -3,7 +3,7 @@ import PushCore
 
 /// What became of an import: counts, and the rows that could not be taken.
 struct ImportReport {
-  /// A row that was skipped.
+  /// A row that was skipped, or of which a detail was refused.
   struct RowError {
     var line: Int
     var message: String
@@ -17,6 +17,8 @@ struct ImportReport {
   var imported = 0
   /// Bad rows.
   var skipped = 0
+  /// Devices that are kept without a time zone, because theirs was refused.
+  var withoutZone = 0
   /// Good rows that changed nothing, because a newer registration of their token stands; `nil` where there is no such
   /// thing.
   var outdated: Int?
@@ -32,8 +34,24 @@ struct ImportReport {
   mutating func skip(line: Int, _ message: String, of file: String, json isJSON: Bool) {
     rows += 1
     skipped += 1
+    note(line: line, message, of: file, json: isJSON)
+  }
+
+  /// Counts what is wrong with a row, and says so like ``skip(line:_:of:json:)``.
+  mutating func add(_ error: DeviceRowReader.RowError, of file: String, json isJSON: Bool) {
+    guard error.isKept else { return skip(line: error.line, error.message, of: file, json: isJSON) }
+    withoutZone += 1
+    note(line: error.line, error.message, of: file, json: isJSON)
+  }
+
+  /// Whether every row was taken whole.
+  var isClean: Bool { skipped == 0 && withoutZone == 0 }
+
+  private mutating func note(line: Int, _ message: String, of file: String, json isJSON: Bool) {
     guard errors.count < Self.maximumErrors else {
-      if skipped == Self.maximumErrors + 1, !isJSON { StandardError.write("\(file): more bad rows are only counted\n") }
+      if skipped + withoutZone == Self.maximumErrors + 1, !isJSON {
+        StandardError.write("\(file): more bad rows are only counted\n")
+      }
       return
     }
     errors.append(RowError(line: line, message: message))
@@ -45,6 +63,7 @@ struct ImportReport {
     var text = "\(file): \(rows.grouped) \(rows == 1 ? "row" : "rows"), \(imported.grouped) imported"
     if let known, known < imported { text += ", \((imported - known).grouped) of them without a device" }
     if skipped > 0 { text += ", \(skipped.grouped) \(skipped == 1 ? "bad one" : "bad ones") skipped" }
+    if withoutZone > 0 { text += ", \(withoutZone.grouped) kept without a time zone" }
     if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than what is registered" }
     if let crowdedOut, crowdedOut > 0 { text += ", \(crowdedOut.grouped) left users who have too many" }
     return text + foreign.countsText
@@ -57,6 +76,7 @@ struct ImportReport {
     json.member("rows", rows)
     json.member("imported", imported)
     json.member("skipped", skipped)
+    if withoutZone > 0 { json.member("withoutTimezone", withoutZone) }
     if let outdated { json.member("outdated", outdated) }
     if let crowdedOut, crowdedOut > 0 { json.member("crowdedOut", crowdedOut) }
     if let known { json.member("known", known) }

@@ -69,7 +69,8 @@ extension CampaignStore {
     switch list {
     case .registrations:
       let names: Set<String>? = if case .known(let apps) = apps { Set(apps.keys) } else { nil }
-      _ = try RegistrationEvent(parsing: event, DeviceVocabulary(services: services, apps: names, now: now))
+      let read = try RegistrationEvent(parsing: event, DeviceVocabulary(services: services, apps: names, now: now))
+      if let refusal = read.refusal { throw refusal }
     case .receipts: _ = try ReceiptEvent(parsing: event, now: now)
     }
   }

@@ -42,7 +42,7 @@ struct DeviceDryRun {
           row.app = row.app ?? app
           samples.append(row)
         case .failure(let error):
-          report.skip(line: error.line, error.message, of: input.path, json: isJSON)
+          report.add(error, of: input.path, json: isJSON)
         }
       }
       if chunk.isEmpty { break }
@@ -72,6 +72,7 @@ struct DeviceDryRun {
     json.member("rows", report.rows)
     json.member("devices", report.imported)
     json.member("skipped", report.skipped)
+    if report.withoutZone > 0 { json.member("withoutTimezone", report.withoutZone) }
     json.name("columns")
     json.beginArray()
     for column in report.foreign.columns {

@@ -87,7 +87,7 @@ struct DeviceImportRun: ~Copyable {
           try await devices.add(row)
         case .failure(let error):
           bar.finish()
-          report.skip(line: error.line, error.message, of: input.path, json: isJSON)
+          report.add(error, of: input.path, json: isJSON)
         }
       }
       if chunk.isEmpty { break }

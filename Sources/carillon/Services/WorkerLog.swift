@@ -3,6 +3,7 @@ import APNs
 import CampaignStore
 import CommandSupport
 import Logging
+import PushCore
 import PushWorker
 import Synchronization
 
@@ -35,6 +36,14 @@ final class WorkerLog: Sendable {
       log(
         .warning, .intake, "eventsRefused", "events went to the dead list",
         ["list": "\(list.rawValue)", "count": "\(count)", "reason": "\(reason)"])
+    case .zonesUnknown(let id, let zones, let instead):
+      log(
+        .warning, .campaigns, "zonesUnknown",
+        "devices have time zones that this machine does not know: they go by the default zone",
+        [
+          "campaign": "\(id)", "zones": "\(zones.map { Excerpt.harmless($0) }.joined(separator: ", "))",
+          "defaultTimezone": "\(instead)",
+        ])
     case .eventsSuperseded(let list, let count):
       log(
         .debug, .intake, "eventsSuperseded", "events changed nothing: something newer stands",

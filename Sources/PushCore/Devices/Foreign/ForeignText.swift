@@ -4,7 +4,7 @@ enum ForeignText: Sendable {
   case plain
   /// An instant: seconds or milliseconds since 1970, RFC 3339, `2026-12-01 09:00:00 UTC`, or an object with `seconds`.
   case instant
-  /// Seconds ahead of UTC: a zone of whole hours, or none.
+  /// Seconds ahead of UTC, in whole minutes.
   case offset
   /// Behind these words: what says whose number it is.
   case prefixed(String)
@@ -30,12 +30,8 @@ enum ForeignText: Sendable {
       guard let text = value.scalarText else { return nil }
       return Self.milliseconds(text) ?? Self.timestamp(text)
     case .offset:
-      guard let seconds = value.scalarText.flatMap({ Int($0) }), seconds % 3600 == 0, abs(seconds) <= 12 * 3600 else {
-        return nil
-      }
-      // The signs of these names are the other way round: POSIX counts westwards.
-      let hours = -seconds / 3600
-      return hours == 0 ? "UTC" : "Etc/GMT\(hours > 0 ? "+" : "-")\(abs(hours))"
+      guard let seconds = value.scalarText.flatMap({ Int($0) }), seconds % 60 == 0 else { return nil }
+      return ZoneOffset.text(seconds)
     case .prefixed(let words): return value.scalarText.map { words + $0 }
     }
   }

@@ -12,7 +12,9 @@ extension DevicesCommand {
         Columns: user and token, and any of service, kind, app, environment, locale, timezone, appVersion, osVersion, \
         registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token \
         belongs to one user: importing it for another moves it. A column that is nearly a known one, an app that the \
-        configuration doesn't have, and a locale that is none are errors.
+        configuration doesn't have, and a locale that is none are errors. A time zone is an IANA name or an offset such as \
+        GMT+0530. An abbreviation such as PST and an unknown name are refused: the device is kept without a time zone, its \
+        line is reported, and the exit status is 65.
 
         The service is apns unless given. The kind says what a token is for, alert unless given: \
         \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign goes to tokens of the kind that its \
@@ -86,7 +88,7 @@ extension DevicesCommand {
         var run = DeviceDryRun(input: input, reader: reader, app: app, services: .known, isJSON: global.json)
         try run.read()
         try StandardOutput.printLine(global.json ? run.json : run.text)
-        if run.report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
+        if !run.report.isClean { throw ExitCode(CommandError.Code.input.exitStatus) }
         return
       }
       let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
@@ -105,7 +107,7 @@ extension DevicesCommand {
         throw failure
       }
       try StandardOutput.printLine(global.json ? run.report.json : run.report.text(of: input.path))
-      if run.report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
+      if !run.report.isClean { throw ExitCode(CommandError.Code.input.exitStatus) }
     }
 
     /// The command that goes on with this import.

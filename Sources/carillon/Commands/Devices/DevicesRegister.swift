@@ -26,7 +26,7 @@ extension DevicesCommand {
     @Option(help: "The app; any unless given.") var app: String?
     @Option(help: "production or sandbox; the app's unless given.") var environment: String?
     @Option(help: "Such as en or zh-Hans-CN.") var locale: String?
-    @Option(help: "An IANA name, such as Europe/Berlin.") var timezone: String?
+    @Option(help: "An IANA name such as Europe/Berlin, or an offset such as GMT+0530.") var timezone: String?
     @Option(help: "The version of the app.") var appVersion: String?
     @Option(help: "The version of the system.") var osVersion: String?
     @Option(help: "RFC 3339 or milliseconds; now unless given.") var registeredAt: String?
@@ -50,7 +50,8 @@ extension DevicesCommand {
           hint: "leave --registered-at out to register it as of now")
       }
       guard global.json else {
-        return try StandardOutput.printLine("registered \(token) for \(Excerpt.harmless(row.user))")
+        try StandardOutput.printLine("registered \(token) for \(Excerpt.harmless(row.user))")
+        return try reportRefusal(of: row)
       }
       var json = JSONWriter()
       json.beginObject()
@@ -59,6 +60,12 @@ extension DevicesCommand {
       json.member("registeredAt", row.registeredAt.map(Timestamp.format(milliseconds:)))
       json.endObject()
       try StandardOutput.printLine(json.text)
+      try reportRefusal(of: row)
+    }
+
+    /// Fails where the device was registered without its time zone.
+    private func reportRefusal(of row: DeviceRow) throws {
+      if let refusal = row.refusal { throw CommandError(.input, refusal) }
     }
 
     /// The same checks as for a row of a file.
@@ -71,7 +78,7 @@ extension DevicesCommand {
         (.activity, activity), (.app, app), (.environment, environment), (.locale, locale),
         (.timezone, timezone), (.appVersion, appVersion), (.osVersion, osVersion), (.registeredAt, registeredAt),
       ] {
-        if let text { try draft.set(column, to: text) }
+        if let text { try draft.accept(column, text) }
       }
       for text in attribute {
         guard let equals = text.firstIndex(of: "=") else {

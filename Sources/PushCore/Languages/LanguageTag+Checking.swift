@@ -1,0 +1,42 @@
+/// Tags that people write: in files, in events, in jobs and in conditions.
+extension LanguageTag {
+  /// The reason why a text names no language. A message stands behind the text.
+  struct Problem: Error, Equatable {
+    var message: String
+    var hint: String
+  }
+
+  /// - Parameter text: a tag as a phone writes it, or as a person does.
+  /// - Throws: what is wrong with the text, with the nearest known code.
+  init(checking text: String) throws(Problem) {
+    guard let tag = LanguageTag(text.utf8) else {
+      throw Problem(
+        message: "is no language tag",
+        hint: Self.nearest(to: text).map { "did you mean '\($0)'?" } ?? "write it as en, pt-BR or zh-Hans")
+    }
+    guard tag.isKnown else {
+      throw Problem(
+        message: "names no known language",
+        hint: Self.nearest(to: text).map { "did you mean '\($0)'?" } ?? "it begins with a code of ISO 639, such as en")
+    }
+    self = tag
+  }
+
+  /// Letters at the beginning of a language's name that are compared with its codes of three letters and of two: `german` is
+  /// `ger`, `svenska` is `sv`.
+  private static let beginnings = [3, 2]
+
+  /// Returns the known code that is nearest to a text; `nil` where none is near.
+  private static func nearest(to text: String) -> String? {
+    let name = text.prefix { $0.isLetter }.lowercased()
+    // The name of a language in some language.
+    if name.utf8.count > 3 {
+      for length in beginnings {
+        if let tag = LanguageTag(name.utf8.prefix(length)), tag.isKnown { return tag.description }
+      }
+    }
+    // Of two letters every code is as near as any other.
+    guard name.utf8.count > 2 else { return nil }
+    return Nearest.match(name, among: LanguageIndex.shared.codes.filter { $0.first == name.first })
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The name of a time zone, as Carillon stores it: a name of the IANA database such as `Europe/Berlin`, `UTC`, or a fixed
+/// offset such as `+05:30`.
+public struct ZoneName: Equatable, Sendable {
+  /// The name.
+  public let text: String
+
+  /// The reason why a text names no time zone. A message stands behind the text.
+  struct Problem: Error, Equatable {
+    var message: String
+    var hint: String
+  }
+
+  /// Names of the database without a slash. Each means one zone. Abbreviations such as `EST` are not among them.
+  private static let plain: Set = [
+    "CET", "CST6CDT", "Cuba", "EET", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "Hongkong", "Iceland", "Iran",
+    "Israel",
+    "Jamaica", "Japan", "Kwajalein", "Libya", "MET", "MST7MDT", "NZ", "NZ-CHAT", "Navajo", "PRC", "PST8PDT", "Poland",
+    "Portugal", "ROC", "ROK", "Singapore", "Turkey", "W-SU", "WET",
+  ]
+  /// Other names of UTC.
+  private static let utc: Set = ["GMT0", "Greenwich", "UCT", "Universal", "Zulu"]
+  /// Zones that Foundation knows and the database does not.
+  private static let foreign = ["SystemV/"]
+
+  /// - Parameter text: a name as a phone or a person writes it.
+  /// - Throws: what is wrong with it, with the nearest known name.
+  init(checking text: String) throws(Problem) {
+    if let offset = ZoneOffset.seconds(text.utf8) {
+      self.text = ZoneOffset.text(offset)
+    } else if Self.utc.contains(text) {
+      self.text = CampaignTiming.utc
+    } else if Self.isName(text) {
+      self.text = text
+    } else if Self.isAbbreviation(text) {
+      throw Problem(
+        message: "is an abbreviation: zones share it, and it leaves summer time open",
+        hint: "give the IANA name, such as America/Los_Angeles or Asia/Kolkata")
+    } else {
+      throw Problem(
+        message: "is no time zone, such as Europe/Berlin or UTC",
+        hint: Nearest.match(text, among: Self.usual).map { "did you mean '\($0)'?" }
+          ?? "give the IANA name, or an offset such as +02:00")
+    }
+  }
+
+  /// The names that are suggested.
+  private static let usual = TimeZone.knownTimeZoneIdentifiers + [CampaignTiming.utc]
+  private static let known = Set(usual)
+
+  /// Whether a text is a name of the database. Foundation brings its own list, so it is the same on every machine.
+  private static func isName(_ text: String) -> Bool {
+    if known.contains(text) || plain.contains(text) { return true }
+    // Foundation takes abbreviations, too.
+    return text.contains("/") && !foreign.contains(where: text.hasPrefix)
+      && TimeZone(identifier: text)?.identifier == text
+  }
+
+  /// The letters of an abbreviation: `EST` and `ChST` in the database, `ET` among people, five to be safe.
+  private static let abbreviationLetters = 2...5
+
+  /// Whether a text has the form of an abbreviation, such as `PST` or `IST`.
+  ///
+  /// The database has files for some of them. A file says what an abbreviation means there, not what a phone meant by it.
+  public static func isAbbreviation(_ text: String) -> Bool {
+    abbreviationLetters ~= text.utf8.count
+      && text.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xDF }
+      && !plain.contains(text) && !utc.contains(text)
+  }
+}

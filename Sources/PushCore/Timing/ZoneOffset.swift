@@ -1,0 +1,75 @@
+/// Time zones that are a fixed offset from UTC, as phones write them: `GMT+0530`, `UTC-3`, `+02:00`.
+public enum ZoneOffset {
+  /// The offsets that clocks on Earth have, in seconds: Baker Island's to Kiritimati's.
+  private static let range = -12 * 3600...14 * 3600
+  private static let minus: [UInt8] = Array("\u{2212}".utf8)
+
+  /// Reads an offset without allocating memory.
+  ///
+  /// - Parameter text: `UTC`, `GMT` or `Z` in any case, an offset in hours, `hh:mm` or `hhmm` behind a sign, or both.
+  /// - Returns: seconds ahead of UTC; `nil` for any other text.
+  public static func seconds(_ text: some Collection<UInt8>) -> Int? {
+    // No form is longer than `UTC+05:30` with a sign of three bytes.
+    guard 1...11 ~= text.count else { return nil }
+    var rest = text[...]
+    let isNamed = takeName(&rest)
+    guard let sign = rest.first else { return isNamed ? 0 : nil }
+    var isWest = false
+    if rest.starts(with: minus) {
+      isWest = true
+      rest = rest.dropFirst(minus.count)
+    } else {
+      guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return nil }
+      isWest = sign == UInt8(ascii: "-")
+      rest = rest.dropFirst()
+    }
+    guard let seconds = clock(rest) else { return nil }
+    let offset = isWest ? -seconds : seconds
+    return range ~= offset ? offset : nil
+  }
+
+  /// The text of an offset, as Carillon stores it: `UTC` or `+05:30`.
+  ///
+  /// - Parameter seconds: ahead of UTC, whole minutes.
+  public static func text(_ seconds: Int) -> String {
+    guard seconds != 0 else { return CampaignTiming.utc }
+    let minutes = abs(seconds) / 60
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
+  }
+
+  /// Takes `UTC`, `GMT` or `Z` off the beginning.
+  private static func takeName<Rest: Collection<UInt8>>(_ rest: inout Rest) -> Bool where Rest.SubSequence == Rest {
+    if rest.count == 1, rest.first.map({ $0 | 0x20 }) == UInt8(ascii: "z") {
+      rest = rest.dropFirst()
+      return true
+    }
+    for name in ["utc", "gmt"] as [StaticString] {
+      let isName = name.withUTF8Buffer { name in
+        rest.count >= name.count && zip(rest, name).allSatisfy { $0 | 0x20 == $1 }
+      }
+      guard isName else { continue }
+      rest = rest.dropFirst(name.utf8CodeUnitCount)
+      return true
+    }
+    return false
+  }
+
+  /// The seconds of `h`, `hh`, `h:mm`, `hh:mm`, `hmm` or `hhmm`.
+  private static func clock(_ text: some Collection<UInt8>) -> Int? {
+    var (number, digits, colon) = (0, 0, -1)
+    for byte in text {
+      if byte == UInt8(ascii: ":") {
+        guard colon < 0, 1...2 ~= digits else { return nil }
+        colon = digits
+        continue
+      }
+      guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte, digits < 4 else { return nil }
+      number = number * 10 + Int(byte - UInt8(ascii: "0"))
+      digits += 1
+    }
+    guard digits > 0, colon < 0 || digits - colon == 2 else { return nil }
+    let (hours, minutes) = digits <= 2 ? (number, 0) : (number / 100, number % 100)
+    return minutes < 60 ? hours * 3600 + minutes * 60 : nil
+  }
+}
