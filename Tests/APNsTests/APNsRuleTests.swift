@@ -98,6 +98,85 @@ struct APNsRuleTests {
     AppTraits(topic: "com.example.news", authentication: .certificate(topics: Set(topics)))
   }
 
+  /// Pushes that reach a device and show nothing there, or not what was meant.
+  static let unmeant: [BrokenPush] =
+    [
+      #"{"aps":{}}"#, #"{"k":1}"#, #"{"aps":{"alert":""}}"#, #"{"aps":{"alert":{"title":""}}}"#,
+      #"{"aps":{"alert":null}}"#,
+      #"{"aps":{"mutable-content":1,"category":"c"}}"#, #"{"alert":"a"}"#,
+    ].map { BrokenPush(.alertEmpty, $0) }
+    + [
+      #"{"aps":{"alert":"a","bagde":1}}"#, #"{"aps":{"alert":"a","title":"t"}}"#, #"{"aps":{"alert":{"titel":"t"}}}"#,
+      #"{"aps":{"alert":{"body":"a","badge":1}}}"#, #"{"aps":{"alert":"a","content_available":1}}"#,
+      #"{"aps":{"alert":"a","mutable_content":1}}"#, #"{"aps":{"alert":"a","mutableContent":1}}"#,
+      #"{"aps":{"alert":"a","Sound":"default"}}"#, #"{"aps":{"alert":{"body":"a","title_loc_key":"k"}}}"#,
+    ].map { BrokenPush(.apsUnknown, $0) }
+    + [
+      #"{"aps":{"alert":"a"},"content_available":1}"#, #"{"aps":{"alert":"a"},"mutable_content":1}"#,
+      #"{"aps":{"alert":"a"},"content-available":1}"#, #"{"aps":{"alert":"a"},"contentAvailable":true}"#,
+      #"{"aps":{"alert":"a"},"thread_id":"t"}"#, #"{"APS":{"alert":"a"}}"#,
+      #"{"Aps":{"alert":"a"},"aps":{"alert":"a"}}"#,
+    ].map { BrokenPush(.apsOutside, $0) }
+    + [
+      BrokenPush(.apsUnknown, #"{"aps":{"content-available":1,"content_available":1}}"#, as: .background),
+      BrokenPush(.apsOutside, #"{"aps":{"content-available":1},"content_available":1}"#, as: .background),
+      BrokenPush(
+        .apsUnknown, #"{"aps":{"timestamp":1700000000,"event":"update","content-state":{},"content_state":{}}}"#,
+        as: .liveactivity),
+    ]
+
+  @Test("a push that shows nothing, or that has a key in another spelling, is refused", arguments: unmeant)
+  func refusesWhatCannotBeMeant(_ push: BrokenPush) throws { try refusesBadCombinations(push) }
+
+  @Test(
+    "a message names the right spelling",
+    arguments: [
+      (#"{"aps":{"alert":"a","content_available":1}}"#, "payload.aps.content_available", "content-available"),
+      (#"{"aps":{"alert":"a"},"mutable_content":1}"#, "payload.mutable_content", "aps.mutable-content"),
+      (#"{"aps":{"alert":"a","title":"t"}}"#, "payload.aps.title", "it belongs in aps.alert"),
+      (#"{"aps":{"alert":"a","bagde":1}}"#, "payload.aps.bagde", "badge"),
+      (#"{"message":{"token":"t"}}"#, "payload.message", #"{"aps": {"alert""#),
+    ])
+  func namesTheRightSpelling(payload: String, path: String, says: String) {
+    let error = #expect(throws: JobError.self) {
+      try CampaignJob.parse(
+        Array(job(["payload": payload]).utf8), .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
+    }
+    #expect(error?.field == path && error?.hint?.contains(says) == true, "\(error?.description ?? "")")
+  }
+
+  /// Whole requests, as the references of other products show them.
+  static let foreign: [BrokenPush] = [
+    #"{"message":{"token":"t","notification":{"title":"T","body":"B"}}}"#,
+    #"{"validate_only":false,"message":{"topic":"news","data":{"a":"b"}}}"#,
+    #"{"message":{"token":"t","apns":{"payload":{"aps":{"alert":"a"}}}}}"#,
+    #"{"to":"/topics/news","notification":{"title":"T"}}"#, #"{"registration_ids":["t"],"data":{"a":"b"}}"#,
+    #"{"app_id":"a","contents":{"en":"B"},"included_segments":["All"]}"#,
+    #"{"app_id":"a","include_aliases":{"external_id":["u"]},"template_id":"t"}"#,
+    #"{"notifications":[{"tokens":["t"],"platform":1,"message":"B"}]}"#,
+    #"{"tokens":["t"],"platform":1,"message":"B"}"#,
+    #"{"to":"ExponentPushToken[x]","title":"T","body":"B"}"#,
+    #"{"audience":"all","notification":{"alert":"a"},"device_types":["ios"]}"#,
+    #"{"default":"a","APNS":"{\"aps\":{\"alert\":\"a\"}}"}"#,
+    #"{"interests":["i"],"apns":{"aps":{"alert":"a"}}}"#, #"{"messages":{"apple_push":{"alert":"a"}}}"#,
+    #"{"where":{"a":1},"data":{"alert":"a"}}"#, #"{"notification":{"title":"T","body":"B"}}"#,
+    #"{"payload":{"aps":{"alert":"a"}}}"#,
+  ].map { BrokenPush(.foreignRequest, $0) }
+
+  @Test("the request of another product is no payload", arguments: foreign)
+  func refusesForeignRequests(_ push: BrokenPush) throws { try refusesBadCombinations(push) }
+
+  @Test("names of other products beside aps are the app's own")
+  func allowsNamesOfOtherProducts() throws {
+    for own in [
+      #""message":{"token":"t","topic":"x"}"#, #""to":"ada","data":{"a":1},"notification":{"title":"T"}"#,
+      #""notifications":[{"to":"ada"}]"#, #""app_id":"a","contents":{}"#, #""apns":{"aps":{}}"#,
+    ] {
+      let found = try broken(["payload": #"{"aps":{"alert":"a"},\#(own)}"#])
+      #expect(found.isEmpty, "\(own) \(found)")
+    }
+  }
+
   @Test("a bad combination keeps a job from becoming a campaign, with the rule and its source", arguments: refused)
   func refusesBadCombinations(_ push: BrokenPush) throws {
     #expect(push.rule.severity == .error)
@@ -113,18 +192,13 @@ struct APNsRuleTests {
   // MARK: Doubts that are not refused
 
   static let doubtful: [BrokenPush] = [
-    BrokenPush(.alertEmpty, #"{"aps":{}}"#), BrokenPush(.alertEmpty, #"{"k":1}"#),
     BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}{{d}}"}}"#),
     BrokenPush(.apsFlag, #"{"aps":{"content-available":true}}"#, as: .background),
     BrokenPush(.apsFlag, #"{"aps":{"alert":"a","mutable-content":0}}"#),
-    BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","bagde":1}}"#),
-    BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","title":"t"}}"#),
-    BrokenPush(.apsUnknown, #"{"aps":{"alert":{"titel":"t"}}}"#),
-    BrokenPush(.apsUnknown, #"{"aps":{"alert":{"badge":1}}}"#),
-    BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","sound":{"critical":1,"loudness":1}}}"#),
+    BrokenPush(.apsCustom, #"{"aps":{"alert":"a","sound":{"critical":1,"loudness":1}}}"#),
+    BrokenPush(.apsCustom, #"{"aps":{"alert":{"body":"a","image":"i"}}}"#),
     BrokenPush(.apsCustom, #"{"aps":{"alert":"a","campaign-number":1}}"#),
-    BrokenPush(.apsOutside, #"{"aps":{"alert":"a"},"badge":1}"#),
-    BrokenPush(.apsOutside, #"{"APS":{"alert":"a"}}"#),
+    BrokenPush(.apsBeside, #"{"aps":{"alert":"a"},"badge":1}"#),
     BrokenPush(.headerInside, #"{"aps":{"alert":"a"},"apns-priority":5}"#),
     BrokenPush(.deprecated, #"{"aps":{"alert":{"body":"a","summary-arg":"s"}}}"#),
     BrokenPush(.deprecated, #"{"aps":{"alert":{"body":"a","summary-arg-count":2}}}"#),
@@ -292,7 +366,7 @@ struct APNsRuleTests {
   @Test("headers that a job doesn't give follow from the push type")
   func defaults() throws {
     let payloads: [PushType: String] = [
-      .background: #"{"aps":{"content-available":1}}"#, .liveactivity: activity, .mdm: #"{"mdm":"m"}"#,
+      .alert: hello, .background: #"{"aps":{"content-available":1}}"#, .liveactivity: activity, .mdm: #"{"mdm":"m"}"#,
       .widgets: #"{"aps":{"content-changed":true}}"#, .controls: #"{"aps":{"content-changed":true}}"#,
     ]
     let topics: [PushType: String] = [
@@ -333,7 +407,7 @@ struct APNsRuleTests {
       .expirationPast, .activityData, .duplicateKey, .variantSame, .legacy, .job, .broadcastType, .broadcastStart,
       .broadcastCollapse, .broadcastStorage,
     ]
-    let here = Set((Self.refused + Self.doubtful).map(\.rule))
+    let here = Set((Self.refused + Self.unmeant + Self.foreign + Self.doubtful).map(\.rule))
     #expect(Set(APNsRule.allCases).subtracting(here) == elsewhere)
   }
 }

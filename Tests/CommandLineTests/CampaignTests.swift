@@ -243,12 +243,15 @@ struct CampaignTests {
   @Test func submitSaysWhatLintWarnsOf() async throws {
     let world = try await CarillonWorld()
     try await world.importDevices(1)
-    let job = CarillonWorld.job("typo").replacing(#""alert":"hi""#, with: #""alert":"hi","bagde":1"#)
+    let job = CarillonWorld.job("typo").replacing(#""alert":"hi""#, with: #""alert":"hi","x-mine":1"#)
     let output = try await world.run("campaign", "submit", "-", input: job)
     #expect(output.exit == .status(0) && output.standardOutput == "typo\n")
-    #expect(output.standardError == "warning: payload.aps.bagde: is no key of aps (did you mean 'badge'?)\n")
+    #expect(
+      output.standardError
+        == "warning: payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n"
+    )
     let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
-    #expect(json.objects("warnings")?.compactMap { $0.text("rule") } == ["aps-unknown"])
+    #expect(json.objects("warnings")?.compactMap { $0.text("rule") } == ["aps-custom"])
     let payload = try await world.run("campaign", "submit", "-", input: #"{"aps":{"alert":"hi"}}"#)
     #expect(payload.exit == .status(65) && payload.standardError.contains("this is a payload, not a job"))
   }

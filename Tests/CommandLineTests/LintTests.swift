@@ -12,15 +12,16 @@ struct LintTests {
   }
 
   @Test func findingsArePrintedAsCompilersDo() async throws {
-    let output = try await lint("-", input: "{\"aps\":{\"alert\":\"a\",\n\"badge\":\"1\",\"bagde\":1}}")
+    let output = try await lint("-", input: "{\"aps\":{\"alert\":\"a\",\n\"badge\":\"1\",\"x-mine\":1}}")
     #expect(output.exit == .status(1))
     #expect(
       output.standardOutput == """
         standard input:2:1: error: aps.badge: must be a number, not a string (remove the quotes)
             aps-type: Apple, “Generating a remote notification”
-        standard input:2:13: warning: aps.bagde: is no key of aps (did you mean 'badge'?)
-            aps-unknown: Apple, “Generating a remote notification”
-        standard input: payload as alert (by its keys; --type says otherwise), 43 of 4096 bytes \
+        standard input:2:13: warning: aps.x-mine: is no key of Apple's: inside aps the app never sees it \
+        (move it out of aps, beside it)
+            aps-custom: Apple, “Generating a remote notification”
+        standard input: payload as alert (by its keys; --type says otherwise), 44 of 4096 bytes \
         (5120 as voip and broadcast), 1 error, 1 warning
 
         """)

@@ -47,8 +47,11 @@ struct SendTests {
     // Nobody listens there: a connection would be an error.
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
     let good = try await world.succeed(
-      "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","bagde":1}}"#)
-    #expect(good.hasPrefix("! warning: payload.aps.bagde: is no key of aps (did you mean 'badge'?)\n> POST https://"))
+      "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","x-mine":1}}"#)
+    #expect(
+      good.hasPrefix(
+        "! warning: payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n> POST https://"
+      ))
     #expect(good.hasSuffix("nothing was sent; it breaks no rule\n"))
     let bad = try await world.run(
       "send", "--app", "news", "--token", "00ff", "--dry-run", "--json", "--push-type", "background", payload)

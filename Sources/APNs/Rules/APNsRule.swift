@@ -29,6 +29,7 @@ public enum APNsRule: String, CaseIterable, Sendable {
   case backgroundSilent = "background-silent"
   case alertSilent = "alert-silent"
   case alertEmpty = "alert-empty"
+  case foreignRequest = "foreign-request"
   case contentChanged = "content-changed"
   case keyOfOtherType = "key-of-other-type"
 
@@ -56,6 +57,7 @@ public enum APNsRule: String, CaseIterable, Sendable {
   case apsUnknown = "aps-unknown"
   case apsCustom = "aps-custom"
   case apsOutside = "aps-outside"
+  case apsBeside = "aps-beside"
   case headerInside = "header-inside"
   case deprecated = "deprecated"
   case mutableWithoutAlert = "mutable-without-alert"
@@ -118,7 +120,9 @@ extension APNsRule {
     case .backgroundSilent: (.error, "A background push has content-available 1.", Source.background)
     case .alertSilent:
       (.error, "What has content-available and nothing to show is a background push.", Source.background)
-    case .alertEmpty: (.warning, "An alert has something to show.", Source.payload)
+    case .alertEmpty: (.error, "An alert shows, plays or counts something.", Source.payload)
+    case .foreignRequest:
+      (.error, "A payload is APNs' own, not the request of another product.", Source.payload)
     case .contentChanged: (.error, "Controls and widgets are told content-changed true.", Source.widgets)
     case .keyOfOtherType: (.warning, "A key belongs to the push type.", Source.payload)
     default: nil
@@ -162,9 +166,10 @@ extension APNsRule {
     case .apsType: (.error, "A key of Apple's has the documented type.", Source.payload)
     case .apsRange: (.error, "A key of Apple's has a documented value.", Source.payload)
     case .apsFlag: (.warning, "A flag is the number 1, or is left out.", Source.payload)
-    case .apsUnknown: (.warning, "aps and what is in it have the documented keys.", Source.payload)
+    case .apsUnknown: (.error, "The keys of aps, alert and sound are spelt as documented.", Source.payload)
     case .apsCustom: (.warning, "Keys of one's own stand beside aps: inside they are ignored.", Source.payload)
-    case .apsOutside: (.warning, "Apple's keys stand inside aps.", Source.payload)
+    case .apsOutside: (.error, "Apple's keys stand inside aps.", Source.payload)
+    case .apsBeside: (.warning, "alert, badge and sound beside aps are the app's own.", Source.payload)
     case .headerInside: (.warning, "Headers are no part of the payload.", Source.sending)
     case .deprecated: (.warning, "A key is one that current systems read.", Source.payload)
     case .mutableWithoutAlert: (.warning, "mutable-content needs an alert to change.", Source.payload)

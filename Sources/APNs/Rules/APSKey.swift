@@ -51,9 +51,30 @@ enum APSKey {
 
   /// Keys that nobody uses for anything but what they mean inside `aps`.
   static let unmistakable: Set = [
-    "alert", "badge", "sound", "thread-id", "content-available", "mutable-content", "target-content-id",
-    "interruption-level", "relevance-score", "filter-criteria", "content-state", "dismissal-date", "content-changed",
+    "thread-id", "content-available", "mutable-content", "target-content-id", "interruption-level", "relevance-score",
+    "filter-criteria", "content-state", "dismissal-date", "content-changed",
   ]
+  /// Keys of `aps` that apps use for data of their own, too.
+  static let ambiguous: Set = ["alert", "badge", "sound"]
+
+  /// The edits that are still a slip: `bagde` is one, `mutabel-contant` is two. A word of one's own is further away.
+  private static let mostEdits = 2
+
+  /// Returns the key that somebody meant: one in another spelling, such as `content_available`, or with a slip.
+  static func meant(by name: String, among keys: some Collection<String>) -> String? {
+    let plain = letters(of: name)
+    return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: mostEdits)
+  }
+
+  /// Returns the key that a name outside `aps` can't but mean; `nil` for a name of the app's own.
+  static func misplaced(_ name: String) -> String? {
+    let plain = letters(of: name)
+    return unmistakable.first { letters(of: $0) == plain }
+  }
+
+  /// A name without what people write between its words: `contentAvailable`, `content_available` and `content-available`
+  /// are one.
+  private static func letters(of name: String) -> String { name.lowercased().filter { $0 != "-" && $0 != "_" } }
 
   /// Keys of `alert` that were given up: since when, and what there is instead.
   static func deprecation(inAlert key: String, isWebsite: Bool) -> (since: String, instead: String)? {

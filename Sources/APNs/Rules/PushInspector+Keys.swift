@@ -20,10 +20,10 @@ extension PushInspector {
   }
 
   private mutating func reportUnknown(_ name: String, at place: String) {
-    if APSKey.alert[name] != nil {
+    if readsAPS, APSKey.alert[name] != nil {
       report(.apsUnknown, place, "is no key of aps", hint: "it belongs in aps.alert")
-    } else if let near = Nearest.match(name, among: APSKey.aps.keys) {
-      report(.apsUnknown, place, "is no key of aps", hint: "did you mean '\(near)'?")
+    } else if readsAPS, let meant = APSKey.meant(by: name, among: APSKey.aps.keys) {
+      report(.apsUnknown, place, "is no key of aps", hint: "did you mean '\(meant)'?")
     } else {
       report(
         .apsCustom, place, "is no key of Apple's: inside aps the app never sees it",
@@ -167,11 +167,13 @@ extension PushInspector {
   private mutating func reportUnknown(
     _ name: String, of dictionary: String, among keys: [String: APSKey.Shape], at place: String
   ) {
-    // What stands one level too deep is told where it belongs.
-    let hint =
-      dictionary == "alert" && APSKey.aps[name] != nil
-      ? "it belongs in aps, beside alert" : Nearest.hint(name, among: keys.keys)
-    report(.apsUnknown, place, "is no key of \(dictionary)", hint: hint)
+    if readsAPS, dictionary == "alert", APSKey.aps[name] != nil {
+      report(.apsUnknown, place, "is no key of alert", hint: "it belongs in aps, beside alert")
+    } else if readsAPS, let meant = APSKey.meant(by: name, among: keys.keys) {
+      report(.apsUnknown, place, "is no key of \(dictionary)", hint: "did you mean '\(meant)'?")
+    } else {
+      report(.apsCustom, place, "is no key of \(dictionary)", hint: Nearest.hint(name, among: keys.keys))
+    }
   }
 }
 

@@ -18,6 +18,13 @@ extension PushInspector {
     case .website: checkWebsite(members)
     default: break
     }
+    if readsAPS, let request = ForeignRequest(members) {
+      report(
+        .foreignRequest, path(request.member),
+        "makes the payload a request of \(request.product): devices show nothing",
+        hint: request.hint)
+      return
+    }
     let aps = members.value("aps")
     if let aps {
       guard case .object(let keys) = aps.kind else {
@@ -26,8 +33,10 @@ extension PushInspector {
       }
       checkType(keys, beside: members)
       checkKeys(keys)
+      checkShowsSomething(keys)
     } else {
       checkType([], beside: members)
+      checkShowsSomething([])
     }
   }
 
@@ -83,7 +92,7 @@ extension PushInspector {
   private static let visible = ["alert", "badge", "sound"]
 
   private mutating func checkAlert(_ aps: [JSONValue.Member]) {
-    guard !Self.visible.contains(where: { aps.value($0) != nil }) else {
+    guard !Self.isVisible(aps) else {
       if aps.value("mutable-content") != nil, aps.value("alert") == nil {
         report(
           .mutableWithoutAlert, path("aps.mutable-content"), "the extension is not run without an alert",
@@ -96,8 +105,30 @@ extension PushInspector {
         .alertSilent, path("aps"),
         "content-available without alert, badge and sound: as push type alert it is not delivered",
         hint: "send it with pushType background and priority 5, or add what is to be shown")
-    } else {
-      report(.alertEmpty, path("aps"), "has no alert, badge or sound: nothing is shown", hint: "add aps.alert")
+    }
+  }
+
+  /// Refuses an alert that shows, plays and counts nothing. A key with a slip is named before.
+  private mutating func checkShowsSomething(_ aps: [JSONValue.Member]) {
+    guard draft.pushType == .alert, draft.app?.kind != .website, !aps.isSet("content-available"), !Self.isVisible(aps)
+    else {
+      return
+    }
+    report(.alertEmpty, path("aps"), "has no alert, badge or sound: nothing is shown", hint: "add aps.alert")
+  }
+
+  /// Whether `aps` has something to show, to play or to count.
+  private static func isVisible(_ aps: [JSONValue.Member]) -> Bool {
+    visible.contains { aps.value($0).map(isPerceptible) ?? false }
+  }
+
+  /// Whether a value of `alert`, `badge` or `sound` does anything: an empty text and `null` do not.
+  private static func isPerceptible(_ value: JSONValue) -> Bool {
+    switch value.kind {
+    case .null: false
+    case .string(let text): !text.isEmpty
+    case .object(let members): members.contains { isPerceptible($0.value) }
+    case .array, .number, .bool: true
     }
   }
 
@@ -155,7 +186,7 @@ extension PushInspector {
   // MARK: Beside `aps`
 
   /// Whether the system looks into `aps`; with the other types everything is the app's own.
-  private var readsAPS: Bool {
+  var readsAPS: Bool {
     switch draft.pushType {
     case .alert, .background, .liveactivity, .controls, .widgets: true
     case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk: false
@@ -168,9 +199,13 @@ extension PushInspector {
         report(
           .headerInside, path(member.name), "a header's name in the payload: APNs does not read it there",
           hint: "give it as a field of the job, or an option of send")
-      } else if APSKey.unmistakable.contains(member.name), readsAPS {
+      } else if readsAPS, let meant = APSKey.misplaced(member.name) {
         report(
           .apsOutside, path(member.name), "stands beside aps, where only the app itself reads it",
+          hint: "did you mean aps.\(meant)?")
+      } else if readsAPS, APSKey.ambiguous.contains(member.name) {
+        report(
+          .apsBeside, path(member.name), "stands beside aps, where only the app itself reads it",
           hint: "did you mean aps.\(member.name)?")
       } else if member.name != "aps", member.name.lowercased() == "aps" {
         report(.apsOutside, path(member.name), "APNs reads lower case only", hint: "did you mean aps?")

@@ -6,7 +6,11 @@ public enum Nearest {
   /// The known name nearest to `name`, or `nil` when none is near enough to be what was meant.
   ///
   /// A name that differs in case only is always near; otherwise a third of its letters may differ, and at least one.
-  public static func match(_ name: String, among known: some Sequence<String>) -> String? {
+  ///
+  /// - Parameter most: the most letters that may differ, however long the name is.
+  public static func match(
+    _ name: String, among known: some Sequence<String>, within most: Int = .max
+  ) -> String? {
     guard !name.isEmpty, name.utf8.count <= longestName else { return nil }
     let wanted = Array(name.lowercased().utf8)
     var best: (name: String, distance: Int)?
@@ -14,7 +18,7 @@ public enum Nearest {
       let distance = Self.distance(wanted, Array(candidate.lowercased().utf8))
       if distance < best?.distance ?? .max { best = (candidate, distance) }
     }
-    guard let best, best.distance <= max(1, wanted.count / 3) else { return nil }
+    guard let best, best.distance <= min(most, max(1, wanted.count / 3)) else { return nil }
     return best.name
   }
 

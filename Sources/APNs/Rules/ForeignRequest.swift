@@ -1,0 +1,98 @@
+internal import PushCore
+
+/// A payload that is a whole request of another product: its tokens, its target and its own names for a text.
+///
+/// APNs accepts such a payload, because keys beside `aps` are the app's own, and the device shows nothing.
+struct ForeignRequest: Equatable {
+  /// The product whose request it is.
+  var product: String
+  /// The member by which the request is known.
+  var member: String
+  /// Where the request has what belongs into a payload.
+  var hint: String
+
+  private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, with keys of your own beside aps"#
+
+  /// - Parameter members: of a payload. A payload that has `aps` at its top is no other product's.
+  /// - Returns: `nil` for a payload of APNs.
+  init?(_ members: [JSONValue.Member]) {
+    guard members.value("aps") == nil else { return nil }
+    let names = Set(members.map(\.name))
+    for product in Self.products where product.matches(members, names) {
+      self.init(product: product.name, member: product.member, hint: "\(product.hint): the payload is \(Self.form)")
+      return
+    }
+    // Any other request that carries a payload one level down.
+    let inner = members.first { member in
+      if case .object(let inner) = member.value.kind { inner.value("aps") != nil } else { false }
+    }
+    guard let inner else { return nil }
+    let name = Excerpt.bare(inner.name)
+    self.init(product: "another product", member: name, hint: "give what \(name) has, with aps at the top")
+  }
+
+  private init(product: String, member: String, hint: String) {
+    (self.product, self.member, self.hint) = (product, member, hint)
+  }
+
+  private struct Product {
+    var name: String
+    /// A member that every request of the product has.
+    var member: String
+    /// Further members, of which a request has one at least; none where the first is enough.
+    var beside: Set<String> = []
+    /// Members of which ``member``'s object, or the first object of its array, has one at least.
+    var inside: Set<String> = []
+    var hint: String
+
+    func matches(_ members: [JSONValue.Member], _ names: Set<String>) -> Bool {
+      guard let value = members.value(member) else { return false }
+      guard beside.isEmpty || !beside.isDisjoint(with: names) else { return false }
+      guard !inside.isEmpty else { return true }
+      var object = value
+      if case .array(let elements) = value.kind, let first = elements.first { object = first }
+      guard case .object(let inner) = object.kind else { return false }
+      return inner.contains { inside.contains($0.name) }
+    }
+  }
+
+  /// Names are those of the products' own references.
+  private static let products = [
+    Product(
+      name: "FCM", member: "message",
+      inside: ["token", "tokens", "topic", "condition", "notification", "apns", "android", "webpush"],
+      hint: "give what message.apns.payload has"),
+    Product(
+      name: "FCM (legacy)", member: "registration_ids", hint: "give what notification has as aps.alert"),
+    Product(
+      name: "FCM (legacy)", member: "to", beside: ["notification", "data"],
+      hint: "give what notification has as aps.alert"),
+    Product(
+      name: "OneSignal", member: "app_id",
+      beside: [
+        "contents", "headings", "template_id", "included_segments", "filters", "include_player_ids", "include_aliases",
+        "include_subscription_ids", "include_external_user_ids",
+      ], hint: "give contents and headings as aps.alert"),
+    Product(
+      name: "gorush", member: "notifications", inside: ["tokens", "topic", "platform", "to"],
+      hint: "see deploy/from-gorush.md"),
+    Product(name: "gorush", member: "tokens", beside: ["platform", "message"], hint: "see deploy/from-gorush.md"),
+    Product(
+      name: "Expo", member: "to", beside: ["title", "body", "sound", "badge"], hint: "give title and body as aps.alert"),
+    Product(
+      name: "Airship", member: "audience", beside: ["notification", "device_types"],
+      hint: "give what notification.ios has as aps"),
+    Product(name: "Amazon SNS", member: "APNS", hint: "give what the string APNS has, as JSON"),
+    Product(name: "Amazon SNS", member: "APNS_SANDBOX", hint: "give what the string APNS_SANDBOX has, as JSON"),
+    Product(
+      name: "Pusher Beams", member: "apns", beside: ["interests", "users", "fcm", "web"], inside: ["aps"],
+      hint: "give what apns has"),
+    Product(
+      name: "Braze", member: "messages", inside: ["apple_push", "android_push"],
+      hint: "give what messages.apple_push has"),
+    Product(name: "Parse", member: "data", beside: ["where", "channels"], inside: ["alert"], hint: "give data as aps"),
+    Product(
+      name: "FCM", member: "notification", inside: ["title", "body"], hint: "give what notification has as aps.alert"),
+    Product(name: "FCM", member: "apns", inside: ["payload"], hint: "give what apns.payload has"),
+  ]
+}
