@@ -6,7 +6,8 @@ import Testing
 /// Every reader takes the same locales and time zones. Rows are inputs; the readers are CSV, NDJSON, a registration event,
 /// the API's device and `devices register`, the condition of an audience, and the languages and zones of a job.
 struct LocaleReaderTests {
-  private static let vocabulary = DeviceVocabulary(services: PushServices(standard: APNsService()), apps: ["news"])
+  private static let vocabulary = DeviceVocabulary(
+    services: PushServices(standard: APNsService()), apps: ["news"], now: 1_800_000_000_000)
 
   /// What a reader makes of a value: the value as it is stored, `nil` for a device without, or an error.
   private typealias Reader = (name: String, read: @Sendable (DeviceColumn, String) throws -> String?)
@@ -35,8 +36,7 @@ struct LocaleReaderTests {
         let event = try RegistrationEvent(
           parsing: Array(
             #"{"op":"login","user":"ada","token":"00","app":"news","\#(column.rawValue)":"\#(text)"}"#.utf8),
-          vocabulary,
-          now: 1_800_000_000_000)
+          vocabulary)
         guard case .login(let row) = event.change else { throw Refused() }
         #expect((event.refusal == nil) == (value(row, column) != nil))
         return value(row, column)
