@@ -69,9 +69,13 @@ struct FormatTests {
   private enum Personal {
     static func write(to bytes: inout [UInt8]) {
       let job = #"""
-        {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"a":"{{x}}{{y}}"},"localized":{"de":{"a":"{{y}}"}}}
+        {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"a"},"a":"{{x}}{{y}}"},
+        "localized":{"de":{"a":"{{y}}"}}}
         """#
-      guard let content = try? CampaignJob.parse(Array(job.utf8), .any(APNsService())).content else { return }
+      guard let content = try? CampaignJob.parse(Array(job.utf8), .any(APNsService())).content else {
+        Issue.record("the job of the sample is refused")
+        return
+      }
       var user = PersonalContent.User(content)
       Array(#"{"y":"wée"}"#.utf8).withUnsafeBytes { attributes in
         content.find(&user, values: UnsafeRawBufferPointer(start: nil, count: 0), attributes: attributes)
