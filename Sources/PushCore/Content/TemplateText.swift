@@ -1,6 +1,9 @@
 /// A text with placeholders, as it stands in a payload: `{{name}}` stands for the user's value of that name, and
 /// `{{name|fallback}}` for it or, where the user has none, for the fallback. `{{name:format}}` writes the value as
 /// ``ValueFormat`` says, the fallback stays as it is. `{{|text}}` is the text itself: a way to write two braces.
+///
+/// The parser reads UTF-8 bytes. Swift joins a combining character to the brace before it, so a search by `Character` would
+/// miss `}}` in front of one.
 struct TemplateText: Equatable {
   /// A piece of it.
   enum Part: Equatable {
@@ -17,70 +20,157 @@ struct TemplateText: Equatable {
   /// The pieces in their order.
   private(set) var parts: [Part] = []
 
-  private static let open = "{{"
-  private static let close = "}}"
-
-  /// - Parameter text: what stands in the payload; braces that nothing closes stand for themselves.
+  /// - Parameter text: what stands in the payload.
+  /// - Throws: ``Problem`` for a placeholder that is not closed, names nothing, or is written as another tool writes it.
   init(_ text: String) throws(Problem) {
-    var rest = text[...]
-    while let open = rest.firstRange(of: Self.open), let close = rest[open.upperBound...].firstRange(of: Self.close) {
-      add(rest[..<open.lowerBound])
-      try add(placeholder: rest[open.upperBound..<close.lowerBound])
-      rest = rest[close.upperBound...]
+    let bytes = Array(text.utf8)
+    var (start, at) = (0, 0)
+    // Looked for once: a text of many open tags takes linear time.
+    lazy var lastTagEnd = Self.lastIndex(of: [UInt8(ascii: "%"), UInt8(ascii: "}")], in: bytes)
+    while at + 1 < bytes.count {
+      switch (bytes[at], bytes[at + 1]) {
+      case (UInt8(ascii: "{"), UInt8(ascii: "{")):
+        guard let end = Self.closing(in: bytes, from: at + 2) else { throw Self.unclosed(bytes[at...]) }
+        add(bytes[start..<at])
+        try add(placeholder: bytes[(at + 2)..<end])
+        at = end + 2
+        start = at
+      case (UInt8(ascii: "{"), UInt8(ascii: "%")):
+        if Self.isTag(bytes[(at + 2)...]), let end = lastTagEnd, end > at { throw Self.tag(bytes[at...]) }
+        at += 2
+      default: at += 1
+      }
     }
-    add(rest)
+    add(bytes[start...])
   }
 
-  /// A payload every text of which stands for itself: two braces, which are one text's in any JSON, are written as such.
+  /// A payload every text of which stands for itself: what begins a placeholder or a tag, and is one text's in any JSON, is
+  /// written as a literal.
   static func quoted(_ payload: [UInt8]) -> [UInt8] {
     var quoted: [UInt8] = []
     var rest = payload[...]
     while let first = rest.popFirst() {
-      guard first == UInt8(ascii: "{"), rest.first == first else {
+      guard first == UInt8(ascii: "{"), let second = rest.first,
+        second == first || second == UInt8(ascii: "%")
+      else {
         quoted.append(first)
         continue
       }
       rest.removeFirst()
-      quoted += Array("{{|{{}}".utf8)
+      quoted += Array("{{|".utf8) + [first, second] + Array("}}".utf8)
     }
     return quoted
   }
 
-  private mutating func add(_ text: some StringProtocol) {
-    if !text.isEmpty { parts.append(.text(String(text))) }
+  private mutating func add(_ text: ArraySlice<UInt8>) {
+    if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
   }
 
-  private mutating func add(placeholder: Substring) throws(Problem) {
-    let halves = placeholder.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false)
-    let words = halves[0].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = Self.trimmed(words[0])
-    if name.isEmpty, words.count == 1, halves.count == 2 { return add(halves[1]) }
+  private mutating func add(placeholder: ArraySlice<UInt8>) throws(Problem) {
+    let bar = placeholder.firstIndex(of: UInt8(ascii: "|"))
+    let head = placeholder[..<(bar ?? placeholder.endIndex)]
+    let fallback = bar.map { placeholder[($0 + 1)...] }
+    let colon = head.firstIndex(of: UInt8(ascii: ":"))
+    let name = String(decoding: Self.trimmed(head[..<(colon ?? head.endIndex)]), as: UTF8.self)
+    if name.isEmpty, colon == nil, let fallback { return add(fallback) }
+    if let problem = ForeignSyntax.problem(name: name, fallback: fallback, in: placeholder) { throw problem }
     let maximum = DeviceRowDraft.maximumAttributeName
-    guard (1...maximum).contains(name.utf8.count), !name.unicodeScalars.contains(where: Excerpt.isControl),
-      !name.contains("{"), !name.contains("}")
-    else {
+    guard (1...maximum).contains(name.utf8.count), !name.unicodeScalars.contains(where: Self.isBrace) else {
       throw Problem(
-        message: "{{\(Excerpt.bare(placeholder))}} names nothing: a name has 1 to \(maximum) bytes, and no braces",
+        message: "\(Self.shown(placeholder)) names nothing: a name has 1 to \(maximum) bytes, and no braces",
         hint: "write {{name|fallback}}; braces that are meant as such: {{|{{}}")
     }
+    if let scalar = name.unicodeScalars.first(where: Self.isInvisible) ?? Self.leadingMark(of: name) {
+      let code = String(scalar.value, radix: 16, uppercase: true)
+      throw Problem(
+        message: "\(Self.shown(placeholder)) has \(scalar == " " ? "a blank" : "the character U+\(code)") in its name",
+        hint: "write the attribute's name alone, as in {{firstName|there}}; without blanks and invisible characters")
+    }
     var format: ValueFormat?
-    if words.count == 2 {
-      format = ValueFormat(Self.trimmed(words[1]))
+    if let colon {
+      format = ValueFormat(String(decoding: Self.trimmed(head[(colon + 1)...]), as: UTF8.self)[...])
       guard format != nil else {
         throw Problem(
-          message: "{{\(Excerpt.bare(placeholder))}} names a format that there is not",
+          message: "\(Self.shown(placeholder)) names a format that there is not",
           hint: "behind the colon stands one of \(ValueFormat.names)")
       }
     }
     parts.append(
       .value(
-        name: Identifier.composed(String(name)), format: format, fallback: halves.count == 2 ? String(halves[1]) : ""))
+        name: Identifier.composed(name), format: format,
+        fallback: fallback.map { String(decoding: $0, as: UTF8.self) } ?? ""))
   }
 
-  private static func trimmed(_ text: Substring) -> Substring {
+  // MARK: Problems
+
+  /// Bytes of a text that a message shows: enough to find it.
+  private static let mostShown = 60
+
+  private static func unclosed(_ text: ArraySlice<UInt8>) -> Problem {
+    Problem(
+      message: "\(Excerpt.quoted(excerpt(text))) opens a placeholder that nothing closes",
+      hint: "close it with }}; braces that are meant as such: {{|{{}}")
+  }
+
+  private static func tag(_ text: ArraySlice<UInt8>) -> Problem {
+    Problem(
+      message: "\(Excerpt.quoted(excerpt(text))) is a tag of another template language: Carillon has none",
+      hint: "use variants, localized or {{name|fallback}}; a tag that is meant as text: {{|{%}}")
+  }
+
+  private static func excerpt(_ text: ArraySlice<UInt8>) -> String {
+    String(decoding: text.prefix(mostShown), as: UTF8.self)
+  }
+
+  /// A placeholder as messages show it.
+  static func shown(_ placeholder: ArraySlice<UInt8>) -> String {
+    "{{\(Excerpt.bare(String(decoding: placeholder, as: UTF8.self)))}}"
+  }
+
+  // MARK: Characters
+
+  private static func isBrace(_ scalar: Unicode.Scalar) -> Bool { scalar == "{" || scalar == "}" }
+
+  /// Whether nobody sees the character, or sees a blank. Source: Unicode Standard Annex 44, Default_Ignorable_Code_Point,
+  /// White_Space and the general categories Cc and Cf.
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    let properties = scalar.properties
+    return properties.isWhitespace || properties.isDefaultIgnorableCodePoint
+      || properties.generalCategory == .control || properties.generalCategory == .format
+  }
+
+  /// The first character, if it combines with the brace in front of it.
+  private static func leadingMark(of name: String) -> Unicode.Scalar? {
+    guard let first = name.unicodeScalars.first, first.properties.canonicalCombiningClass != .notReordered else {
+      return nil
+    }
+    return first
+  }
+
+  private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var text = text
-    while text.first == " " { text.removeFirst() }
-    while text.last == " " { text.removeLast() }
+    while text.first == UInt8(ascii: " ") { text.removeFirst() }
+    while text.last == UInt8(ascii: " ") { text.removeLast() }
     return text
+  }
+
+  private static func closing(in bytes: [UInt8], from start: Int) -> Int? {
+    guard start < bytes.count else { return nil }
+    return (start..<(bytes.count - 1)).first {
+      bytes[$0] == UInt8(ascii: "}") && bytes[$0 + 1] == UInt8(ascii: "}")
+    }
+  }
+
+  private static func lastIndex(of pair: [UInt8], in bytes: [UInt8]) -> Int? {
+    bytes.indices.dropLast().last { bytes[$0] == pair[0] && bytes[$0 + 1] == pair[1] }
+  }
+
+  /// Whether a word begins here, as in `{% if x %}` and `{%- endif -%}`.
+  private static func isTag(_ text: ArraySlice<UInt8>) -> Bool {
+    var text = text
+    if text.first == UInt8(ascii: "-") { text.removeFirst() }
+    while text.first == UInt8(ascii: " ") { text.removeFirst() }
+    return text.prefix(2).count == 2
+      && text.prefix(2).allSatisfy { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }
   }
 }
