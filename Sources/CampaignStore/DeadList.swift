@@ -62,8 +62,8 @@ extension CampaignStore {
   ) async throws -> String {
     let id = JobOutline(job)?.id
     // What gives no id has none to free.
-    let canonical = try id == nil ? [] : CampaignJob.canonical(job)
-    var pipeline = RedisPipeline(reserving: job.count + canonical.count + 512)
+    let forms = try id == nil ? JobForms.none : forms(of: job)
+    var pipeline = RedisPipeline(reserving: job.count + forms.count + 512)
     pipeline.script(
       StoreScripts.deadLetter, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
     ) {
@@ -72,9 +72,10 @@ extension CampaignStore {
       $0.append(hint)
       $0.append(Self.deadJobs)
       $0.append(Self.deadJobSize)
-      $0.append(canonical)
+      $0.append(forms.meaning)
       $0.append(id ?? "")
       $0.append(user)
+      $0.append(forms.written)
     }
     return try await run(pipeline)[0].string ?? ""
   }

@@ -23,28 +23,33 @@ extension CampaignStore {
   ///   - campaign: what it says.
   ///   - person: who submits it; `nil` where nobody says.
   ///   - key: the job's key in the dead list, which it then leaves; `nil` for one that comes from elsewhere.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, `full` when Redis has no room for it,
-  ///   `notFound` when the job is no longer in the dead list.
+  ///   - untimely: what only the present time makes wrong: a job that is known already is the same all the same.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new, `full` when
+  ///   Redis has no room for it, `notFound` when the job is no longer in the dead list.
   public func submit(
-    _ job: [UInt8], as campaign: Campaign, by person: String? = nil, from key: String? = nil
+    _ job: [UInt8], as campaign: Campaign, by person: String? = nil, from key: String? = nil,
+    untimely: JobError? = nil
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
     try await checkStages(of: campaign)
     try await checkRoom(for: campaign)
-    let canonical = try CampaignJob.canonical(job)
-    var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
+    let forms = try forms(of: job)
+    var pipeline = RedisPipeline(reserving: job.count + forms.count + 256)
     var names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
     if key != nil { names.append(keys.dead) }
     if person != nil { names.append(keys.submitter(campaign.id)) }
     pipeline.script(StoreScripts.submit, keys: names) {
       $0.append(job)
-      $0.append(canonical)
+      $0.append(forms.meaning)
       $0.append(Self.idMemory)
       $0.append(key ?? "")
       $0.append(person ?? "")
+      $0.append(forms.written)
+      $0.append(untimely == nil ? "" : "1")
     }
     let reply = try await run(pipeline)[0]
+    if let untimely, reply.string == "refused" { throw StoreError(invalid: untimely) }
     if let key, reply.string == "gone" { throw noSuchDeadJob(key) }
     return try admission(reply)
   }
@@ -100,32 +105,38 @@ extension CampaignStore {
   ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
   ///     campaign of which workers may hold slices anywhere.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
-  ///   it is.
+  ///   - untimely: what only the present time makes wrong. A job that the command line or the API has submitted was judged
+  ///     then and is known. A job that a producer pushed raw is new, and is refused.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new. A conflict is
+  ///   returned, and leaves the job where it is.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, worker: String,
-    narrowed: Bool = false, approval: String? = nil
+    narrowed: Bool = false, approval: String? = nil, untimely: JobError? = nil
   ) async throws -> Admission {
     try await pinned().activateHere(
-      campaign, job: job, resolved ?? job, request: request, worker: worker, narrowed: narrowed, approval: approval)
+      campaign, job: job, resolved ?? job, request: request, worker: worker, narrowed: narrowed, approval: approval,
+      untimely: untimely)
   }
 
   /// Activates, all on one connection: the audience that a job lists must be where the campaign is written.
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, worker: String, narrowed: Bool,
-    approval: String?
+    approval: String?, untimely: JobError?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
     if !narrowed { try await checkStages(of: campaign) }
-    let canonical = try CampaignJob.canonical(job)
-    var pipeline = RedisPipeline(reserving: canonical.count + 256)
+    let forms = try forms(of: job)
+    var pipeline = RedisPipeline(reserving: forms.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
-      $0.append(canonical)
+      $0.append(forms.meaning)
       $0.append(Self.idMemory)
+      $0.append(forms.written)
+      $0.append(untimely == nil ? "" : "1")
     }
     pipeline.append("GET", keys.submitter(campaign.id))
     let replies = try await run(pipeline)
+    if let untimely, replies[0][0].string == "refused" { throw StoreError(invalid: untimely) }
     let (admission, digest) = (try admission(replies[0][0]), replies[0][1].string ?? "")
     campaign.submittedBy = try await submitter(of: campaign.id, replies[1].string ?? "", digest)
     guard admission == .new else {
@@ -171,7 +182,7 @@ extension CampaignStore {
     do {
       return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.pushType, start: start) ?? job
     } catch {
-      throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
+      throw StoreError(invalid: error)
     }
   }
 
@@ -306,7 +317,7 @@ extension CampaignStore {
     guard campaign.stages != nil else { return }
     let start = max(try await time() / 1000, campaign.sendAt ?? 0) / 1000
     if let problem = campaign.problemOfStages(start: start) {
-      throw StoreError(.invalid, problem.reason, hint: problem.hint ?? "")
+      throw StoreError(invalid: problem)
     }
   }
 
@@ -326,7 +337,9 @@ extension CampaignStore {
     for id in campaign.earlier {
       if let problem = try await problem(ofEarlier: id) { throw problem }
     }
-    if let sendAt = campaign.sendAt { try await checkSchedule(sendAt) }
+    if let problem = campaign.problemOfSchedule(now: try await time() / 1000) {
+      throw StoreError(invalid: problem)
+    }
     if campaign.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await time() / 1000) }
     return definitions
   }

@@ -94,11 +94,12 @@ extension CampaignStore {
   /// - Returns: how many copies were taken off.
   private func unqueue(_ job: [UInt8], _ id: String) async throws -> Int {
     if let run = RunRequest.id(job) { return try await unqueue(run: run, request: job) }
-    let canonical = try CampaignJob.canonical(job)
-    var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
+    let forms = try forms(of: job)
+    var pipeline = RedisPipeline(reserving: job.count + forms.count + 256)
     pipeline.script(StoreScripts.unqueue, keys: [keys.campaigns, keys.job(id)]) {
       $0.append(job)
-      $0.append(canonical)
+      $0.append(forms.meaning)
+      $0.append(forms.written)
     }
     return try await run(pipeline)[0].integer ?? 0
   }

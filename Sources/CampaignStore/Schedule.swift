@@ -3,19 +3,6 @@ import Redis
 
 /// Campaigns that begin later: by Redis' clock, on any worker's word, once.
 extension CampaignStore {
-  /// How far ahead a campaign may be scheduled, in days: what is further is nearly always a wrong year.
-  static let longestSchedule = 366
-
-  /// Refuses a time that is too far ahead. One that has passed means now.
-  ///
-  /// - Parameter sendAt: ms since the epoch.
-  func checkSchedule(_ sendAt: Int) async throws {
-    guard sendAt - (try await time() / 1000) > Self.longestSchedule * 86_400_000 else { return }
-    throw StoreError(
-      .invalid, "sendAt: \(Timestamp.format(milliseconds: sendAt)) is more than \(Self.longestSchedule) days ahead",
-      hint: "check the year")
-  }
-
   /// Begins those of these campaigns whose time has come. Any worker may, at the same time as others.
   ///
   /// What is in the schedule and should not be leaves it; what is scheduled and is not in it comes back.

@@ -50,6 +50,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.hint = hint
   }
 
+  /// What makes a job invalid.
+  init(invalid error: JobError) { self.init(.invalid, error.reason, hint: error.hint ?? "") }
+
   /// That of a slice whose targets and ledger another version has written.
   init(unreadable slice: SliceReference, version: Int?) {
     self.init(

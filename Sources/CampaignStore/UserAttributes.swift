@@ -49,6 +49,16 @@ struct UserAttributes: Equatable {
     }
   }
 
+  /// The names of the attributes that have a value.
+  ///
+  /// - Parameter stored: as they stand in Redis; nothing for none.
+  static func names(stored: [UInt8]) -> [String] {
+    guard let root = try? JSONValue(parsing: stored, maximumDepth: CampaignJob.maximumNesting),
+      case .object(let members) = root.kind
+    else { return [] }
+    return members.map(\.name).filter { !$0.isEmpty }
+  }
+
   /// The attributes alone, as a JSON object; nothing for none.
   static func visible(_ stored: [UInt8]) -> [UInt8] {
     guard stored.starts(with: head) else { return stored }

@@ -388,7 +388,7 @@ struct APNsRuleTests {
     }
   }
 
-  @Test("an instant that has passed is a doubt only where the time is known")
+  @Test("an expiration that has passed is an error where the time is known")
   func expirationInThePast() throws {
     let changes = ["expiration": "\"2026-01-01T00:00:00Z\"", "payload": hello]
     #expect(try broken(changes, now: 1_800_000_000) == [.expirationPast])

@@ -74,8 +74,8 @@ struct ActivityDatesTests {
     let later = activity(update, ["sendAt": "\"2027-01-15T09:00:00Z\""])
     #expect(try payload(later).contains(#""timestamp":1800003600,"#))
     #expect(try payload(later).contains(#""stale-date":1800007200"#))
-    // What has passed means now.
-    let earlier = activity(update, ["sendAt": "\"2026-01-15T09:00:00Z\""])
+    // The campaign begins now if `sendAt` has passed.
+    let earlier = activity(update, ["sendAt": "\"2026-01-15T09:00:00Z\"", "late": "\"365d\""])
     #expect(try payload(earlier).contains(#""timestamp":1800000000,"#))
   }
 

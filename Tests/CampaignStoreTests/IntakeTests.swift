@@ -93,11 +93,13 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), job)
-    let canonical = try CampaignJob.canonical(job)
+    let forms = try world.store.forms(of: job)
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.reserve, keys: [world.keys.job("a"), world.keys.campaign("a")]) {
-      $0.append(canonical)
+      $0.append(forms.meaning)
       $0.append(CampaignStore.idMemory)
+      $0.append(forms.written)
+      $0.append("")
     }
     #expect(try await world.store.run(pipeline)[0][0].string == "new")
     try await world.store.removeWorker("dead")

@@ -76,6 +76,16 @@ struct APITests {
     #expect(try await house.get("/audience?expression=vip%20%26%20*").numbers == ["users": 2, "devices": 2])
     #expect(try await house.get("/segments").text("next") == nil)
     let job = CarillonWorld.job("a", audience: #"{"segment":"vip"}"#)
+    // A job with a template is looked up; a time that has passed is refused by every operation.
+    _ = try await house.world.succeed("template", "put", "hi", "-", input: #"{"payload":{"aps":{"alert":"{{plam}}"}}}"#)
+    let named = CarillonWorld.job("t", audience: #"{"segment":"vip"}"#, content: #""template":"hi""#)
+    let lint = try await house.ask("POST", "/api/v1/campaigns/lint", named)
+    #expect(lint.status == 200 && lint.text.contains(#""errors":0,"warnings":1"#) && lint.text.contains("mean 'plan'?"))
+    let past = CarillonWorld.job("t", more: #","sendAt":"2020-01-01T00:00:00Z""#)
+    for path in ["campaigns", "campaigns/estimate", "campaigns/preview?user=ada"] {
+      let answer = try await house.ask("POST", "/api/v1/\(path)", past)
+      #expect(answer.status == 422 && answer.text.contains("sendAt: 2020-01-01"), "\(path): \(answer)")
+    }
     let estimate = try await house.ask("POST", "/api/v1/campaigns/estimate", job)
     #expect(estimate.status == 200 && estimate.text.contains(#""targets":2"#), "\(estimate)")
     // As a proxy may ask, with a prefix of its own in front of the path: Location is relative to that.

@@ -188,6 +188,9 @@ import Testing
       #expect(output.standardError.contains(says), "\(output.standardError)")
       #expect(output.standardError.contains("ACL LOG") && output.standardError.contains("{carillon"))
     }
+    // A producer may not read attributes: it submits a job that names one, without the warning.
+    let personal = CarillonWorld.job("p", content: #""payload":{"aps":{"alert":"Hi {{name}}"}}"#)
+    try await company.succeed("producer", "campaign", "submit", "-", input: personal)
     // The default user has no rights, and no password would help.
     let nobody = try await CarillonCommand.run(["campaign", "list"], environment: company.world.environment)
     #expect(nobody.exit == .status(65) && nobody.standardError.contains("NOAUTH"))

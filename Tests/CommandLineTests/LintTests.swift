@@ -88,6 +88,64 @@ struct LintTests {
     #expect(Set(rules.compactMap { $0.text("severity") }) == ["error", "warning"])
   }
 
+  /// One table of bad jobs, and every command that reads one.
+  @Test func everyCommandThatReadsAJobRefusesTheSame() async throws {
+    let world = try await CarillonWorld()
+    _ = try await world.succeed(
+      "devices", "import", "-", "--format", "csv", input: "user,token,app,firstName\nada,aa01,news,Ada\n")
+    let jobs = [
+      (CarillonWorld.job("a", more: #","sendAt":"2020-01-01T00:00:00Z""#), "sendAt", "passed"),
+      (CarillonWorld.job("a", more: #","sendAt":"2040-01-01T00:00:00Z""#), "sendAt", "366 days ahead"),
+      (CarillonWorld.job("a", more: #","expiration":"2020-01-01T00:00:00Z""#), "expiration", "has passed"),
+      (CarillonWorld.job("a", audience: #"{"segment":"none"}"#), "audience.segment", "there is no segment 'none'"),
+      (CarillonWorld.job("a", content: #""template":"none""#), "template", "there is no template 'none'"),
+      (CarillonWorld.job("a", content: #""payload":{"aps":{"alert":"{{#if x}}"}}"#), "payload.aps.alert", "Mustache"),
+    ]
+    for (job, field, part) in jobs {
+      let lint = try await world.run("lint", "-", "--json", input: job)
+      let errors = try #require(
+        try JSONObject(lint.standardOutput).objects("findings")?.filter { $0.text("severity") == "error" })
+      #expect(lint.exit == .status(1) && errors.map { $0.text("path") } == [field], "\(lint.standardOutput)")
+      let message = "\(field): \(errors.first?.text("message") ?? "")"
+      #expect(message.contains(part))
+      for arguments in [["submit", "-"], ["submit", "-", "--estimate"], ["preview", "-", "--user", "ada"]] {
+        let output = try await CarillonCommand.run(
+          ["campaign"] + arguments, environment: world.environment, folder: world.folder.url, input: job)
+        // The time that has passed grows from one process to the next.
+        let text = output.standardError.replacing(#/passed \d+d ago/#, with: "passed")
+        #expect(output.exit == .status(65), "\(arguments) \(job)")
+        #expect(text.contains(message.replacing(#/passed \d+d ago/#, with: "passed")), "\(text) \(message)")
+      }
+    }
+  }
+
+  @Test func lintLooksUpTemplatesAndAttributes() async throws {
+    let world = try await CarillonWorld()
+    _ = try await world.succeed(
+      "devices", "import", "-", "--format", "csv", input: "user,token,app,firstName\nada,aa01,news,Ada\n")
+    let template = #"{"payload":{"aps":{"alert":"Hi {{firstname|you}}"}}}"#
+    _ = try await world.succeed("template", "put", "hello", "-", input: template)
+    let job = CarillonWorld.job(
+      "a", audience: #"{"segment":"*","where":"plann = 'gold'"}"#, content: #""template":"hello""#)
+    let warnings = [
+      ": no user has the attribute 'firstname' (did you mean 'firstName'?)", ": no user has the attribute 'plann'",
+    ]
+    let lint = try await world.run("lint", "-", input: job)
+    let estimate = try await world.run("campaign", "submit", "-", "--estimate", input: job)
+    let submit = try await world.run("campaign", "submit", "-", input: job)
+    #expect(lint.exit == .status(0) && estimate.exit == .status(0) && submit.exit == .status(0), "\(lint)")
+    for text in [lint.standardOutput, estimate.standardError, submit.standardError] {
+      for warning in warnings { #expect(text.contains(warning), "\(text)") }
+    }
+    #expect(lint.standardOutput.contains("2 warnings") && !lint.standardOutput.contains("not checked"))
+    var alone = world
+    alone.environment["CARILLON_REDIS_URL"] = "redis://127.0.0.1:1"
+    let plain = try await alone.run("lint", "-", input: CarillonWorld.job("a"))
+    #expect(plain.exit == .status(0) && plain.standardOutput.contains("not checked: templates"), "\(plain)")
+    let named = try await alone.run("lint", "-", input: job)
+    #expect(named.exit == .status(1) && named.standardOutput.contains("template: is kept in the store"), "\(named)")
+  }
+
   @Test func nextRunsOfARepeatedJobAreShownByTheClocksOfItsZone() async throws {
     let zones = ZoneDatabase.system
     func runs(_ more: String, now: String) throws -> NextRuns {

@@ -250,7 +250,7 @@ struct CampaignJobTests {
       "defaultTimezone", "did you mean 'Europe/Berlin'?"
     ),
     (["defaultTimezone": "\"Europe/Berlin\""], "defaultTimezone", "it goes with localTime or quietHours"),
-    (["late": "\"1h\""], "late", "it goes with localTime"),
+    (["late": "\"1h\""], "late", "it goes with sendAt or localTime"),
     (["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "late": "\"-1h\""], "late", "from 0s to 366d"),
     (["quietHours": "\"22-8\""], "quietHours", "must be a JSON object"),
     (["quietHours": #"{"from":"22:00"}"#], "quietHours.to", "is missing"),

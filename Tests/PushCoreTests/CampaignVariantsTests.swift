@@ -111,7 +111,7 @@ struct CampaignVariantsTests {
     (#""variants":[{"name":"a","localized":{"x y":{}}},{"name":"b"}]"#, "variants[0].localized."),
     (
       #""variants":[{"name":"a"},{"name":"b","template":"t"}]"#,
-      "variants[1].template: is kept in the store, and that was not looked at"
+      "variants[1].template: is kept in the store, and was not looked up there"
     ),
     (
       #""variants":[{"name":"a"},{"name":"b","template":{"payload":{}},"payload":{}}]"#,

@@ -448,7 +448,7 @@ import Testing
   @Test func jobBecomesACampaignOrGoesToTheDeadListWithTheReason() throws {
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
-    guard case .activate(let campaign) = Intake(Array(job.utf8), apps) else {
+    guard case .activate(let campaign, untimely: nil) = Intake(Array(job.utf8), apps, now: 0) else {
       Issue.record("it is a valid job")
       return
     }
@@ -458,7 +458,7 @@ import Testing
     #expect(
       Intake(campaign, .conflict)
         == .deadLetter(reason: "id: a was used for another job", hint: "give the job an id of its own"))
-    guard case .deadLetter(let reason, _) = Intake(Array("{".utf8), apps) else {
+    guard case .deadLetter(let reason, _) = Intake(Array("{".utf8), apps, now: 0) else {
       Issue.record("it is no job")
       return
     }

@@ -67,6 +67,21 @@ struct JobIntakeRunTests {
     await client.close()
   }
 
+  /// A raw job with a wrong year is not sent. One that was submitted in time, and that waited while no worker ran, is.
+  @Test func rawJobWhoseTimeHasPassedIsSetAside() async throws {
+    let rig = try await rig()
+    let past = #","sendAt":"2020-01-01T00:00:00Z""#
+    try await rig.push(raw: Self.job("typo", #""audience":{"segment":"vip"}\#(past)"#))
+    try await rig.push(raw: Self.job("meant", #""audience":{"segment":"vip"}\#(past),"late":"366d""#))
+    try await rig.submit("waited", past, audience: #"{"segment":"vip"}"#)
+    try await rig.worker("w").run()
+    let dead = try await dead(rig)
+    #expect(Set(dead.compactMap(\.id)) == ["typo", "meant"], "2020 is more than 366 days ago")
+    #expect(dead.allSatisfy { $0.reason.hasPrefix("sendAt: 2020-01-01T00:00:00") && $0.hint.contains("late") })
+    #expect(try await rig.store.campaign("typo") == nil)
+    #expect(try await rig.store.campaign("waited")?.counters.outcomes == [.accepted: 5])
+  }
+
   @Test func jobThatMetDamageCanBeRetriedWhenItIsMended() async throws {
     let rig = try await rig()
     let key = "{\(rig.keys.namespace):1}:segment:vip"

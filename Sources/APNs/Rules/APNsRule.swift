@@ -90,7 +90,7 @@ extension APNsRule {
     case .backgroundPriority: (.error, "A background push has not priority 10.", Source.sending)
     case .deliveryHabit:
       (.warning, "Calls and voice go out at once or not at all: priority 10, expiration 0.", Source.calls)
-    case .expirationPast: (.warning, "The expiration is not over yet.", Source.sending)
+    case .expirationPast: (.error, "The expiration is not over yet.", Source.sending)
     case .expirationLong: (.warning, "APNs stores a push for 30 days at most.", Source.sending)
     case .collapseSize: (.error, "A collapse id has at most 64 bytes of UTF-8.", Source.sending)
     case .tokenOnly:
@@ -206,7 +206,7 @@ extension APNsRule {
 
 extension PushRule {
   /// The rule as everybody sees it.
-  init(_ rule: APNsRule) {
+  public init(_ rule: APNsRule) {
     self.init(id: rule.rawValue, severity: rule.severity, summary: rule.summary, source: rule.source)
   }
 }

@@ -45,13 +45,15 @@ public struct PushLint: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: its contents.
+  ///   - resolved: a job with the content of the templates that it names; `nil` where they were not looked up.
   ///   - pushType: what a payload is to be sent as; `nil` infers it. A job says so itself.
   ///   - app: what a payload is to be sent with, by its name in `apps`. A job says so itself.
   ///   - apps: those of the configuration, where there is one.
   ///   - now: UNIX seconds.
   /// - Throws: when it is no JSON, and has no traces of the binary interface either.
   public init(
-    _ bytes: [UInt8], as pushType: PushType? = nil, app: String? = nil, apps: JobApps = .any(APNsService()),
+    _ bytes: [UInt8], resolved: [UInt8]? = nil, as pushType: PushType? = nil, app: String? = nil,
+    apps: JobApps = .any(APNsService()),
     now: Int? = nil
   ) throws(JSONSyntaxError) {
     let root: JSONValue
@@ -74,7 +76,11 @@ public struct PushLint: Sendable {
     }
     self.init(kind: Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload)
     let traits = Self.traits(of: kind == .job ? Self.app(of: root) : app, apps)
-    let (judged, judgedBytes, undated) = dated(root, bytes, as: pushType, apps, now: now)
+    // Without repeats: its text was made of a job that was read.
+    var whole = root
+    if let resolved { whole = try JSONValue(parsing: resolved, maximumDepth: Self.maximumNesting) }
+    let job = resolved ?? bytes
+    let (judged, judgedBytes, undated) = dated(whole, job, as: pushType, apps, now: now)
     var drafts =
       kind == .payload
       ? [Self.draft(root, in: bytes, as: pushType, app: traits)]
@@ -84,7 +90,7 @@ public struct PushLint: Sendable {
       for index in drafts.indices { drafts[index].become(type) }
     }
     switch kind {
-    case .job: (findings, variants) = Self.jobFindings(judged, in: judgedBytes, of: bytes, apps, now: now)
+    case .job: (findings, variants) = Self.jobFindings(judged, in: judgedBytes, of: job, apps, now: now)
     case .template: findings = Self.templateFindings(bytes)
     case .payload, .legacy: break
     }
@@ -109,6 +115,29 @@ public struct PushLint: Sendable {
     let order = { (finding: Finding) in (finding.position?.line ?? 0, finding.position?.column ?? 0) }
     findings.sort { order($0) < order($1) }
     findings = PushInspector.bounded(findings)
+  }
+
+  /// Adds what the store says of a job, at its place in the text.
+  ///
+  /// - Parameters:
+  ///   - more: the findings.
+  ///   - bytes: the text that was looked at.
+  public mutating func add(_ more: [Finding], in bytes: [UInt8]) {
+    let root = try? JSONValue(parsing: bytes, maximumDepth: Self.maximumNesting, allowsRepeats: true)
+    let lines = TextLines(bytes)
+    findings += more.map { finding in
+      var finding = finding
+      finding.position = root.map { lines.position(of: $0.offset(of: finding.path)) }
+      return finding
+    }
+    let order = { (finding: Finding) in (finding.position?.line ?? 0, finding.position?.column ?? 0) }
+    findings.sort { order($0) < order($1) }
+    findings = PushInspector.bounded(findings)
+  }
+
+  /// Removes the findings of a job that say only that its templates were not looked up.
+  public mutating func removeUnresolved() {
+    findings.removeAll { $0.rule.id == APNsRule.job.rawValue && $0.path.hasSuffix("template") }
   }
 
   /// The findings of one severity.
@@ -216,9 +245,13 @@ public struct PushLint: Sendable {
     _ root: JSONValue, in bytes: [UInt8], of job: [UInt8], _ apps: JobApps, now: Int?
   ) -> ([Finding], CampaignVariants?) {
     do {
+      try CampaignJob.checkSize(job)
       let (campaign, service) = try CampaignJob.read(root, in: bytes, apps)
       try CampaignJob.checkParts(of: campaign, job, apps, service, now: now)
-      return (PushInspector.repeatedVariants(root, bytes), campaign.variants)
+      return (
+        PushInspector.repeatedVariants(root, bytes) + CampaignJob.companionFindings(of: campaign, service),
+        campaign.variants
+      )
     } catch {
       return ([Finding(.job, error.field, error.message, hint: error.hint)], nil)
     }

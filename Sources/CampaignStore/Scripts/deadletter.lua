@@ -4,12 +4,16 @@
 -- id that was reserved for this very job is free again, so that the job can be submitted once more. What else stands
 -- under the id, be it of another type, stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 job, where an id can be read from it
--- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 job in its canonical form,
---      7 id ('' where none can be read), 8 user whose device the job names ('' for none)
+-- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 what the job means, in its
+--      canonical form, 7 id ('' where none can be read), 8 user whose device the job names ('' for none), 9 the
+--      canonical form with its defaults, as earlier versions knew it ('' where it is the same)
 -- `size` tells a job that was cut from a whole one.
 -- Returns the entry's key
 redis.call('LREM', KEYS[2], 1, ARGV[1])
-if KEYS[3] and redis.pcall('GET', KEYS[3]) == redis.sha1hex(ARGV[6]) then redis.call('DEL', KEYS[3]) end
+local known = KEYS[3] and redis.pcall('GET', KEYS[3])
+if known and (known == redis.sha1hex(ARGV[6]) or ARGV[9] ~= '' and known == redis.sha1hex(ARGV[9])) then
+  redis.call('DEL', KEYS[3])
+end
 local fields = {'reason', ARGV[2], 'hint', ARGV[3], 'id', ARGV[7], 'size', #ARGV[1], 'job',
   ARGV[1]:sub(1, tonumber(ARGV[5]))}
 if ARGV[8] ~= '' then

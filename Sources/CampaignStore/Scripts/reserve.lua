@@ -3,12 +3,17 @@
 -- Keeps: an id names one job for 90 days. A worker that died between this and the activation left the id reserved and
 -- not activated: the same job then goes on where it stopped. A campaign's key of another type is an error: `HLEN` says
 -- so, and `EXISTS` would take it for the campaign.
+-- A job that only the present time makes wrong is refused unless it is known, and reserves nothing. A digest of an
+-- earlier version, which is of the job with its defaults, stays.
 -- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign
--- ARGV 1 job in its canonical form, 2 seconds an id is remembered
--- Returns {'new' | 'duplicate' | 'conflict', digest of the job}
+-- ARGV 1 what the job means, in its canonical form, 2 seconds an id is remembered, 3 the canonical form with its
+--      defaults ('' where it is the same), 4 '1' to refuse the job unless it is known
+-- Returns {'new' | 'duplicate' | 'conflict' | 'refused', digest of the job}
 local digest = redis.sha1hex(ARGV[1])
 local known = redis.call('GET', KEYS[1])
+if known and ARGV[3] ~= '' and known:sub(1, 40) == redis.sha1hex(ARGV[3]) then digest = known:sub(1, 40) end
 if known and known:sub(1, 40) ~= digest then return {'conflict', digest} end
+if ARGV[4] == '1' and not known then return {'refused', digest} end
 if known and #known > 40 or redis.call('HLEN', KEYS[2]) > 0 then return {'duplicate', digest} end
 redis.call('SET', KEYS[1], digest, 'EX', ARGV[2])
 return {'new', digest}

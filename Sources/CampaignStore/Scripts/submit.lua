@@ -5,16 +5,21 @@
 -- taken in, and is not among the next ten thousand of the list: it may have got lost. It is taken in once all the same.
 -- Only this script says who submits a job: what a raw job says of it is not believed. The digest binds the name to the
 -- very job.
+-- A job that only the present time makes wrong is refused unless it is known. A digest of an earlier version, which is
+-- of the job with its defaults, stays.
 -- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign, 3 intake list, then the dead list, if it comes from
 --      there, then the submitter, if somebody says who it is
--- ARGV 1 job as written, 2 job in its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for
---      none), 5 who submits it ('' for nobody)
--- Returns 'new' | 'duplicate' | 'conflict' | 'gone' (no longer in the dead list)
+-- ARGV 1 job as written, 2 what it means, in its canonical form, 3 seconds an id is remembered, 4 its key in the dead
+--      list ('' for none), 5 who submits it ('' for nobody), 6 the canonical form with its defaults ('' where it is the
+--      same), 7 '1' to refuse the job unless it is known
+-- Returns 'new' | 'duplicate' | 'conflict' | 'refused' | 'gone' (no longer in the dead list)
 local comes_back = ARGV[4] ~= ''
 if comes_back and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end
 local digest = redis.sha1hex(ARGV[2])
 local known = redis.call('GET', KEYS[1])
+if known and ARGV[6] ~= '' and known:sub(1, 40) == redis.sha1hex(ARGV[6]) then digest = known:sub(1, 40) end
 if known and known:sub(1, 40) ~= digest then return 'conflict' end
+if ARGV[7] == '1' and not known then return 'refused' end
 local is_taken_in = known and #known > 40 or redis.call('HLEN', KEYS[2]) > 0
 if not is_taken_in then
   if not known or not redis.call('LPOS', KEYS[3], ARGV[1], 'RANK', -1, 'MAXLEN', 10000) then

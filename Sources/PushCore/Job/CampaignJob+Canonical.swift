@@ -1,5 +1,6 @@
 extension CampaignJob {
-  /// What a job says, in the one way in which it can be written: two jobs are the same when these are equal.
+  /// What a job says, in the one way in which it can be written. Versions that did not know ``meaning(of:_:)`` took jobs for
+  /// the same when these were equal.
   ///
   /// Who submits it is not what it says. A member that is `null` counts as not given: in the job, in its audience and in
   /// whom that excludes, in what says when it is sent, in its variants
@@ -14,12 +15,16 @@ extension CampaignJob {
       root.writeCanonical(to: &json)
       return json.take()
     }
-    JSONValue.writeCanonical(
-      members.filter { $0.name != "submittedBy" }
-        .given(alsoIn: [
-          ["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"], ["variants"], ["stages", "winner"],
-        ]), to: &json)
+    JSONValue.writeCanonical(given(members), to: &json)
     return json.take()
+  }
+
+  /// The members of a job that are given, without who submits it.
+  static func given(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
+    members.filter { $0.name != "submittedBy" }
+      .given(alsoIn: [
+        ["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"], ["variants"], ["stages", "winner"],
+      ])
   }
 }
 

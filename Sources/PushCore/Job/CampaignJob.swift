@@ -43,12 +43,7 @@ public enum CampaignJob {
   public static func examine(
     _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil
   ) throws(JobError) -> (campaign: Campaign, findings: [Finding]) {
-    guard job.count <= maximumSize else {
-      throw JobError(
-        field: "",
-        message: "the job has \(job.count) bytes, \(job.count - maximumSize) over the limit of \(maximumSize)",
-        hint: "put the audience into a segment: carillon segment import NAME FILE")
-    }
+    try checkSize(job)
     var bytes = Array(job)
     var root = try parsed(bytes)
     if let dated = try dated(root, bytes, apps, now: now) {
@@ -58,14 +53,27 @@ public enum CampaignJob {
     let (campaign, service) = try read(root, in: bytes, apps, as: id)
     try checkParts(of: campaign, Array(job), apps, service, now: now)
     var findings = service.findings(in: root, bytes, now: now)
-    for type in campaign.also {
-      // Such as an app whose certificate is for no such push: said now, and not when the campaign has begun.
-      for finding in service.findings(ofRefresh: type)
-      where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
-        findings.append(Finding(finding.rule, "also", finding.message, hint: finding.hint))
-      }
+    for finding in companionFindings(of: campaign, service)
+    where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
+      findings.append(finding)
     }
     return (campaign, findings)
+  }
+
+  /// What the rules for pushes find in the companions of a campaign, such as an app whose certificate is for no such push.
+  public static func companionFindings(of campaign: Campaign, _ service: any PushService) -> [Finding] {
+    campaign.also.flatMap { type in
+      service.findings(ofRefresh: type).map { Finding($0.rule, "also", $0.message, hint: $0.hint) }
+    }
+  }
+
+  /// Refuses a job that is too large.
+  public static func checkSize(_ job: some Collection<UInt8>) throws(JobError) {
+    guard job.count > maximumSize else { return }
+    throw JobError(
+      field: "",
+      message: "the job has \(job.count) bytes, \(job.count - maximumSize) over the limit of \(maximumSize)",
+      hint: "put the audience into a segment: carillon segment import NAME FILE")
   }
 
   /// Checks the parts of a campaign as they are when they are sent: stages that begin after the campaign's end, companions.
@@ -74,6 +82,7 @@ public enum CampaignJob {
   public static func checkParts(
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps, _ service: any PushService, now: Int?
   ) throws(JobError) {
+    if let now, let problem = campaign.problemOfTimes(now: now * 1000) { throw problem }
     if let start = [now, campaign.sendAt.map { $0 / 1000 }].compactMap(\.self).max(),
       let problem = campaign.problemOfStages(start: start)
     {

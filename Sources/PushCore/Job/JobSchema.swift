@@ -211,7 +211,8 @@ public enum JobSchema {
       member("audience", "{\"allOf\":[{\"not\":\(namesNoUsers)},\(absent(["limit"]))]}")
     ),
     when(given("stages"), member("audience", absent(["limit"]))),
-    when(given("late"), isLocal), when(given("defaultTimezone"), any(isLocal, given("quietHours"))),
+    when(given("late"), any(isLocal, given("sendAt"))), when(given("late"), any(isLocal, absent(["repeat"]))),
+    when(given("defaultTimezone"), any(isLocal, given("quietHours"))),
     notBoth(given("repeat"), given("finishBy")),
     when(given("repeat"), member("expiration", "{\"not\":\(instant)}")),
     notBoth(isLocal, "{\"required\":[\"repeat\"],\(member("repeat", given("zone")).dropFirst())"),

@@ -172,8 +172,8 @@ extension CampaignJob {
     }
     guard case .object = template.kind else {
       throw fields.error(
-        "template", "is kept in the store, and that was not looked at",
-        hint: "carillon campaign submit, or preview, looks it up")
+        "template", "is kept in the store, and was not looked up there",
+        hint: "lint, preview and submit look it up where they have a configuration and reach Redis")
     }
     return try JobFields(
       template, path: fields.path("template"), known: JobTemplate.fields + ["name", "version"], planned: [])

@@ -90,11 +90,13 @@ struct JobTiming {
         timing.localTime != nil ? "localTime" : "quietHours",
         "needs users: the zone of a device is known by its user", hint: "give a segment or users as the audience")
     }
-    for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", timing.localTime != nil)]
+    // The job of a repeated campaign is never sent itself, and each run begins when it is due.
+    let hasTime = timing.localTime != nil || fields.value("sendAt") != nil && fields.value("repeat") == nil
+    for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", hasTime)]
     where fields.value(name) != nil && !isOf {
       throw fields.error(
         name, "says nothing here",
-        hint: name == "late" ? "it goes with localTime" : "it goes with localTime or quietHours")
+        hint: name == "late" ? "it goes with sendAt or localTime" : "it goes with localTime or quietHours")
     }
   }
 

@@ -4,7 +4,8 @@ public struct CampaignTiming: Sendable, Equatable {
   public var localTime: LocalTime?
   /// The zone of devices of which none is known.
   public var defaultZone = CampaignTiming.utc
-  /// Seconds by which a device's time may have passed when the campaign begins: later than that it gets nothing.
+  /// Seconds by which `sendAt` may have passed when the job is submitted; by each device's own clock, seconds by which that
+  /// time may have passed when the campaign begins: a device that is later than that gets nothing.
   public var late = CampaignTiming.defaultLate
   /// When devices get nothing.
   public var quietHours: QuietHours?
@@ -53,11 +54,17 @@ public struct LocalTime: Sendable, Equatable {
   /// Seconds by which the clocks are ahead of UTC that come first: those of Kiritimati.
   static let furthestAhead = 14 * 3600
 
+  /// Seconds by which the clocks are behind UTC that come last: those of Baker Island.
+  static let furthestBehind = 12 * 3600
+
   /// The midnight before, by the wall clock.
   private var midnight: Int { wall.floorDivided(by: 86400).quotient * 86400 }
 
   /// UNIX seconds before which no clock shows it.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
+
+  /// UNIX seconds from which on every clock has shown it.
+  var ending: Int { (attribute == nil ? wall : midnight + 86400) + Self.furthestBehind }
 
   /// The same time of day on the first day on which no clock has shown it at an instant.
   ///

@@ -81,7 +81,7 @@ struct JobIntake: Sendable {
       (arrival.job, arrival.resolved) = (job, job)
     }
     switch try await check(&arrival) {
-    case .activate(let campaign): return try await activate(campaign, arrival)
+    case .activate(let campaign, let untimely): return try await activate(campaign, arrival, untimely)
     case .deadLetter(let reason, let hint): return try await deadLetter(arrival, reason: reason, hint: hint)
     }
   }
@@ -95,9 +95,10 @@ struct JobIntake: Sendable {
         return try CampaignJob.templates(of: job)
       }
       let templates = try await store.templates(references)
+      let now = try await store.time() / 1_000_000
       let (resolved, next) = try await checker.run { [apps, run = arrival.run] in
         let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
-        return (resolved, Intake(resolved, apps, as: run))
+        return (resolved, Intake(resolved, apps, as: run, now: now))
       }
       arrival.resolved = resolved
       return next
@@ -113,11 +114,13 @@ struct JobIntake: Sendable {
     }
   }
 
-  private func activate(_ campaign: Campaign, _ arrival: Arrival) async throws -> Result {
+  private func activate(
+    _ campaign: Campaign, _ arrival: Arrival, _ untimely: JobError?
+  ) async throws -> Result {
     do {
       let admission = try await store.activate(
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.run == nil ? nil : arrival.entry,
-        worker: instance.name, approval: try await whyApprovalIsNeeded(campaign))
+        worker: instance.name, approval: try await whyApprovalIsNeeded(campaign), untimely: untimely)
       if case .deadLetter(let reason, let hint)? = Intake(campaign, admission) {
         return try await deadLetter(arrival, reason: reason, hint: hint)
       }

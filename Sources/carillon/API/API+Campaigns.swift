@@ -45,7 +45,9 @@ extension API {
         let store = try await stores.taking()
         let submission = try await compute(for: call) {
           let job = try submittedJob(call)
-          return try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          var submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          try await submission.addWarnings(from: store)
+          return submission
         }
         let isDuplicate = try await submission.submit(to: store, by: call.holder?.name)
         let id = submission.campaign.id
@@ -64,7 +66,9 @@ extension API {
         let store = try await stores.reading()
         let job = call.request.body
         let submission = try await compute(for: call) {
-          try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          var submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          try await submission.addWarnings(from: store)
+          return submission
         }
         let (reached, bytes) = try await compute(in: \.counts, for: call) {
           try await submission.count(store, configuration)

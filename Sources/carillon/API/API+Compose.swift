@@ -32,11 +32,11 @@ extension API {
       APIOperation(
         name: "lintCampaign", method: "POST", path: "/campaigns/lint", scope: .view,
         summary:
-          "Everything that can be said of a job or a payload without looking whom it is for, as carillon lint has it",
+          "Checks a job, a template or a payload as carillon lint does. Templates of a job are looked up in the store",
         body: .init(schema: #"{"type":"object"}"#, limit: CampaignJob.maximumSize),
         answers: [.init(status: 200, meaning: "Sizes and findings", schema: OpenAPI.ref("Lint"))]
       ) { call in
-        try await compute(for: call) { .json(LintReport(file: "", lint: try lint(call.request.body)).json) }
+        try await compute(for: call) { .json(try await lint(call.request.body).json) }
       },
       APIOperation(
         name: "previewCampaign", method: "POST", path: "/campaigns/preview", scope: .view,
@@ -73,11 +73,12 @@ extension API {
     return try UserArgument.read(user)
   }
 
-  private func lint(_ body: [UInt8]) throws -> PushLint {
+  private func lint(_ body: [UInt8]) async throws -> LintReport {
     let now = Int(Date.now.timeIntervalSince1970)
-    do throws(JSONSyntaxError) {
-      return try PushLint(body, apps: apps, now: now)
-    } catch {
+    do {
+      let job = try await JobLint(body, apps: apps, now: now) { try await stores.reading() }
+      return LintReport(file: "", lint: job.lint, unchecked: job.unchecked)
+    } catch let error as JSONSyntaxError {
       throw CommandError(.input, "the body is not valid JSON: \(error)", hint: "it is a job, or a payload")
     }
   }

@@ -26,7 +26,7 @@ enum OpenAPISchemas {
     "inferred":{"type":"boolean"},"sizes":{"type":"array","items":{"type":"object",\
     "required":["for","bytes","limit","fits"],"properties":{"for":{"type":"string"},"bytes":{"type":"integer"},\
     "limit":{"type":"integer"},"fits":{"type":"boolean"}}}},"errors":{"type":"integer"},"warnings":{"type":"integer"},\
-    "findings":{"type":"array","items":{"$ref":"#/components/schemas/Finding"}}}}
+    "findings":{"type":"array","items":{"$ref":"#/components/schemas/Finding"}},"unchecked":{"type":["string","null"]}}}
     """,
     "Preview": """
     {"type":"object","required":["campaign","user","fixed","pushes"],"properties":{"campaign":{"type":"string"},\

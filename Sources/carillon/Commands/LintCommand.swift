@@ -12,9 +12,10 @@ struct LintCommand: CarillonCommand {
     abstract: "Says what is wrong with a payload or a job before anything is sent.",
     discussion: """
       A job is checked with its push type, priority and the rest; a payload as --type, or as what its keys look like. \
-      Apps are checked where there is a configuration. A file that is neither, but has traces of Apple's binary \
-      interface (gateway, port 2195, limit of 2 kB), is told what replaced them. Of a job that is repeated the next five \
-      runs are shown, by the clocks of its zone. --rules prints every rule.
+      Apps are checked where there is a configuration; templates, segments and attributes of a job are looked up in the \
+      store of that configuration. If Redis can't be reached, one line says what was not checked. A file that is \
+      neither, but has traces of Apple's binary interface (gateway, port 2195, limit of 2 kB), is told what replaced \
+      them. Of a job that is repeated the next five runs are shown, by the clocks of its zone. --rules prints every rule.
 
       Exits 0 when there are no errors (warnings are none), 1 when there are, 65 when the file is no JSON.
 
@@ -38,10 +39,11 @@ struct LintCommand: CarillonCommand {
     if rules == (file != nil) { throw ValidationError("Give a FILE, - for standard input, or --rules alone.") }
   }
 
-  func run() throws {
+  func run() async throws {
     guard let file else { return try StandardOutput.printLine(global.json ? RuleList.json : RuleList.text) }
     let bytes = try InputFile.contents(file, limit: Self.readLimit)
-    var report = LintReport(file: file == "-" ? "standard input" : file, lint: try lint(bytes))
+    let (lint, unchecked) = try await lint(bytes)
+    var report = LintReport(file: file == "-" ? "standard input" : file, lint: lint, unchecked: unchecked)
     if report.lint.kind == .job {
       report.runs = NextRuns(bytes, zones: zones, now: Int(Date.now.timeIntervalSince1970))
     }
@@ -49,12 +51,13 @@ struct LintCommand: CarillonCommand {
     if !report.lint.findings(.error).isEmpty { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
-  private func lint(_ bytes: [UInt8]) throws -> PushLint {
+  private func lint(_ bytes: [UInt8]) async throws -> (PushLint, unchecked: String?) {
     let now = Int(Date.now.timeIntervalSince1970)
     do {
       let lint = try PushLint(bytes, as: type, now: now)
-      guard lint.kind == .job || app != nil, let apps = try apps() else { return lint }
-      return try PushLint(bytes, as: type, app: app, apps: apps, now: now)
+      guard lint.kind == .job || app != nil, let apps = try apps() else { return (lint, nil) }
+      let job = try await JobLint(bytes, as: type, app: app, apps: apps, now: now) { try await global.openStore() }
+      return (job.lint, job.unchecked)
     } catch let error as JSONSyntaxError {
       throw CommandError(
         .input, "\(file ?? ""): not valid JSON: \(error)",

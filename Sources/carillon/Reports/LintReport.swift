@@ -6,6 +6,8 @@ struct LintReport {
   /// Empty for what came by HTTP.
   var file: String
   var lint: PushLint
+  /// Why templates, segments and attributes of a job could not be looked up; `nil` where nothing was left out.
+  var unchecked: String?
   /// Of a job that is repeated.
   var runs: NextRuns?
 
@@ -16,6 +18,9 @@ struct LintReport {
       let place = finding.position.map { ":\($0.line):\($0.column)" } ?? ""
       lines.append("\(file)\(place): \(FindingText.line(finding))")
       lines.append("    \(finding.rule.id): \(finding.rule.source)")
+    }
+    if let unchecked {
+      lines.append("\(file): not checked: templates, segments, earlier campaigns, attributes (\(unchecked))")
     }
     lines.append("\(file): \(summary)")
     lines += runs?.lines ?? []
@@ -73,6 +78,7 @@ struct LintReport {
     json.member("warnings", lint.findings(.warning).count)
     json.name("findings")
     FindingText.write(lint.findings, to: &json)
+    json.member("unchecked", unchecked)
     runs?.write(to: &json)
     json.endObject()
     return json.text
@@ -111,18 +117,21 @@ enum FindingText {
 
 /// The table of rules.
 enum RuleList {
+  /// The rules for pushes, and those for what the store knows.
+  private static let rules = APNsRule.allCases.map { PushRule($0) } + [.unknownAttribute]
+
   static var text: String {
-    APNsRule.allCases.map { rule in
-      "\(rule.rawValue) (\(rule.severity.rawValue)): \(rule.summary)\n    \(rule.source)"
+    rules.map { rule in
+      "\(rule.id) (\(rule.severity.rawValue)): \(rule.summary)\n    \(rule.source)"
     }.joined(separator: "\n")
   }
 
   static var json: String {
     var json = JSONWriter()
     json.beginArray()
-    for rule in APNsRule.allCases {
+    for rule in rules {
       json.beginObject()
-      json.member("rule", rule.rawValue)
+      json.member("rule", rule.id)
       json.member("severity", rule.severity.rawValue)
       json.member("summary", rule.summary)
       json.member("source", rule.source)

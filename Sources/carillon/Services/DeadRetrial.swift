@@ -36,7 +36,9 @@ extension CampaignStore {
       return "\(run) is in the queue again"
     }
     do {
-      let campaign = try await compute { try await CampaignJob.parse(resolve(dead.job), apps) }
+      // Whoever puts it into the queue again states its times anew: one that has passed is an error as for a new job.
+      let now = Int(Date.now.timeIntervalSince1970)
+      let campaign = try await compute { try await CampaignJob.parse(resolve(dead.job), apps, now: now) }
       if let user = dead.user { try await checkTarget(of: campaign, user) }
       switch try await submit(dead.job, as: campaign, from: key) {
       case .new: return "\(campaign.id) is in the queue again"

@@ -9,7 +9,9 @@ struct JobSubmission {
   let job: [UInt8]
   let campaign: Campaign
   /// What the rules only warn of.
-  let warnings: [Finding]
+  private(set) var warnings: [Finding]
+  /// What only the present time makes wrong. The same job again is no error for that.
+  private let untimely: JobError?
 
   /// - Parameters:
   ///   - job: as it came.
@@ -19,9 +21,13 @@ struct JobSubmission {
     try Self.refusePayload(job)
     self.job = job
     let resolved = try await resolved()
-    (campaign, warnings) = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
-    // What only the time makes wrong keeps nobody from submitting the same job again.
-    if warnings.contains(where: { $0.rule.severity == .error }) { _ = try CampaignJob.parse(resolved, apps) }
+    let judgement = try CampaignJob.judge(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
+    (campaign, warnings, untimely) = (judgement.campaign, judgement.warnings, judgement.untimely)
+  }
+
+  /// Adds the warnings that need the store.
+  mutating func addWarnings(from store: CampaignStore) async throws {
+    warnings += try await store.attributeWarnings(of: campaign)
   }
 
   /// Puts it into the queue.
@@ -29,7 +35,7 @@ struct JobSubmission {
   /// - Parameter person: who submits it; `nil` where nobody says.
   /// - Returns: whether the same job was submitted before.
   func submit(to store: CampaignStore, by person: String?) async throws -> Bool {
-    switch try await store.submit(job, as: campaign, by: person) {
+    switch try await store.submit(job, as: campaign, by: person, untimely: untimely) {
     case .new: return false
     case .duplicate: return true
     case .conflict: throw CommandError.conflict(campaign.id)
@@ -64,7 +70,10 @@ struct JobSubmission {
   }
 
   /// Whom it would reach if it began now, and the bytes of Redis' memory that takes.
+  ///
+  /// - Throws: what is wrong with the job, as ``submit(to:by:)`` does for one that is new.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
+    if let untimely { throw untimely }
     let filter = try await store.filter(of: campaign, configuration)
     let reached = try await store.count(campaign, filter: filter)
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))

@@ -35,6 +35,7 @@ struct PushPreview {
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
     let campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
+    try await store.check(campaign)
     try await self.init(campaign, nil, user, store, configuration)
   }
 

@@ -169,7 +169,7 @@ struct TestStore {
   func noteSubmitter(of job: [UInt8], _ campaign: Campaign) async throws {
     guard let person = campaign.submittedBy else { return }
     let script = "return redis.call('SET', KEYS[1], redis.sha1hex(ARGV[1]) .. ' ' .. ARGV[2], 'EX', 90)"
-    try await command("EVAL", script, 1, keys.submitter(campaign.id), CampaignJob.canonical(job), person)
+    try await command("EVAL", script, 1, keys.submitter(campaign.id), store.forms(of: job).meaning, person)
   }
 
   /// ms; longer than any test takes.

@@ -50,11 +50,12 @@ extension CampaignCommand {
       let configuration = try global.loadConfiguration()
       var job = try InputFile.contents(file, limit: Self.readLimit)
       if let by { job = try CampaignJob.submitted(job, by: by) }
-      let submission = try await JobSubmission(
+      var submission = try await JobSubmission(
         job, resolved: await resolve(job, configuration), configuration.jobApps())
       if estimate { return try await count(submission, configuration) }
       let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
         creating: true)
+      try await submission.addWarnings(from: store)
       let isDuplicate = try await submission.submit(to: store, by: submission.campaign.submittedBy)
       if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
       if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate)) }
@@ -75,7 +76,10 @@ extension CampaignCommand {
 
     /// Prints whom a campaign would reach.
     private func count(_ submission: JobSubmission, _ configuration: CarillonConfiguration) async throws {
-      let (reached, bytes) = try await submission.count(global.openStore(), configuration)
+      var submission = submission
+      let store = try await global.openStore()
+      let (reached, bytes) = try await submission.count(store, configuration)
+      try await submission.addWarnings(from: store)
       if global.json { return try StandardOutput.printLine(submission.json(reached, bytes: bytes)) }
       say(submission.warnings)
       let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""

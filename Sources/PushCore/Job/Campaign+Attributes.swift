@@ -1,0 +1,30 @@
+extension Campaign {
+  /// The attributes of users that a job asks for, and where it does; not those whose values the job brings with it.
+  public var attributesAskedFor: [(path: String, name: String)] {
+    var asked: [(path: String, name: String)] = []
+    if let predicate { asked += predicate.attributes.map { (path: "audience.where", name: $0) } }
+    if let attribute = timing.attribute { asked.append((path: "localTime.attribute", name: attribute)) }
+    guard let content, !hasValuesBeside else { return asked }
+    var brought: Set<String> = []
+    for values in recipientValues.values {
+      guard let root = try? JSONValue(parsing: values, maximumDepth: 1), case .object(let members) = root.kind else {
+        continue
+      }
+      brought.formUnion(members.map(\.name))
+    }
+    var seen = brought
+    for value in content.values where seen.insert(value.name).inserted {
+      asked.append((path: "payload", name: value.name))
+    }
+    return asked
+  }
+}
+
+extension PushRule {
+  /// An attribute that a job asks for and that no user has: its text would be empty for everybody, or its condition true for
+  /// nobody.
+  public static let unknownAttribute = PushRule(
+    id: "unknown-attribute", severity: .warning,
+    summary: "A placeholder, a condition or a time by an attribute names one that some user has.",
+    source: "Carillon, README.md, “The job”")
+}

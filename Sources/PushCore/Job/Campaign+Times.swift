@@ -1,0 +1,77 @@
+/// Times of a job that nobody can mean, such as those of a wrong year.
+extension Campaign {
+  /// How far ahead a campaign may be scheduled, in days: what is further is nearly always a wrong year.
+  public static let longestSchedule = 366
+
+  /// Returns what is wrong with the times of a job that somebody submits now.
+  ///
+  /// `late` of the job is the consent to a time that has passed; one hour unless given.
+  ///
+  /// - Parameter now: ms since the epoch.
+  /// - Returns: `nil` when every time can be meant.
+  public func problemOfTimes(now: Int) -> JobError? {
+    problemOfSchedule(now: now) ?? problemOfPast(now: now) ?? problemOfEnds(now: now)
+  }
+
+  /// Returns what is wrong with a campaign that begins too far ahead.
+  ///
+  /// - Parameter now: ms since the epoch.
+  public func problemOfSchedule(now: Int) -> JobError? {
+    guard let sendAt, sendAt - now > Self.longestSchedule * 86_400_000 else { return nil }
+    return JobError(
+      field: "sendAt",
+      message: "\(Timestamp.format(milliseconds: sendAt)) is more than \(Self.longestSchedule) days ahead",
+      hint: "check the year")
+  }
+
+  private func problemOfPast(now: Int) -> JobError? {
+    guard let sendAt else { return nil }
+    let allowed = DurationText.format(milliseconds: timing.late * 1000)
+    if let local = timing.localTime {
+      let passed = now - local.ending * 1000
+      guard passed > timing.late * 1000 else { return nil }
+      return JobError(
+        field: "sendAt",
+        message: "\(WallTime.format(local.wall)) passed in the last time zone \(Self.rounded(passed)) ago, "
+          + "more than \(allowed): nobody would get it",
+        hint: "check the date; to send it all the same give late, such as \"late\": \"\(Self.consent(passed))\"")
+    }
+    guard now - sendAt > timing.late * 1000 else { return nil }
+    return JobError(
+      field: "sendAt",
+      message:
+        "\(Timestamp.format(milliseconds: sendAt)) passed \(Self.rounded(now - sendAt)) ago, more than \(allowed)",
+      hint: "check the date; to send at once leave sendAt out, or give late, such as "
+        + "\"late\": \"\(Self.consent(now - sendAt))\"")
+  }
+
+  private func problemOfEnds(now: Int) -> JobError? {
+    // An expiration that has passed breaks a rule of the push service.
+    if let repetition = timing.repetition, let end = repetition.end {
+      let last = timing.localTime == nil ? end : end + LocalTime.furthestBehind
+      if last * 1000 <= now {
+        return JobError(field: "repeat.end", message: "has passed: the job would never run", hint: "check the year")
+      }
+    }
+    if case .until(let milliseconds)? = rate, milliseconds <= now {
+      return JobError(
+        field: "finishBy", message: "\(Timestamp.format(milliseconds: milliseconds)) has passed",
+        hint: "check the date, or leave it out for as fast as it goes")
+    }
+    return nil
+  }
+
+  /// A time span for people: days, hours or minutes.
+  private static func rounded(_ milliseconds: Int) -> String {
+    for (unit, letter) in [(86_400_000, "d"), (3_600_000, "h")] where milliseconds >= 2 * unit {
+      return "\(milliseconds / unit)\(letter)"
+    }
+    return "\(milliseconds / 60_000)m"
+  }
+
+  /// The least whole hours or days of `late` that allow a time which passed so long ago, with some room to submit the job.
+  private static func consent(_ milliseconds: Int) -> String {
+    let hours = milliseconds / 3_600_000 + 1
+    return hours < 48 ? "\(hours)h" : "\(hours / 24 + 1)d"
+  }
+}

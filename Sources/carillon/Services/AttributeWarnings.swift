@@ -1,0 +1,25 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension CampaignStore {
+  /// A warning for each attribute that a job asks for and that no user has.
+  ///
+  /// - Returns: nothing for a Redis user without the right to read attributes: a producer may submit a job all the same.
+  func attributeWarnings(of campaign: Campaign) async throws -> [Finding] {
+    let asked = campaign.attributesAskedFor
+    let known: KnownAttributes
+    do {
+      known = try await knownAttributes(Set(asked.map(\.name)))
+    } catch let error as StoreError where error.code == .forbidden {
+      return []
+    }
+    let whom = known.isComplete ? "no user has" : "none of \(known.examined.grouped) users that were examined has"
+    return asked.filter { known.missing.contains($0.name) }.map { path, name in
+      Finding(
+        .unknownAttribute, path, "\(whom) the attribute \(Excerpt.quoted(name))",
+        hint: Nearest.match(name, among: known.names).map { "did you mean \(Excerpt.quoted($0))?" }
+          ?? "check the name, or import the users' attributes first")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import APNs
+import CampaignStore
+import CommandSupport
+import PushCore
+
+/// What `lint` says of a file: all that ``APNs/PushLint`` says, and of a job what the store says, as `submit` does.
+struct JobLint {
+  private(set) var lint: PushLint
+  /// Why templates, segments and attributes could not be looked up; `nil` where they were, or nothing asks for them.
+  private(set) var unchecked: String?
+
+  /// - Parameters:
+  ///   - bytes: a job, a template or a payload.
+  ///   - type: what a payload is to be sent as; `nil` infers it.
+  ///   - app: what a payload is to be sent with.
+  ///   - apps: those of the configuration.
+  ///   - now: UNIX seconds.
+  ///   - store: opens the store. It is called for a job only.
+  /// - Throws: ``PushCore/JSONSyntaxError`` for what is no JSON.
+  init(
+    _ bytes: [UInt8], as type: PushType? = nil, app: String? = nil, apps: JobApps, now: Int,
+    store: () async throws -> CampaignStore
+  ) async throws {
+    lint = try PushLint(bytes, as: type, app: app, apps: apps, now: now)
+    guard lint.kind == .job, bytes.count <= CampaignJob.maximumSize else { return }
+    do {
+      try await lookUp(bytes, apps, now, store())
+    } catch let error as StoreError where error.code == .invalid {
+      lint.removeUnresolved()
+      lint.add([Self.finding(error)], in: bytes)
+    } catch let error as JobError {
+      lint.removeUnresolved()
+      lint.add([Finding(PushRule(.job), error.field, error.message, hint: error.hint)], in: bytes)
+    } catch let error as JSONSyntaxError {
+      throw error
+    } catch {
+      unchecked = "\(CommandError(error).message)"
+    }
+  }
+
+  private mutating func lookUp(_ bytes: [UInt8], _ apps: JobApps, _ now: Int, _ store: CampaignStore) async throws {
+    let resolved = try await store.resolve(bytes)
+    if resolved != bytes { lint = try PushLint(bytes, resolved: resolved, apps: apps, now: now) }
+    guard lint.findings(.error).isEmpty else { return }
+    let judgement = try CampaignJob.judge(resolved, apps, now: now)
+    if let untimely = judgement.untimely { throw untimely }
+    try await store.check(judgement.campaign)
+    lint.add(try await store.attributeWarnings(of: judgement.campaign), in: bytes)
+  }
+
+  /// A refusal of the store at its field, which its message names first.
+  private static func finding(_ error: StoreError) -> Finding {
+    let parts = error.message.split(separator: ": ", maxSplits: 1)
+    let hint = error.hint.isEmpty ? nil : error.hint
+    guard parts.count == 2, !parts[0].contains(" ") else {
+      return Finding(PushRule(.job), "", error.message, hint: hint)
+    }
+    return Finding(PushRule(.job), String(parts[0]), String(parts[1]), hint: hint)
+  }
+}

@@ -1,0 +1,84 @@
+import APNs
+import TestSupport
+import Testing
+
+@testable import PushCore
+
+/// A job with a default written out is the same job.
+struct JobMeaningTests {
+  private static let service = APNsService()
+
+  /// For each field of a job: what can be written and means the same as without it, and what else the job then needs.
+  /// `nil` for a field that has no default, or one that can't be written.
+  private static let defaults: [String: (values: [String], beside: [String: String])?] = [
+    "id": nil, "app": nil, "payload": nil, "control": nil, "category": nil, "template": nil, "trim": nil,
+    "uniqueKey": nil, "campaignKey": nil, "collapseId": nil, "sendAt": nil, "rate": nil, "spread": nil, "finishBy": nil,
+    "maxDuration": nil,
+    "audience": ([#"{"segment":"*","devices":"all"}"#], [:]),
+    "pushType": ([#""alert""#], [:]), "priority": (["10"], [:]),
+    "expiration": (["0"], ["pushType": #""voip""#, "audience": #"{"users":["a"]}"#]),
+    "lane": ([#""normal""#], [:]), "results": ([#""failures""#], [:]), "ambiguity": ([#""resend""#], [:]),
+    "ttl": ([#""7d""#, #""168h""#], [:]), "transactional": (["false"], [:]), "vars": (["false"], [:]),
+    "localTime": (["false"], [:]), "also": (["[]"], [:]), "localized": (["{}"], [:]),
+    "submittedBy": ([#""ada""#], [:]),
+    "late": ([#""1h""#, #""60m""#], ["sendAt": #""2026-12-01T09:00:00Z""#]),
+    "defaultTimezone": ([#""UTC""#], ["quietHours": #"{"from":"22:00","to":"08:00"}"#]),
+    "quietHours": ([#"{"from":"22:00","to":"08:00","then":"hold"}"#], [:]),
+    "repeat": ([#"{"cron":"0 9 * * *","zone":"UTC","skipIfRunning":false}"#], [:]),
+    "stages": (
+      [#"[{"share":0.5,"wait":"0m","approval":false,"winner":{"by":"opened","minimum":20}}]"#],
+      ["variants": #"[{"name":"a"},{"name":"b","payload":{"x":1}}]"#]
+    ),
+    "variants": ([#"[{"name":"a","weight":1,"localized":{}},{"name":"b","weight":1.0,"payload":{"x":1}}]"#], [:]),
+  ]
+
+  /// The fields above with defaults within, without them.
+  private static let bare = [
+    "audience": #"{"segment":"*"}"#, "quietHours": #"{"from":"22:00","to":"08:00"}"#,
+    "repeat": #"{"cron":"0 9 * * *"}"#, "stages": #"[{"share":0.5,"winner":{}}]"#,
+    "variants": #"[{"name":"a"},{"name":"b","payload":{"x":1}}]"#,
+  ]
+
+  private func meaning(_ changes: [String: String]) throws -> String {
+    let meaning = try CampaignJob.meaning(of: Array(job(changes).utf8)) { _ in Self.service }
+    return String(decoding: meaning, as: UTF8.self)
+  }
+
+  @Test(arguments: CampaignJob.fields) func defaultThatIsWrittenOutIsTheSameJob(field: String) throws {
+    let row = try #require(Self.defaults[field], "a field without a row: \(field)")
+    guard let (values, beside) = row else { return }
+    var without = beside
+    without[field] = Self.bare[field]
+    for value in values {
+      let with = without.merging([field: value]) { $1 }
+      #expect(try meaning(with) == meaning(without), "\(field)")
+      var campaigns: [Campaign] = []
+      for changes in [with, without] {
+        let text = Array(job(changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8)
+        var campaign = try CampaignJob.read(
+          JSONValue(parsing: text, maximumDepth: CampaignJob.maximumNesting), in: text, .any(Self.service)
+        ).campaign
+        campaign.submittedBy = nil
+        campaigns.append(campaign)
+      }
+      #expect(campaigns[0] == campaigns[1], "the table is wrong about \(field)")
+    }
+  }
+
+  @Test(arguments: [
+    ["priority": "5"], ["priority": "10", "pushType": #""background""#], ["lane": #""bulk""#], ["ttl": #""8d""#],
+    ["late": #""2h""#, "sendAt": #""2026-12-01T09:00:00Z""#], ["transactional": "true"],
+    ["payload": #"{"aps":{"alert":"hi"},"lane":"normal"}"#], ["audience": #"{"segment":"*","devices":"lastSeen"}"#],
+  ])
+  func otherValuesAreAnotherJob(changes: [String: String]) throws {
+    var plain = changes
+    plain.removeValue(forKey: changes.keys.contains("priority") ? "priority" : changes.keys.sorted()[0])
+    #expect(try meaning(changes) != meaning(plain))
+  }
+
+  /// A job that writes out no default has the digest that earlier versions made of it.
+  @Test func jobWithoutDefaultsKeepsItsForm() throws {
+    let text = Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "rate": "5"]).utf8)
+    #expect(try CampaignJob.meaning(of: text) { _ in Self.service } == CampaignJob.canonical(text))
+  }
+}
