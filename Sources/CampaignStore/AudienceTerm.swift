@@ -151,4 +151,12 @@ extension Campaign {
     case .users, .tokens, .channel: false
     }
   }
+
+  /// Whether it goes to registered users, and so depends on registration events.
+  var isToUsers: Bool {
+    switch audience {
+    case .segment, .campaign, .activity, .users: true
+    case .tokens, .channel: false
+    }
+  }
 }

@@ -125,6 +125,8 @@ public struct CampaignRecord: Sendable {
   public var finishedAt: Int?
   /// With its job: the segments that are rules and on which its audience depends, as they were when it began.
   public internal(set) var definitions = SegmentDefinitions()
+  /// Registration events that were queued before it and were not applied when it began; 0 when it waited for all of them.
+  public var overtookEvents: Int
   /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
   public var waiting: CampaignWait?
 
@@ -153,12 +155,13 @@ public struct CampaignRecord: Sendable {
   mutating func take(_ parts: [CampaignRecord]) {
     self.parts = parts
     counters = SliceCounters()
-    (slices, sealedSlices, hasReceipts) = ((0, 0), 0, false)
+    (slices, sealedSlices, hasReceipts, overtookEvents) = ((0, 0), 0, false, 0)
     for part in stages {
       counters += part.counters
       slices = (slices.finished + part.slices.finished, slices.total + part.slices.total)
       sealedSlices += part.sealedSlices
       hasReceipts = hasReceipts || part.hasReceipts
+      overtookEvents += part.overtookEvents
       startedAt = [startedAt, part.startedAt].compactMap(\.self).min()
       nextTime = [nextTime, part.nextTime].compactMap(\.self).min()
       waiting = waiting ?? part.waiting
@@ -186,7 +189,7 @@ public struct CampaignRecord: Sendable {
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
       "spread",
       "finishBy", "repeat", "runs", "leftOut", "lastRun", "pending", "of", "run", "parts", "gated", "stage", "verdict",
-      "overruled", "winner", "variant", "start",
+      "overruled", "winner", "variant", "start", "overtook",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -239,6 +242,7 @@ public struct CampaignRecord: Sendable {
     winner = try values.number("winner")
     variant = try values.number("variant")
     begunAt = try values.number("start")
+    overtookEvents = try values.number("overtook") ?? 0
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

@@ -32,7 +32,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
-  static let layoutVersion = announcedLayout ?? 12
+  static let layoutVersion = announcedLayout ?? 13
 
   /// `CARILLON_FAULT_LAYOUT`: with which version a debug build meets a store, to see that it refuses it; `nil` for its own.
   private static var announcedLayout: Int? {

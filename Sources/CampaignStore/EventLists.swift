@@ -27,30 +27,45 @@ extension CampaignStore {
     }
   }
 
-  /// The oldest events that nobody has taken off the list, in their order. They stay there.
-  public func events(on list: EventList) async throws -> [[UInt8]] {
+  /// The oldest events of a list, in their order.
+  public struct EventPage: Sendable {
+    /// As they were pushed.
+    public var events: [[UInt8]]
+    /// The number of events that had left the list before these were read.
+    var taken: Int
+  }
+
+  /// Returns the oldest events that nobody has taken off the list. They stay there.
+  public func events(on list: EventList) async throws -> EventPage {
     var pipeline = RedisPipeline()
+    // In this order: if events leave the list in between, the count is too low and `takeoff` refuses the page.
+    pipeline.append("HGET", keys.housekeeping, "taken:" + list.rawValue)
     pipeline.append("LRANGE", keys.events(list), -Self.eventPage, -1)
-    return try await run(pipeline)[0].map { Array($0.bytes ?? []) }.reversed()
+    let replies = try await run(pipeline)
+    return EventPage(
+      events: replies[1].map { Array($0.bytes ?? []) }.reversed(), taken: replies[0].integer ?? 0)
   }
 
   /// Takes the oldest events off the list, which have been applied, or can't be.
   ///
   /// - Parameters:
-  ///   - count: how many.
+  ///   - page: the events.
   ///   - list: off which.
   ///   - dead: those of them that go to the dead list.
   ///   - instance: the housekeeper.
-  /// - Returns: false when another is the housekeeper: then they are for that one to apply.
+  /// - Returns: false when another is the housekeeper, or has taken the page off: then the rest is for that one to apply.
   public func takeOff(
-    _ count: Int, _ list: EventList, dead: [DeadEvent], as instance: WorkerInstance
+    _ page: EventPage, _ list: EventList, dead: [DeadEvent], as instance: WorkerInstance
   ) async throws -> Bool {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.takeOff, keys: [keys.events(list), keys.housekeeper, keys.dead]) {
+    pipeline.script(
+      StoreScripts.takeOff, keys: [keys.events(list), keys.housekeeper, keys.dead, keys.housekeeping, keys.wake]
+    ) {
       $0.append(instance.description)
-      $0.append(count)
+      $0.append(page.events.count)
       $0.append(Self.deadJobs)
       $0.append(list.rawValue)
+      $0.append(page.taken)
       for event in dead {
         $0.append(event.event.prefix(Self.deadJobSize))
         $0.append(event.reason)

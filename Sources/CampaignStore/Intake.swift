@@ -286,6 +286,7 @@ extension CampaignStore {
     if campaign.variants != nil { fields.append(("receipts", "\(Self.receiptsByVariant)")) }
     // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
     if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
+    if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
     if !campaign.definitions.isEmpty {
       fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
     }

@@ -53,11 +53,12 @@ extension CampaignStore {
   ///   - number: how many slices of a campaign to take at most.
   ///   - begin: called for a campaign whose partitions are yet to be fixed: does so (``narrow(_:)``) and returns true, or
   ///     returns false when the campaign can't be expanded now, and is then passed over; `nil` fixes them at once.
+  ///   - report: called for each campaign that waits for registration events, and for each that begins without them.
   ///   - mayGoOn: whether to look at a further one; asked after each that had nothing.
   public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
     atMost number: (String) -> Int = { _ in 1 }, beginning begin: ((String) async throws -> Bool)? = nil,
-    while mayGoOn: () -> Bool = { true }
+    report: (EventWait) -> Void = { _ in }, while mayGoOn: () -> Bool = { true }
   ) async throws -> [SliceReference] {
     var excluded = excluded
     for lane in lanes {
@@ -68,14 +69,21 @@ extension CampaignStore {
           StoreScripts.dequeue,
           keys: [
             keys.lane(lane.rawValue), keys.campaign(id), keys.open(id), keys.processing(worker: worker), keys.workers,
+            keys.events(.registrations), keys.housekeeping, keys.wake,
           ]
         ) {
           $0.append(id)
           $0.append(worker)
           $0.append(keys.partitions)
           $0.append(max(1, min(number(id), Self.batch)))
+          $0.append(EventWait.longest)
         }
         let reply = try await run(pipeline)[0]
+        if let wait = EventWait(reply, of: id) {
+          report(wait)
+          if case .waits = wait { excluded.insert(id) }
+          continue
+        }
         let partitions = reply.compactMap(\.integer)
         if !partitions.isEmpty { return partitions.map { SliceReference(campaign: id, partition: $0) } }
         switch reply.integer {

@@ -11,6 +11,8 @@ public enum WakeMessage: Sendable, Equatable {
   case control(epoch: Int)
   /// The housekeeper lives. So many campaigns are on lanes; the control epoch; ms until the next beat.
   case beat(campaigns: Int, epoch: Int, next: Int)
+  /// A campaign waits until the registration events on their list are applied.
+  case events
 
   /// - Parameter partitions: of the store.
   /// - Returns: `nil` for what no script of this version says.
@@ -23,6 +25,7 @@ public enum WakeMessage: Sendable, Equatable {
     }
     let numbers = words.dropFirst().compactMap { Int($0) }
     switch (words.first, numbers.count) {
+    case ("events", 0): self = .events
     case ("slices", 1): self = .slices(numbers[0])
     case ("control", 1): self = .control(epoch: numbers[0])
     case ("beat", 3): self = .beat(campaigns: numbers[0], epoch: numbers[1], next: numbers[2])

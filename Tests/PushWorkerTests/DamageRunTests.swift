@@ -143,7 +143,7 @@ import Testing
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
+    try await rig.until { try await rig.store.events(on: .registrations).events.isEmpty }
     await worker.stop()
     try await running
     var dead: [DeadJob] = []

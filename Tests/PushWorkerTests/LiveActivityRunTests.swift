@@ -44,14 +44,14 @@ struct LiveActivityRunTests {
     // The first ten have it on their screens already; five of them follow another match too.
     for fan in 0..<10 { try await register(30 + fan, user: fan, #""kind":"liveactivity","activity":"match-17""#) }
     for fan in 0..<5 { try await register(40 + fan, user: fan, #""kind":"liveactivity","activity":"match-18""#) }
-    try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
+    try await rig.until { try await rig.store.events(on: .registrations).events.isEmpty }
 
     try await rig.push(
       raw: job("start", "start", audience: #"{"segment":"*","exclude":{"activity":"match-17"}}"#))
     try await rig.until { try await rig.store.show("start")?.state == .completed }
     #expect(try await rig.results("start").map(\.user).sorted() == (10..<30).map { "u\($0)" }.sorted())
     for fan in 10..<20 { try await register(40 + fan, user: fan, #""kind":"liveactivity","activity":"match-17""#) }
-    try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
+    try await rig.until { try await rig.store.events(on: .registrations).events.isEmpty }
 
     for (id, event) in [("goal", "update"), ("whistle", "end")] {
       try await rig.push(raw: job(id, event, audience: #"{"activity":"match-17"}"#))

@@ -29,11 +29,10 @@ struct RegistrationRunTests {
       events.append(#"{"op":"attribute","user":"u11","plan":"gold"}"#)
       events.append(#"{"op":"preference","user":"u12","app":"news","allowed":false}"#)
       try await rig.push(events: events)
-      try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
       try await rig.submit("story", audience: #"{"users":["u1","u2"]}"#)
       try await rig.until { try await rig.store.show("story")?.state.isFinal == true }
       try await rig.command("LPUSH", "receipts", #"{"event":"opened","campaign":"story","user":"u1"}"#)
-      try await rig.until { try await rig.store.events(on: .receipts).isEmpty }
+      try await rig.until { try await rig.store.events(on: .receipts).events.isEmpty }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
@@ -46,10 +45,32 @@ struct RegistrationRunTests {
     #expect(try await rig.store.lists(of: "u12").suppression == [SuppressionList(app: "news")])
     #expect(try await rig.store.user("u2499")?.devices.count == 1)
     let story = try #require(try await rig.store.campaign("story"))
+    #expect(story.counters.targets == 2, "the campaign overtook the events before it")
     #expect(try await rig.store.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
     var dead: [DeadJob] = []
     try await rig.store.forEachDeadJob { dead.append($0) }
     #expect(dead.map(\.job) == [Array("nonsense".utf8)] && dead.allSatisfy { $0.list == .registrations })
     #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
+  }
+
+  /// The events stay on the list until they are applied, so a housekeeper that dies in between costs the time until
+  /// another takes over, and no user.
+  @Test func campaignWaitsForEventsThatADeadHousekeeperHadInHand() async throws {
+    let rig = try await WorkerRig(engine: .native)
+    let log = EventLog()
+    try await rig.push(events: [
+      #"{"op":"register","user":"ada","token":"\#(WorkerRig.text(1))","app":"news"}"#,
+      #"{"op":"tag","user":"ada","tags":["vip"]}"#,
+    ])
+    try await rig.command("SET", "housekeeper", "dead 0123456789abcdef", "PX", "700")
+    rig.simulator.load([SimulatedDevice(token: WorkerRig.token(1), topic: WorkerRig.topic)])
+    try await rig.push(
+      raw: #"{"id":"everybody","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#)
+    try await rig.push(raw: #"{"id":"ada","app":"news","audience":{"users":["ada"]},"payload":{"aps":{"alert":"hi"}}}"#)
+    try await rig.worker("a", log: log).run()
+    for id in ["everybody", "ada"] {
+      #expect(try await rig.store.campaign(id)?.counters.outcomes == [.accepted: 1], "\(log.all)")
+    }
+    #expect(!log.all.contains { $0.contains("overtook") })
   }
 }

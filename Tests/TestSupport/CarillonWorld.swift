@@ -34,6 +34,13 @@ public struct CarillonWorld: Sendable {
     environment["CARILLON_WORKER_ENGINE"] = engine
   }
 
+  /// A store of its own, whose workers send to the simulator of another world.
+  public init(engine: String, simulator other: CarillonWorld) async throws {
+    try await self.init(engine: engine)
+    environment["CARILLON_APPS_NEWS_ENDPOINT"] = other.environment["CARILLON_APPS_NEWS_ENDPOINT"]
+    simulator = other.simulator
+  }
+
   /// Certificates and keys for all simulators of the process: making them is what a simulator's start is slow at.
   private static let simulatorFolder = Task {
     let folder = try ScratchFolder("simulator")

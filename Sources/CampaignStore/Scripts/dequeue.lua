@@ -3,13 +3,51 @@
 -- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
 -- reference is listed, so that others notice when its heartbeat ends. No reference is handed out before the campaign's
 -- partitions are fixed (`narrow`).
--- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers
--- ARGV 1 id, 2 worker, 3 partitions of the store, 4 how many slices at most, 500 at most
+-- Registration events that were on their list when this script first sees the active campaign are applied before the
+-- first reference is handed out. The field `awaits` is 'registrations' until then, and MARK DEADLINE while the
+-- campaign waits: `takeoff` counts the events that leave the list, and MARK is the count to wait for. After DEADLINE
+-- the campaign begins without them; the field `overtook` says how many were left.
+-- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,
+--      8 wake channel
+-- ARGV 1 id, 2 worker, 3 partitions of the store, 4 how many slices at most, 500 at most, 5 ms to wait for events
 -- Returns their partitions, -1 when what was dropped was no partition, and there may be more, -2 when there is no such
 -- campaign, -3 when its partitions are yet to be fixed, or false when it has no open slice. A campaign that is not
--- there or has no open slice leaves the lane.
-local campaign = redis.call('HMGET', KEYS[2], 'state', 'narrowed')
+-- there or has no open slice leaves the lane. 'waits MS' when it waits for events for MS more at most, 'overtakes N'
+-- when it begins without N events: the next call hands out references.
+-- What is left to wait for: an answer, or nil. A list or hash of another type holds up no campaign.
+local function wait_for_events(awaits)
+  local queued = redis.pcall('LLEN', KEYS[6])
+  local taken = redis.pcall('HGET', KEYS[7], 'taken:registrations')
+  if type(queued) == 'number' and queued > 0 and type(taken) ~= 'table' then
+    taken = tonumber(taken or 0)
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local mark, deadline = awaits:match('^(%d+) (%d+)$')
+    mark, deadline = tonumber(mark), tonumber(deadline)
+    if not mark then
+      mark, deadline = taken + queued, now + ARGV[5]
+      redis.call('HSET', KEYS[2], 'awaits', string.format('%.0f %.0f', mark, deadline))
+      local awaited = tonumber(redis.call('HGET', KEYS[7], 'awaited') or 0)
+      if awaited < mark then redis.call('HSET', KEYS[7], 'awaited', string.format('%.0f', mark)) end
+      redis.call('PUBLISH', KEYS[8], 'events')
+    end
+    if taken < mark then
+      if now < deadline then return string.format('waits %.0f', deadline - now) end
+      local left = string.format('%.0f', math.min(mark - taken, queued))
+      redis.call('HDEL', KEYS[2], 'awaits')
+      redis.call('HSET', KEYS[2], 'overtook', left)
+      return 'overtakes ' .. left
+    end
+  end
+  redis.call('HDEL', KEYS[2], 'awaits')
+end
+
+local campaign = redis.call('HMGET', KEYS[2], 'state', 'narrowed', 'awaits')
 local state = campaign[1]
+if state == 'active' and campaign[3] then
+  local answer = wait_for_events(campaign[3])
+  if answer then return answer end
+end
 if state == 'active' and not campaign[2] then return -3 end
 local partitions, references, is_empty = {}, {}, true
 if state == 'active' or state == 'cancelled' then

@@ -7,6 +7,7 @@ extension PushWorker {
   func claimLoop(_ group: inout DiscardingTaskGroup) async {
     while !life.isStopping {
       alarms.claims.reset()
+      eventWait = nil
       do {
         let taken = try await takeSlices()
         if !taken.isEmpty {
@@ -60,9 +61,17 @@ extension PushWorker {
         return scheduler.bunch(
           targets: context.prospect.targetsPerSlice, unfinished: context.prospect.unfinished,
           room: min(room, most ?? room))
-      }, beginning: { try await self.begin($0) }, while: { !life.isStopping })
+      }, beginning: { try await self.begin($0) }, report: note, while: { !life.isStopping })
     left.noteTaken(taken)
     return taken.isEmpty ? try await takeLeft(entries, excluding: refused) : taken
+  }
+
+  /// Takes note of a campaign that waits for registration events, or has waited long enough.
+  private func note(_ wait: EventWait) {
+    switch wait {
+    case .waits(_, let milliseconds): eventWait = min(eventWait ?? .max, milliseconds + 1)
+    case .overtakes(let campaign, let events): log.tell(.overtook(campaign: campaign, events: events))
+    }
   }
 
   /// Takes a slice that a dead worker left, whatever is in hand.
@@ -82,10 +91,12 @@ extension PushWorker {
     return found.map { [$0] } ?? []
   }
 
-  /// ms until the next look at the lanes when nothing says that there is something new. Only a worker that is to end
-  /// when nothing is left, or that waits for Redis to be told what it forgot, looks by itself; else messages and heartbeats
-  /// tell.
-  private var claimInterval: Int { configuration.drains || isHeld || isInGrace ? 200 : Self.idleInterval }
+  /// ms until the next look at the lanes when nothing says that there is something new. Three kinds of workers look by
+  /// themselves: one that is to end when nothing is left, one that waits for Redis to be told what it forgot, and one that
+  /// passed over a campaign which waits for registration events. Messages and heartbeats wake all others.
+  private var claimInterval: Int {
+    configuration.drains || isHeld || isInGrace ? 200 : min(eventWait ?? .max, Self.idleInterval)
+  }
 
   func waitForClaim() async {
     await alarms.claims.sleep(milliseconds: claimInterval) { [weak self] in

@@ -73,18 +73,19 @@ struct EventIntake: Sendable {
   /// - Parameter now: ms since the epoch.
   @concurrent
   func applyPage(of list: EventList, now: Int) async throws -> Page {
-    let texts = try await store.events(on: list)
+    let events = try await store.events(on: list)
+    let texts = events.events
     guard !texts.isEmpty else { return Page() }
     var page = Page()
     switch list {
     case .registrations:
       // An event can't say that a name is meant that is nearly a column's: such a name is refused.
       let vocabulary = DeviceVocabulary(services: store.services, apps: apps, now: now)
-      var events = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
+      var registrations = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try RegistrationEvent(parsing: text, vocabulary)
       }
-      try await order(&events, without: now)
-      page.superseded = try await apply(events, &page) {
+      try await order(&registrations, without: now)
+      page.superseded = try await apply(registrations, &page) {
         try await store.apply($0, lastDeviceOnly: lastDeviceOnly)
       }
     case .receipts:
@@ -96,7 +97,7 @@ struct EventIntake: Sendable {
         return 0
       }
     }
-    page.hasMore = try await store.takeOff(texts.count, list, dead: page.dead, as: instance)
+    page.hasMore = try await store.takeOff(events, list, dead: page.dead, as: instance)
     if !page.hasMore { page.dead = [] }
     return page
   }

@@ -29,6 +29,7 @@ extension PushWorker {
       left.note(slice, at: EventLoop.now)
       wakeClaims()
     case .message(.control(let epoch)): if epoch != campaigns.epoch { alarms.control.ring() }
+    case .message(.events): if housekeeping.isMine { alarms.housekeeping.ring() }
     case .message(.beat(let campaigns, let epoch, let next)):
       housekeeping.heard(EventLoop.now, next: next)
       if epoch != self.campaigns.epoch { alarms.control.ring() }

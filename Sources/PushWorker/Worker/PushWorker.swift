@@ -55,6 +55,9 @@ public actor PushWorker {
   /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when
   /// no job is taken in any more.
   var intakeConnection: Int?
+  /// ms until the first of the campaigns begins that the latest look passed over, as they wait for registration events;
+  /// `nil` for none.
+  var eventWait: Int?
   /// Jobs in hand that take long to check.
   var largeJobs = LargeJobs()
   /// The jobs of campaigns that are being read.

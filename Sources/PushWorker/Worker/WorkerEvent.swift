@@ -14,6 +14,8 @@ public enum WorkerEvent: Sendable {
   case eventsSuperseded(list: EventList, count: Int)
   /// Devices have time zones that this machine does not know: they go by the campaign's default zone.
   case zonesUnknown(campaign: String, zones: [String], instead: String)
+  /// A campaign has waited for registration events long enough, and begins before so many of them are applied.
+  case overtook(campaign: String, events: Int)
   /// A job went to the dead list, under this key; it may give no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)

@@ -48,6 +48,11 @@ final class WorkerLog: Sendable {
       log(
         .debug, .intake, "eventsSuperseded", "events changed nothing: something newer stands",
         ["list": "\(list.rawValue)", "count": "\(count)"])
+    case .overtook(let id, let events):
+      log(
+        .warning, .campaigns, "overtook",
+        "a campaign begins before all registration events queued before it are applied",
+        ["campaign": "\(id)", "events": .number(events), "waited": .number(EventWait.longest)])
     case .deadLettered(let key, let id, let reason):
       log(
         .warning, .intake, "deadLettered", "a job went to the dead list",

@@ -42,7 +42,7 @@ enum EventCases {
       await stage.elapse(milliseconds: 50...600)
       if try await fleet.killOne() { stage.fired(workerDies, duplicates: window) }
     }
-    try await until("every event is applied") { try await world.store.events(on: .registrations).isEmpty }
+    try await until("every event is applied") { try await world.store.events(on: .registrations).events.isEmpty }
     // What was read from the list last is applied before it is taken off.
     for (number, person) in people.enumerated() {
       let user = "p\(number)"

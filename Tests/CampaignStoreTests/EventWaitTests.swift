@@ -1,0 +1,118 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A campaign begins to expand when the registration events that were queued before it are applied.
+struct EventWaitTests {
+  private static let audiences = [#"{"segment":"*"}"#, #"{"users":["u1"]}"#]
+
+  /// A store with events on the list, and a housekeeper.
+  private struct Scene {
+    let world: TestStore
+    let instance: WorkerInstance
+
+    init(on backend: Backend = .cluster, events: Int) async throws {
+      world = try await TestStore(on: backend, partitions: 2)
+      var chance = SystemRandomNumberGenerator()
+      instance = WorkerInstance(name: "a", using: &chance)
+      try await push(events)
+    }
+
+    func push(_ events: Int) async throws {
+      for number in 0..<events { try await world.command("LPUSH", world.keys.events(.registrations), "e\(number)") }
+    }
+
+    /// Takes the oldest events off the list, as a housekeeper does that has applied them.
+    func takeOff(_ count: Int) async throws {
+      _ = try await world.store.housekeep(as: instance, timeout: 600_000, beat: 250, idleBeat: nil)
+      var page = try await world.store.events(on: .registrations)
+      page.events = Array(page.events.prefix(count))
+      #expect(try await world.store.takeOff(page, .registrations, dead: [], as: instance))
+    }
+
+    func dequeue() async throws -> (slices: [SliceReference], waits: [EventWait]) {
+      var waits: [EventWait] = []
+      let slices = try await world.store.dequeueSlices(worker: "a", report: { waits.append($0) })
+      return (slices, waits)
+    }
+
+    func activate(_ id: String, _ audience: String, _ more: String = "") async throws {
+      let job = TestStore.job(id, audience: audience, more)
+      let campaign = try CampaignJob.parse(job, .any(APNsService()))
+      #expect(try await world.store.activate(campaign, job: job, worker: "a") == .new)
+    }
+  }
+
+  @Test(arguments: Backend.allCases, audiences)
+  func slicesAreHandedOutWhenTheEventsBeforeTheCampaignAreApplied(on backend: Backend, audience: String) async throws {
+    let scene = try await Scene(on: backend, events: 3)
+    try await scene.activate("c", audience)
+    var answer = try await scene.dequeue()
+    guard case .waits("c", let milliseconds)? = answer.waits.first else { throw TestSupportError("\(answer)") }
+    #expect(answer.slices.isEmpty && (1...EventWait.longest).contains(milliseconds))
+    // Events that come later are not waited for.
+    try await scene.push(2)
+    try await scene.takeOff(2)
+    answer = try await scene.dequeue()
+    #expect(answer.slices.isEmpty && answer.waits.count == 1)
+    try await scene.takeOff(1)
+    answer = try await scene.dequeue()
+    #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits.isEmpty)
+    // The other slices go out whatever is on the list by now.
+    try await scene.push(1)
+    #expect(try await scene.dequeue().waits.isEmpty)
+    #expect(try await scene.world.store.campaign("c")?.overtookEvents == 0)
+    #expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer == 0)
+  }
+
+  @Test func campaignBeginsWithoutTheEventsWhenItHasWaitedLongEnough() async throws {
+    let scene = try await Scene(events: 3)
+    try await scene.activate("c", #"{"users":["u1"]}"#)
+    #expect(try await scene.dequeue().slices.isEmpty)
+    try await scene.takeOff(1)
+    // The time of the wait is over.
+    try await scene.world.command("HSET", scene.world.keys.campaign("c"), "awaits", "3 1")
+    let answer = try await scene.dequeue()
+    #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.overtakes(campaign: "c", events: 2)])
+    #expect(try await scene.dequeue().waits.isEmpty)
+    #expect(try await scene.world.store.campaign("c")?.overtookEvents == 2)
+  }
+
+  @Test func otherCampaignsGoOnMeanwhile() async throws {
+    let scene = try await Scene(events: 0)
+    try await scene.activate("running", #"{"users":["u1"]}"#)
+    #expect(try await scene.dequeue().slices.count == 1)
+    try await scene.activate("before", #"{"users":["u1","u2","u3","u4","u5"]}"#)
+    #expect(try await scene.dequeue().slices.map(\.campaign) == ["before"])
+    try await scene.push(1)
+    try await scene.activate("c", #"{"users":["u1"]}"#)
+    // Raw tokens depend on no event.
+    try await scene.activate("raw", #"{"tokens":["\#(TestStore.text(1))"]}"#)
+    var campaigns: [String] = []
+    while case let answer = try await scene.dequeue(), let slice = answer.slices.first {
+      campaigns.append(slice.campaign)
+    }
+    #expect(Set(campaigns) == ["before", "raw"])
+    try await scene.world.command("DEL", scene.world.keys.events(.registrations))
+    #expect(try await scene.dequeue().slices.map(\.campaign) == ["c"])
+  }
+
+  @Test func eachStageWaitsWhenItBegins() async throws {
+    let scene = try await Scene(events: 0)
+    try await scene.activate("c", #"{"segment":"*"}"#, #","stages":[{"users":["u1"],"wait":"1m"}]"#)
+    for id in try #require(try await scene.world.store.campaign("c")).partIDs {
+      let field = try await scene.world.command("HGET", scene.world.keys.campaign(id), "awaits")
+      #expect(field.string == "registrations", "\(id)")
+    }
+  }
+
+  @Test func damagedListHoldsUpNoCampaign() async throws {
+    let scene = try await Scene(events: 0)
+    try await scene.world.command("SET", scene.world.keys.events(.registrations), "no list")
+    try await scene.activate("c", #"{"users":["u1"]}"#)
+    #expect(try await scene.dequeue().slices.map(\.campaign) == ["c"])
+  }
+}
