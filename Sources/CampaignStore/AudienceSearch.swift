@@ -5,6 +5,8 @@ import PushCore
 /// the sets that are read, and of each page a question for each other set. Pure.
 struct AudienceSearch: Sendable {
   let root: AudienceTerm
+  /// The same without exclusions and suppression lists, and with exclusions alone; `nil` where there are neither.
+  private let wider: (selected: AudienceTerm, admitted: AudienceTerm)?
   /// Every set that the term depends on, each once, however often it is named.
   let sets: [AudienceSet]
   /// Those of them that are often empty: how large they are is asked first, and of an empty one nothing.
@@ -15,8 +17,13 @@ struct AudienceSearch: Sendable {
   /// - Parameters:
   ///   - root: who is meant.
   ///   - optional: sets of it that are often empty.
-  init(_ root: AudienceTerm, optional: [AudienceSet] = []) {
+  ///   - wider: the same without exclusions and suppression lists, and with exclusions alone.
+  init(
+    _ root: AudienceTerm, optional: [AudienceSet] = [],
+    wider: (selected: AudienceTerm, admitted: AudienceTerm)? = nil
+  ) {
     self.root = root
+    self.wider = wider
     self.optional = Set(optional)
     var sets: Set<AudienceSet> = []
     root.collectSets(into: &sets)
@@ -36,8 +43,11 @@ struct AudienceSearch: Sendable {
   /// - Parameter start: when the campaign began, in ms since the epoch.
   /// - Returns: `nil` when it is not to users.
   init?(_ campaign: Campaign, start: Int) {
-    guard let term = AudienceTerm(campaign, start: start) else { return nil }
-    self.init(term, optional: campaign.suppressed)
+    guard let selected = AudienceTerm(selectionOf: campaign, start: start) else { return nil }
+    let admitted = selected.admitted(by: campaign, start: start)
+    let term = admitted.withoutSuppressed(of: campaign)
+    let isWider = !campaign.exclusion.isEmpty || !campaign.suppressed.isEmpty
+    self.init(term, optional: campaign.suppressed, wider: isWider ? (selected, admitted) : nil)
   }
 
   /// The same without the optional sets that are empty; `nil` when that leaves nobody.
@@ -45,7 +55,14 @@ struct AudienceSearch: Sendable {
   /// - Parameter sizes: of ``sets``, in their order.
   func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
     let empty = optional.intersection(zip(sets, sizes).filter { $1 == 0 }.map(\.0))
-    return empty.isEmpty ? self : root.without(empty: empty.contains).map { AudienceSearch($0) }
+    guard !empty.isEmpty else { return self }
+    // A set of the job's own may be empty under the same name: then nobody is selected by it.
+    let wider = wider.flatMap { wider in
+      wider.selected.without(empty: empty.contains).flatMap { selected in
+        wider.admitted.without(empty: empty.contains).map { (selected, $0) }
+      }
+    }
+    return root.without(empty: empty.contains).map { AudienceSearch($0, wider: wider) }
   }
 
   /// Sets one of which has whoever the term can mean: with as few members as can be.
@@ -71,6 +88,20 @@ struct AudienceSearch: Sendable {
   /// - Parameter columns: for each set that is asked, who of the page is in it.
   func holds(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
     root.holds { $0 == source ? Array(repeating: true, count: count) : columns[$0] ?? [] }
+  }
+
+  /// Whether exclusions or suppression lists may leave users out.
+  var leavesOut: Bool { wider != nil }
+
+  /// Who of a page is selected, and who of these is not excluded, whatever suppression lists say.
+  func leftOut(
+    _ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int
+  ) -> (selected: [Bool], admitted: [Bool]) {
+    let column = { (set: AudienceSet) in
+      set == source ? Array(repeating: true, count: count) : columns[set] ?? Array(repeating: false, count: count)
+    }
+    guard let wider else { return ([], []) }
+    return (wider.selected.holds(column), wider.admitted.holds(column))
   }
 }
 

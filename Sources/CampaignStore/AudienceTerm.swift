@@ -101,6 +101,14 @@ extension AudienceTerm {
   ///
   /// - Parameter start: when it began, in ms since the epoch.
   init?(_ campaign: Campaign, start: Int) {
+    guard let selected = AudienceTerm(selectionOf: campaign, start: start) else { return nil }
+    self = selected.admitted(by: campaign, start: start).withoutSuppressed(of: campaign)
+  }
+
+  /// Whom a campaign selects, before anybody is excluded; `nil` when it is not to users.
+  ///
+  /// - Parameter start: when it began, in ms since the epoch.
+  init?(selectionOf campaign: Campaign, start: Int) {
     switch campaign.audience {
     case .segment(let expression): self.init(expression, campaign.definitions, start: start)
     case .users: self = .set(.listed(campaign: campaign.whole))
@@ -108,14 +116,24 @@ extension AudienceTerm {
     case .activity(let name): self = .set(.segment(ActivitySegment.name(of: name)))
     case .tokens, .channel: return nil
     }
+  }
+
+  /// Without whom the job of a campaign excludes.
+  func admitted(by campaign: Campaign, start: Int) -> AudienceTerm {
+    var term = self
     if let excluded = campaign.exclusion.segment {
-      self = without(AudienceTerm(excluded, campaign.definitions, start: start))
+      term = term.without(AudienceTerm(excluded, campaign.definitions, start: start))
     }
     if let activity = campaign.exclusion.activity {
-      self = without(.set(.segment(ActivitySegment.name(of: activity))))
+      term = term.without(.set(.segment(ActivitySegment.name(of: activity))))
     }
-    for earlier in campaign.exclusion.campaigns { self = without(AudienceTerm(earlier)) }
-    for set in campaign.suppressed { self = without(.set(set)) }
+    for earlier in campaign.exclusion.campaigns { term = term.without(AudienceTerm(earlier)) }
+    return term
+  }
+
+  /// Without the users of the suppression lists that apply to a campaign.
+  func withoutSuppressed(of campaign: Campaign) -> AudienceTerm {
+    campaign.suppressed.reduce(self) { $0.without(.set($1)) }
   }
 
   /// Whom a campaign reached, in any of its stages.

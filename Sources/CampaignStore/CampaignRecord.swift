@@ -138,6 +138,16 @@ public struct CampaignRecord: Sendable {
     partIDs.isEmpty ? [self] : parts.filter { CampaignID($0.id).part?.isStage == true }
   }
 
+  /// Why it has no target, for people; `nil` while it may get some, and where it has some.
+  public var whyNobody: String? {
+    guard state == .completed, counters.targets == 0 else { return nil }
+    var causes = counters.audience.left > 0 ? [counters.audience.text] : []
+    if counters.control > 0 { causes.append("\(counters.control) in a control group") }
+    let events = overtookEvents > 0 ? "; \(overtookEvents) registration events were not applied when it began" : ""
+    guard !causes.isEmpty else { return "its audience has no user" + events }
+    return "users of its audience: \(counters.meant), of them " + causes.joined(separator: ", ") + events
+  }
+
   /// Targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 

@@ -166,6 +166,7 @@ public struct SliceBunch: Sendable {
 
   private mutating func receive(_ replies: ArraySlice<RedisReply>, at position: Int) {
     let page = members[position].walk.receive(replies)
+    guard !page.isEmpty else { return }
     if isOfTokens {
       members[position].builder.add(tokens: page.members)
     } else {

@@ -13,6 +13,8 @@ public struct SliceCounters: Sendable, Equatable {
   public var quarantined = 0
   /// Users who were meant, and in a control group: they got nothing, and are no targets.
   public var control = 0
+  /// How the users of the audience divide; empty of a campaign to raw tokens.
+  public var audience = AudienceCount()
   /// Targets in doubt that were sent again.
   public var resent = 0
   /// Granted without an answer so far.
@@ -45,7 +47,7 @@ public struct SliceCounters: Sendable, Equatable {
 
   /// What of a campaign's hash are counters.
   static let totalsFields =
-    ["targets", "pruned", "quarantined", "resent", "control"]
+    ["targets", "pruned", "quarantined", "resent", "control"] + AudienceCount.fields
     + Outcome.allCases.map { String($0.rawValue) }
 
   private mutating func readShared(_ fields: StoredFields) throws(StoreError) {
@@ -56,13 +58,17 @@ public struct SliceCounters: Sendable, Equatable {
     quarantined = try fields.number("quarantined") ?? 0
     resent = try fields.number("resent") ?? 0
     control = try fields.number("control") ?? 0
+    audience = try AudienceCount(fields)
   }
+
+  /// Users whom the campaign means: each gets a push, is in a control group, or is left out for one reason.
+  public var meant: Int { audience.users + control + audience.left }
 
   /// What a finished slice adds to its campaign.
   var fields: [(String, Int)] {
     [
       ("targets", targets), ("pruned", pruned), ("quarantined", quarantined), ("resent", resent), ("control", control),
-    ] + outcomes.map { (String($0.key.rawValue), $0.value) }
+    ] + audience.stored + outcomes.map { (String($0.key.rawValue), $0.value) }
   }
 
   static func += (left: inout SliceCounters, right: SliceCounters) {
@@ -72,6 +78,7 @@ public struct SliceCounters: Sendable, Equatable {
     left.quarantined += right.quarantined
     left.resent += right.resent
     left.control += right.control
+    left.audience += right.audience
     left.inDoubt += right.inDoubt
     left.retrying += right.retrying
     left.later += right.later

@@ -210,9 +210,10 @@ public struct SliceLedger: Sendable {
   ///   - times: when they may be sent; `nil` for all at once.
   ///   - departures: from the partition before the expansion began; `nil` where that is not known.
   ///   - variants: by place, how many targets each variant has; empty where there are none.
+  ///   - audience: how the users of the audience divide.
   func seal(
     count: Int, pages: Int, control: ControlUsers = ControlUsers(), times: SendTimes? = nil,
-    departures: Int?, variants: [Int] = [], to pipeline: inout RedisPipeline
+    departures: Int?, variants: [Int] = [], audience: AudienceCount = AudienceCount(), to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
       $0.append(claim)
@@ -226,6 +227,10 @@ public struct SliceLedger: Sendable {
       $0.append(departures ?? -1)
       for (place, count) in variants.enumerated() where count > 0 {
         $0.append(VariantCounts.targetsField(place))
+        $0.append(count)
+      }
+      for (field, count) in audience.stored {
+        $0.append(field)
         $0.append(count)
       }
     }

@@ -62,7 +62,7 @@ enum StoredHash {
       "withheld": .number(0...1),
     ]
     let counts = ["count", "granted", "doubt", "waiting", "ready", "pruned", "quarantined", "control"]
-    for field in counts + outcomes {
+    for field in counts + outcomes + AudienceCount.fields {
       values[field] = .number(0...mostTargets)
     }
     for field in CampaignVariants.places.flatMap(VariantCounts.fields) { values[field] = .number(0...mostTargets) }
@@ -91,7 +91,7 @@ enum StoredHash {
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
     ]
-    for field in ["targets", "pruned", "quarantined", "control"] + outcomes {
+    for field in ["targets", "pruned", "quarantined", "control"] + outcomes + AudienceCount.fields {
       values[field] = .number(0...mostTargets * 16384)
     }
     values["resent"] = .number(0...mostCounted)

@@ -77,7 +77,7 @@ struct CampaignTests {
       show.names == [
         "id", "state", "reason", "app", "lane", "audience", "rate", "targets", "estimate", "outcomes", "pending",
         "inDoubt", "retrying", "pruned", "quarantined", "resent", "receipts", "slices", "createdAt", "sendAt",
-        "startedAt", "finishedAt",
+        "startedAt", "finishedAt", "reach",
       ])
     #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
     #expect(show.number("targets") == 40 && show.number("estimate") == 40)

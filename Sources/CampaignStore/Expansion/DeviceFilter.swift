@@ -125,8 +125,7 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    if let place = stages?.place, stages?.draw.place(of: user) != place { return }
-    guard sample?.has(user) ?? true || stages?.draw.listing(user) != nil else { return }
+    guard isOfStage(user), isSampled(user) else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {
@@ -137,6 +136,32 @@ public struct DeviceFilter: Sendable {
       }
     }
     if let latest { body(latest) }
+  }
+
+  /// Whether a user is in the stage that the campaign is; true where it is none.
+  func isOfStage(_ user: UnsafeRawBufferPointer) -> Bool {
+    guard let place = stages?.place else { return true }
+    return stages?.draw.place(of: user) == place
+  }
+
+  private func isSampled(_ user: UnsafeRawBufferPointer) -> Bool {
+    sample?.has(user) ?? true || stages?.draw.listing(user) != nil
+  }
+
+  /// Returns why a user of the stage gets nothing. None of the user's devices is a target.
+  ///
+  /// It does not evaluate the condition again: a device that passes every other check failed it.
+  ///
+  /// - Parameter record: the user's device records.
+  func reason(for user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> LeftOut {
+    guard isSampled(user) else { return .notSampled }
+    var furthest = LeftOut.noDevice
+    for device in DeviceCursor(record) {
+      let isUsable = predicate != nil && TargetBuilder.canBeTarget(token: device.token, user: user)
+      let reason = refusal(of: device) ?? (isUsable ? .notMatching : .unusable)
+      if reason.rawValue > furthest.rawValue { furthest = reason }
+    }
+    return furthest
   }
 
   /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
@@ -165,16 +190,21 @@ public struct DeviceFilter: Sendable {
   }
 
   private func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
-    guard admits(device) else { return false }
+    guard refusal(of: device) == nil else { return false }
     return predicate?.holds(of: device, user: attributes, now: start) ?? true
   }
 
-  private func admits(_ device: DeviceView) -> Bool {
-    guard !device.isQuarantined, device.kind == kind, device.name(.service).elementsEqual(service) else { return false }
+  /// Returns the first check that a device fails, in the order of ``LeftOut``; the condition is not among them.
+  private func refusal(of device: DeviceView) -> LeftOut? {
+    guard device.name(.service).elementsEqual(service) else { return .noDeviceOfService }
     let app = device.name(.app)
-    guard app.isEmpty || app.elementsEqual(self.app) else { return false }
+    guard app.isEmpty || app.elementsEqual(self.app) else { return .noDeviceOfApp }
     let environment = device.name(.environment)
-    guard environment.isEmpty || environment.elementsEqual(self.environment) else { return false }
-    return activity.isEmpty || device.attribute(Self.activityName).elementsEqual(activity)
+    guard environment.isEmpty || environment.elementsEqual(self.environment) else { return .otherEnvironment }
+    guard device.kind == kind else { return .noTokenOfKind }
+    guard activity.isEmpty || device.attribute(Self.activityName).elementsEqual(activity) else {
+      return .noTokenOfActivity
+    }
+    return device.isQuarantined ? .quarantined : nil
   }
 }

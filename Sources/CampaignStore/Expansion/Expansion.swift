@@ -12,7 +12,7 @@ extension CampaignStore {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, times: targets.times,
-      departures: nil, variants: targets.variants, to: &pipeline)
+      departures: nil, variants: targets.variants, audience: targets.audience, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -77,7 +77,7 @@ extension CampaignStore {
       pipeline.removeAll()
       if replies.prefix(steps).contains(where: SliceLedger.isRefused) { return nil }
       let page = members.receive(replies[written...])
-      if !page.members.isEmpty { try body(page, &pipeline) }
+      if !page.isEmpty { try body(page, &pipeline) }
       steps = pipeline.count
     }
     return pipeline

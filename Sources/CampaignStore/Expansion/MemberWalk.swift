@@ -26,6 +26,13 @@ struct MemberPage {
   var attributes: ArraySlice<RedisReply> = []
   /// Beside each what the job says of it, where that was asked for.
   var values: ArraySlice<RedisReply> = []
+  /// Users whom the audience means and the job excludes.
+  var excluded: [RedisReply] = []
+  /// Users whom the audience means and who are on a suppression list.
+  var suppressed: [RedisReply] = []
+
+  /// Whether it says nothing of anybody.
+  var isEmpty: Bool { members.isEmpty && excluded.isEmpty && suppressed.isEmpty }
 
   /// Those who have devices: name, device records; attributes, and what the job says, where they were asked for.
   func forEachUser(
@@ -260,10 +267,24 @@ struct MemberWalk: Sendable {
       }
       if !conditions.isEmpty { answer(conditions, about: page, by: &replies, to: &columns) }
       let holds = search.holds(columns, source: source, count: page.members.count)
+      if search.leavesOut, holds.contains(false) { noteLeftOut(page, where: holds, columns, source, &complete) }
       keep(page, where: holds, &complete)
     }
     if let reply = replies.first { receive(scan: reply, &complete) }
     return complete
+  }
+
+  /// Takes note of the users of a page whom only an exclusion or a suppression list leaves out.
+  private func noteLeftOut(
+    _ page: MemberPage, where holds: [Bool], _ columns: [AudienceSet: [Bool]], _ source: AudienceSet,
+    _ complete: inout MemberPage
+  ) {
+    guard let search else { return }
+    let (selected, admitted) = search.leftOut(columns, source: source, count: page.members.count)
+    for (offset, isMeant) in holds.enumerated() where !isMeant && selected[offset] {
+      let member = page.members[page.members.startIndex + offset]
+      if admitted[offset] { complete.suppressed.append(member) } else { complete.excluded.append(member) }
+    }
   }
 
   /// Says of whom of a page conditions hold.

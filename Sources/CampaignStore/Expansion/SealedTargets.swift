@@ -10,6 +10,8 @@ public struct SealedTargets: Sendable {
   var ends: [Int] = []
   /// Users whom the campaign means and who get nothing.
   public internal(set) var control = ControlUsers()
+  /// How the users of the audience divide, but for the control group.
+  public internal(set) var audience = AudienceCount()
   /// When they may be sent; `nil` for all of them at once.
   public internal(set) var times: SendTimes?
   /// Time zones of devices that this machine does not know, at most five. Their devices go by the campaign's default zone.

@@ -9,6 +9,8 @@ struct TargetBuilder {
   private var renewedAt = ContinuousClock.now
   /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
   private var best: BestUsers?
+  /// Users among whom ``best`` chooses.
+  private var candidates = 0
   /// Where they have times of their own: then no page is written before all are known.
   private var sorter: TargetSorter?
   /// Where targets are counted by variant: by what it knows of each.
@@ -34,6 +36,7 @@ struct TargetBuilder {
 
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
+    noteLeftOut(of: page, filter)
     guard let content = filter.content else {
       page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
       return
@@ -46,6 +49,16 @@ struct TargetBuilder {
           add(user, record, json, filter, content, &found)
         }
       }
+    }
+  }
+
+  /// Counts the users of a page who are left out whatever devices they have.
+  private mutating func noteLeftOut(of page: MemberPage, _ filter: DeviceFilter) {
+    func count(_ users: [RedisReply]) -> Int { users.count { $0.withBytes(filter.isOfStage) } }
+    if !page.excluded.isEmpty { targets.audience[.excluded] += count(page.excluded) }
+    if !page.suppressed.isEmpty { targets.audience[.suppressed] += count(page.suppressed) }
+    for (user, record) in zip(page.members, page.records) where record.isNull && user.withBytes(filter.isOfStage) {
+      targets.audience[.noDevice] += 1
     }
   }
 
@@ -90,11 +103,14 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     write: (DeviceView, inout [UInt8]) -> Void
   ) {
+    guard filter.isOfStage(user) else { return }
     guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
     guard best == nil else { return addBest(user, record, json, filter, write: write) }
     let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
+    var isReached = false
     filter.forEachTarget(of: user, record, json) { device in
       guard Self.canBeTarget(token: device.token, user: user) else { return }
+      isReached = true
       guard sorter == nil else {
         let place = place(of: device, timeOfDay)
         return sorter?.add(at: place) { write(device, &$0) } ?? ()
@@ -102,6 +118,13 @@ struct TargetBuilder {
       write(device, &targets.bytes)
       endTarget()
     }
+    if isReached { targets.audience.users += 1 } else { leaveOut(user, record, filter) }
+  }
+
+  private mutating func leaveOut(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ filter: DeviceFilter
+  ) {
+    targets.audience[filter.reason(for: user, record)] += 1
   }
 
   /// Adds a user who gets nothing. A control group is a part of those whom the limit takes: only so can they be held
@@ -109,8 +132,10 @@ struct TargetBuilder {
   private mutating func addControl(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {
-    guard let seenAt = filter.seenAt(of: user, record, json) else { return }
-    if best == nil { targets.control.add(user) } else { best?.end(control: user, seenAt: seenAt) }
+    guard let seenAt = filter.seenAt(of: user, record, json) else { return leaveOut(user, record, filter) }
+    guard best != nil else { return targets.control.add(user) }
+    best?.end(control: user, seenAt: seenAt)
+    candidates += 1
   }
 
   private mutating func addBest(
@@ -119,20 +144,27 @@ struct TargetBuilder {
   ) {
     let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
     var seenAt: UInt64 = 0
+    var isReached = false
     filter.forEachTarget(of: user, record, json) { device in
       seenAt = max(seenAt, device.seenAt)
       guard Self.canBeTarget(token: device.token, user: user) else { return }
+      isReached = true
       let place = place(of: device, timeOfDay)
       best?.add(place) { write(device, &$0) }
     }
+    guard isReached else { return leaveOut(user, record, filter) }
     best?.end(user: user, seenAt: seenAt)
+    candidates += 1
   }
 
   /// Adds the targets of those who are taken, once everybody was looked at.
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
+    var taken = 0
     best.forEachUser { user, isControl in
+      taken += 1
+      if !isControl { targets.audience.users += 1 }
       for target in user {
         if isControl {
           target.bytes.withUnsafeBytes { targets.control.add($0) }
@@ -141,6 +173,7 @@ struct TargetBuilder {
         }
       }
     }
+    targets.audience[.overLimit] += candidates - taken
   }
 
   /// - Parameter place: where a target with a time of its own belongs.
@@ -155,8 +188,8 @@ struct TargetBuilder {
     sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
   }
 
-  /// What can't be a target, nothing of ours has written: it is left out.
-  private static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
+  /// Whether a token and a user fit into a target. Carillon writes no device for which this is false: its record is damaged.
+  static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
     1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
   }
 
@@ -212,7 +245,7 @@ struct TargetBuilder {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, times: targets.times,
-      departures: targets.departures, variants: targets.variants, to: &pipeline)
+      departures: targets.departures, variants: targets.variants, audience: targets.audience, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

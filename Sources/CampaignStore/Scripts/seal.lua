@@ -11,7 +11,8 @@
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
 --      targets and ledger, 6 number of users in the control group, 7 number of pages that they stand on, 8 when the
 --      targets may be sent (`SendTimes`; '' for at once), 9 number of departures before the expansion (-1: not
---      known), 10... where there are variants: fields and how many targets each variant has
+--      known), 10... fields and values of counts: the targets of each variant, the users who are reached, and the
+--      users who are left out, by reason (`AudienceCount`)
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end

@@ -7,8 +7,8 @@
 -- Campaigns may wait for events (`dequeue`). Workers are woken as long as `awaited`, the highest count that one of
 -- them waits for, is not reached.
 -- KEYS 1 the list, 2 housekeeper, 3 dead list (a stream), 4 housekeeping, 5 wake channel
--- ARGV 1 instance of the worker, 2 how many, the oldest, 3 entries kept on the dead list, 4 name of the list, 5 how many
---      events had left the list before these were read, then three each: event, reason, hint
+-- ARGV 1 instance of the worker, 2 how many, the oldest, 3 entries kept on the dead list, 4 name of the list, 5 number
+--      of events that had left the list before these were read, then three each: event, reason, hint
 -- Returns 1, or 0 when another is the housekeeper, or the events have left the list already
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 local counter = 'taken:' .. ARGV[4]

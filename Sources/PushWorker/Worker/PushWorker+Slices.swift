@@ -490,8 +490,14 @@ extension PushWorker {
       campaigns.drop(campaign)
       log.tell(.ended(campaign: campaign, state: state))
       let whole = CampaignID(campaign).whole
-      if whole != campaign, let state = try? await control.standing(of: whole)?.state, state.isFinal {
-        log.tell(.ended(campaign: whole, state: state))
+      let record = try? await control.campaign(whole)
+      if whole != campaign, let record, record.state.isFinal {
+        log.tell(.ended(campaign: whole, state: record.state))
+      }
+      // Of parts that end together only the last one tells it.
+      let last = record?.parts.max { ($0.finishedAt ?? 0, $0.id) < ($1.finishedAt ?? 0, $1.id) }
+      if let reason = record?.whyNobody, last?.id ?? campaign == campaign {
+        log.tell(.reachedNobody(campaign: whole, reason: reason))
       }
     }
     if state != nil || upkeep.isDeliveryDue { await deliverFeedback() }

@@ -52,7 +52,9 @@ extension API {
         let isDuplicate = try await submission.submit(to: store, by: call.holder?.name)
         let id = submission.campaign.id
         if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }
-        var response = HTTPResponse.json(submission.json(isDuplicate: isDuplicate), status: isDuplicate ? 200 : 201)
+        let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
+        var response = HTTPResponse.json(
+          submission.json(isDuplicate: isDuplicate, more: more), status: isDuplicate ? 200 : 201)
         // Relative to the path of the request (RFC 9110 section 10.2.2), in front of which a proxy may have a prefix.
         response.headers.append(("Location", "campaigns/\(id)"))
         return response

@@ -58,6 +58,10 @@ enum OpenAPISchemas {
     "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\
     "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
     "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
+    "reach":{"type":"object","required":["audience","users","control","leftOut"],"description":"Users: audience = users \
+    + control + the sum of leftOut","properties":{"audience":{"type":"integer"},"users":{"type":"integer"},\
+    "control":{"type":"integer"},"leftOut":{"type":"object","additionalProperties":{"type":"integer"}},\
+    "eventsNotApplied":{"type":"integer"},"nobody":{"type":"string"}}},\
     "variants":{"type":"array","items":{"type":"object","required":["name","weight","targets","outcomes","receipts"]}},\
     "winner":{"type":"object","required":["variant","by","minimum"]},\
     "backend":{"type":"object","required":["share","since","reason"]},\

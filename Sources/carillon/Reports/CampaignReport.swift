@@ -117,6 +117,7 @@ struct CampaignReport: JSONReport {
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
     if record.counters.control > 0 { json.member("control", record.counters.control) }
+    writeReach(to: &json)
     if !record.parts.isEmpty {
       json.array("parts", record.parts) { json, part in
         json.beginObject()
@@ -180,7 +181,7 @@ struct CampaignReport: JSONReport {
     }
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
-    if counters.control > 0 { rows.append(("control", "\(counters.control.grouped) users, who get nothing")) }
+    rows += reachRows
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
     rows.append(("pending", record.pending.grouped))
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }

@@ -42,14 +42,43 @@ struct JobSubmission {
     }
   }
 
+  /// The rule of a job that reaches nobody.
+  private static let reachesNobody = PushRule(
+    id: "audience-reaches-nobody", severity: .warning, summary: "the audience has a user who gets a push",
+    source: "Carillon: README.md, Users")
+
+  /// Warns of a job that reaches nobody, by a short look at its audience. A look that fails warns of nothing: the job is
+  /// submitted already. Redis users without the rights of a reader, and Redis before version 7, get no warning.
+  func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
+    // Producers may not read devices. Redis would list the refused commands in ACL LOG.
+    guard (try? await store.missingRights(of: .reader))?.isEmpty == true,
+      let filter = try? await store.filter(of: campaign, configuration),
+      let sample = try? await store.sampleReach(of: campaign, filter: filter), sample.users.users == 0
+    else { return [] }
+    var message = "the audience has no user now"
+    if sample.users.left > 0 {
+      let looked = sample.isComplete ? "the audience has" : "a look at part of the audience found"
+      message = "\(looked) nobody who gets a push now: \(sample.users.text)"
+    }
+    if sample.events > 0 { message += "; \(sample.events) registration events are queued and may change that" }
+    return [
+      Finding(
+        Self.reachesNobody, "audience", message,
+        hint:
+          "register or import devices before the campaign begins; carillon campaign submit --estimate counts all users")
+    ]
+  }
+
   /// What became of it, as `submit` tells it.
-  func json(isDuplicate: Bool) -> String {
+  ///
+  /// - Parameter more: warnings beside those of the rules.
+  func json(isDuplicate: Bool, more: [Finding] = []) -> String {
     var json = JSONWriter()
     json.beginObject()
     json.member("id", campaign.id)
     json.member("duplicate", isDuplicate)
     json.name("warnings")
-    FindingText.write(warnings, to: &json)
+    FindingText.write(warnings + more, to: &json)
     json.endObject()
     return json.text
   }

@@ -58,6 +58,10 @@ final class WorkerLog: Sendable {
         .warning, .intake, "deadLettered", "a job went to the dead list",
         ["campaign": "\(id ?? "-")", "key": "\(key)", "reason": "\(reason)"])
     case .ended(let id, let state): log(.info, .campaigns, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
+    case .reachedNobody(let id, let reason):
+      log(
+        .warning, .campaigns, "reachedNobody", "a campaign completed and reached nobody: \(reason)",
+        ["campaign": "\(id)", "reason": "\(reason)"])
     case .paused(let id, let reason):
       log(.error, .campaigns, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
     case .objected(let id, let reason):

@@ -20,7 +20,7 @@ struct TestStore {
   ///   - server: a server of the test's own, if it does something to it.
   init(
     on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, streamLength: Int = 0,
-    server: RedisServer? = nil, zones: ZoneDatabase = .system
+    server: RedisServer? = nil, zones: ZoneDatabase = .system, services: PushServices = TestStore.services
   ) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
@@ -28,7 +28,7 @@ struct TestStore {
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36) + "slice"
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
     store = CampaignStore(
-      redis: redis, keys: keys, services: TestStore.services, zones: zones, streamLength: streamLength,
+      redis: redis, keys: keys, services: services, zones: zones, streamLength: streamLength,
       devicesPerUser: devicesPerUser)
     try await store.open(creating: true)
   }

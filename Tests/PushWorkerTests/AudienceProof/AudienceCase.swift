@@ -13,6 +13,8 @@ struct AudienceCase: Sendable {
   var more = ""
   /// Whom it names, conditions on devices and draws aside.
   var means: @Sendable (Person) -> Bool = { _ in true }
+  /// Whom it names before anybody is excluded; `nil` where nobody is.
+  var selects: (@Sendable (Person) -> Bool)?
   /// Which devices; those of a quarantine there are none.
   var on: @Sendable (Device, Person) -> Bool = { _, _ in true }
   var sample: Double?
@@ -59,7 +61,8 @@ struct AudienceCase: Sendable {
       means: { isElder($0) || $0.segments.contains("vip") && isRecent($0) }),
     AudienceCase(
       id: "excluded", audience: #"{"segment":"news","exclude":{"segment":"vip | recent"}}"#,
-      means: { $0.segments.contains("news") && !$0.segments.contains("vip") && !isRecent($0) }),
+      means: { $0.segments.contains("news") && !$0.segments.contains("vip") && !isRecent($0) },
+      selects: { $0.segments.contains("news") }),
     AudienceCase(id: "suppressed", audience: #"{"segment":"*"}"#, more: #","category":"offers""#, category: "offers"),
     AudienceCase(
       id: "transactional", audience: #"{"segment":"vip"}"#, more: #","transactional":true"#,
@@ -144,6 +147,10 @@ struct AudienceCase: Sendable {
         more: #","control":0.25,"category":"offers""#,
         means: {
           ($0.segments.contains("vip") || $0.segments.contains("sports")) && !$0.segments.contains("churned")
+        },
+        selects: { person in
+          // `fans` are not churned.
+          person.segments.contains("vip") || person.segments.contains("sports") && !person.segments.contains("churned")
         }, on: { device, _ in !device.locale.isEmpty && (device.daysUnseen ?? 999) < 90 }, sample: 0.7,
         limit: users / 20, isLatest: true, control: 0.25, category: "offers"),
     ]

@@ -75,6 +75,36 @@ struct AudienceProofTests {
     return meant
   }
 
+  /// How the users of a case divide.
+  private func counts(
+    of one: AudienceCase, _ base: AudienceBase, meant: Int, users: Int, control: Int
+  ) -> AudienceCount {
+    var counts = AudienceCount()
+    counts.users = users
+    counts[.overLimit] = meant - users - control
+    let selects = one.selects ?? one.means
+    // Who is in every segment and has never registered: one for each page of the base.
+    let ghost = Person(
+      user: "ghost", devices: [], plan: nil, age: nil, tags: [], segments: Set(AudienceBase.segments),
+      refuses: (false, false))
+    let pages = (base.people.count + 1999) / 2000
+    // Only who is registered is in `*`. The list names one who is not.
+    let ghosts = one.audience.contains("\"*\"") ? 0 : one.id == "listed" ? 1 : selects(ghost) ? pages : 0
+    counts[one.id == "listed" || one.means(ghost) ? .noDevice : .excluded] += ghosts
+    for person in base.people where selects(person) {
+      if !one.means(person) {
+        counts[.excluded] += 1
+      } else if !one.isTransactional, person.refuses.all || one.category == "offers" && person.refuses.offers {
+        counts[.suppressed] += 1
+      } else if let sample = one.sample, drawn(person.user, one.id) >= sample, !one.testers.contains(person.user) {
+        counts[.notSampled] += 1
+      } else if !person.devices.contains(where: { one.on($0, person) }) {
+        counts[.notMatching] += 1
+      }
+    }
+    return counts
+  }
+
   private func isControl(_ user: String, of one: AudienceCase) -> Bool {
     guard !one.isTransactional, !one.testers.contains(user) else { return false }
     return drawn(user, "control of app news") < Self.appControl
@@ -112,6 +142,8 @@ struct AudienceProofTests {
     #expect(Set(tokens) == expected && tokens.count == expected.count, "\(one.id), seed \(seed)")
     let gone = reached.flatMap { meant[$0] ?? [] }.count(where: \.isGone)
     #expect(record.counters.outcomes[.unregistered] ?? 0 == gone, "\(one.id), seed \(seed)")
+    let counts = counts(of: one, base, meant: meant.count, users: reached.count, control: control.count)
+    #expect(record.counters.audience == counts, "\(one.id), \(record.counters.audience.reasons), seed \(seed)")
     try await holdVariants(one, record, results, rig, seed)
     return results.count { $0.outcome == .accepted }
   }
@@ -166,7 +198,8 @@ struct AudienceProofTests {
         means: { accepted.contains($0.user) && !openers.contains($0.user) }),
       AudienceCase(
         id: "others", audience: #"{"segment":"vip","exclude":{"campaign":"algebra","opened":true}}"#,
-        means: { $0.segments.contains("vip") && !(accepted.contains($0.user) && openers.contains($0.user)) }),
+        means: { $0.segments.contains("vip") && !(accepted.contains($0.user) && openers.contains($0.user)) },
+        selects: { $0.segments.contains("vip") }),
     ]
     for one in cases { try await rig.submit(one.id, one.more, audience: one.audience) }
     try await send(rig)

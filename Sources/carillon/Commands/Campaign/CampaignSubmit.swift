@@ -58,8 +58,9 @@ extension CampaignCommand {
       try await submission.addWarnings(from: store)
       let isDuplicate = try await submission.submit(to: store, by: submission.campaign.submittedBy)
       if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
-      if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate)) }
-      say(submission.warnings)
+      let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
+      if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate, more: more)) }
+      say(submission.warnings + more)
       if isDuplicate { StandardError.write("the same job was submitted before: nothing changes\n") }
       try StandardOutput.printLine(submission.campaign.id)
     }

@@ -1,0 +1,116 @@
+public import PushCore
+import Redis
+
+/// What a short look at an audience finds: a few users of it, and why they get nothing.
+public struct ReachSample: Sendable, Equatable {
+  /// The users that were looked at. The look ends at the first one who gets a push, so ``AudienceCount/users`` is 1 or 0.
+  public var users = AudienceCount()
+  /// Whether these are all users of the audience.
+  public var isComplete = true
+  /// Registration events that are queued, and may change the audience.
+  public var events = 0
+}
+
+/// Whether a campaign reaches anybody, at a cost that does not depend on the size of its audience.
+extension CampaignStore {
+  /// Users that are looked at most: two pages of devices, which takes some ms.
+  private static let sampledUsers = 1000
+  /// Partitions that are walked at most: each costs at least two round trips.
+  private static let sampledWalks = 16
+
+  /// Looks for the first user who would get a push of a campaign that began now.
+  ///
+  /// It asks `EXISTS` once for each partition and set of the audience, as the campaign does when it begins. Then it looks at 1,000
+  /// users in 16 partitions at most. Of a list it looks at 1,000 users, evenly spread over the list.
+  ///
+  /// - Returns: `nil` where nobody can tell: for raw tokens and channels, and while an earlier campaign has not ended.
+  public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
+    guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
+    var campaign = try await withEarlierParts(campaign)
+    campaign.definitions = try await check(campaign)
+    var sample = ReachSample()
+    if case .users(let users) = campaign.audience {
+      try await look(at: users, filter, &sample)
+    } else if let search = AudienceSearch(campaign, start: filter.start) {
+      try await look(for: search, of: campaign.id, filter, &sample)
+    }
+    if sample.users.users == 0 {
+      var pipeline = RedisPipeline()
+      pipeline.append("LLEN", keys.events(.registrations))
+      sample.events = try await run(pipeline)[0].integer ?? 0
+    }
+    return sample
+  }
+
+  private func look(at users: [String], _ filter: DeviceFilter, _ sample: inout ReachSample) async throws {
+    let count = min(users.count, Self.sampledUsers)
+    sample.isComplete = count == users.count
+    let some = (0..<count).map { users[$0 * users.count / count] }
+    let asksForAttributes = filter.asksToChoose.attributes
+    var found = AudienceCount()
+    // The answers of a partition: the devices of its users, then their attributes where the condition asks for these.
+    for (partition, members) in Dictionary(grouping: some, by: { Partition.of(user: $0, count: keys.partitions) }) {
+      var pipeline = RedisPipeline()
+      for key in [keys.devices(partition)] + (asksForAttributes ? [keys.attributes(partition)] : []) {
+        pipeline.command("HMGET") { arguments in
+          arguments.append(key)
+          for member in members { arguments.append(member) }
+        }
+      }
+      let replies = try await run(pipeline)
+      for (index, member) in members.enumerated() where found.users == 0 {
+        let record = replies[0][index]
+        guard !record.isNull else {
+          found[.noDevice] += 1
+          continue
+        }
+        Array(member.utf8).withUnsafeBytes { user in
+          record.withBytes { found.add(user, $0, asksForAttributes ? replies[1][index] : nil, filter) }
+        }
+      }
+      if found.users > 0 { break }
+    }
+    sample.users = found
+  }
+
+  private func look(
+    for search: AudienceSearch, of id: String, _ filter: DeviceFilter, _ sample: inout ReachSample
+  ) async throws {
+    let partitions = try await partitions(for: search.root, of: id)
+    for (number, partition) in partitions.enumerated() {
+      var members = MemberWalk(.users(search), in: partition, reading: filter.asksToChoose, keys)
+      while !members.isOver {
+        guard number < Self.sampledWalks, sample.users.left < Self.sampledUsers else {
+          sample.isComplete = false
+          return
+        }
+        var pipeline = RedisPipeline()
+        members.read(to: &pipeline)
+        let replies = pipeline.isEmpty ? [] : try await run(pipeline)
+        sample.users.add(members.receive(replies[...]), filter)
+        if sample.users.users > 0 { return }
+      }
+    }
+  }
+}
+
+extension AudienceCount {
+  /// Adds the users of a page until one of them gets a push, or is in a control group.
+  fileprivate mutating func add(_ page: MemberPage, _ filter: DeviceFilter) {
+    self[.excluded] += page.excluded.count
+    self[.suppressed] += page.suppressed.count
+    for record in page.records where record.isNull { self[.noDevice] += 1 }
+    page.forEachUser { user, record, json, _ in
+      if users == 0 { add(user, record, json, filter) }
+    }
+  }
+
+  /// Adds a user who has devices.
+  fileprivate mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
+  ) {
+    var isReached = false
+    filter.forEachTarget(of: user, record, json) { _ in isReached = true }
+    if isReached { users += 1 } else { self[filter.reason(for: user, record)] += 1 }
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A job that reaches nobody is warned of when it is submitted, and explained when it has ended.
+struct EmptyAudienceTests {
+  @Test func submitWarnsAndShowExplainsWhyNobodyIsReached() async throws {
+    let world = try await CarillonWorld()
+    let nobody = CarillonWorld.job("nobody", audience: #"{"users":["ada","stranger"],"where":"locale = 'sv'"}"#)
+    // Nobody is registered.
+    let empty = try await world.run("campaign", "submit", "-", input: CarillonWorld.job("empty"))
+    #expect(empty.exit == .status(0) && empty.standardError.contains("warning: audience: the audience has no user now"))
+    try await world.succeed("devices", "register", "--user", "ada", "--token", CarillonWorld.token(1), "--app", "news")
+    let warned = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: nobody))
+    let warning = try #require(warned.objects("warnings")?.first)
+    #expect(warning.text("rule") == "audience-reaches-nobody" && warning.text("severity") == "warning")
+    let reasons = "1 without a device, 1 filtered out by the condition (where)"
+    #expect(warning.text("message") == "the audience has nobody who gets a push now: \(reasons)")
+    // A job that reaches somebody is not warned of.
+    let some = try await world.run(
+      "campaign", "submit", "-", input: CarillonWorld.job("some", more: #","sendAt":"2099-01-01T00:00:00Z""#))
+    #expect(!some.standardError.contains("audience"), "\(some.standardError)")
+
+    // The worker drains: neither a campaign of a later time nor one that reaches somebody may be left.
+    for id in ["empty", "some"] { try await world.succeed("campaign", "cancel", id) }
+    let worker = try await world.start("worker", "--drain", "--name", "w", "--json")
+    #expect(await worker.errorLine(containing: #""event":"reachedNobody""#)?.contains("filtered out") == true)
+    #expect(await worker.waitForExit() == .status(0))
+    let reach = try #require(try await world.show("nobody").object("reach"))
+    #expect(reach.numbers["audience"] == 2 && reach.numbers["users"] == 0)
+    #expect(reach.object("leftOut")?.numbers == ["noDevice": 1, "notMatching": 1])
+    #expect(reach.text("nobody") == "users of its audience: 2, of them \(reasons)")
+    let text = try await world.succeed("campaign", "show", "nobody")
+    #expect(text.contains("reached nobody") && text.contains("1 without a device"))
+  }
+}

@@ -1,0 +1,38 @@
+import APNs
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import TestSupport
+import Testing
+
+/// A campaign that reaches nobody says why.
+struct ReachedNobodyTests {
+  @Test func oneWorkerOfTheFleetWarnsOfEachCampaignWithoutTargets() async throws {
+    let rig = try await WorkerRig(engine: .native)
+    try await rig.register(3)
+    var device = DeviceRecord(token: WorkerRig.token(9), service: "apns")
+    device.app = "shop"
+    try await rig.store.register([DeviceRegistration(user: "buyer", device: device)])
+    try await rig.submit("some", audience: #"{"users":["u1","buyer"]}"#)
+    try await rig.submit("none", audience: #"{"users":["buyer","stranger"]}"#)
+    try await rig.submit("nobody", audience: #"{"segment":"!*"}"#)
+    try await rig.submit(
+      "stages", #","stages":[{"users":["buyer"],"wait":"1s"}]"#, audience: #"{"segment":"*","where":"locale = 'sv'"}"#)
+    let log = EventLog()
+    async let first: Void = rig.worker("a", log: log).run()
+    async let second: Void = rig.worker("b", log: log).run()
+    _ = try await (first, second)
+    let warnings = log.all.filter { $0.contains("reachedNobody") }
+    #expect(warnings.count == 3, "\(warnings)")
+    let reasons = [
+      "some": nil, "nobody": "its audience has no user",
+      "none": "users of its audience: 2, of them 1 without a device, 1 without a device of this app",
+      "stages":
+        "users of its audience: 4, of them 1 without a device of this app, 3 filtered out by the condition (where)",
+    ]
+    for (id, reason) in reasons {
+      #expect(try await rig.store.campaign(id)?.whyNobody == reason, "\(id)")
+    }
+  }
+}
