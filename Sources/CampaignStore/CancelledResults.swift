@@ -19,13 +19,14 @@ extension SliceLedger {
     let key = store.keys.results(slice.partition, slice.campaign)
     var line = ResultLine(service: service)
     try await store.forEachResult(of: [slice], record) { page in
-      let lines = page.filter { $0.isDerived && $0.outcome.map(isKept) ?? false }
+      let lines = page.filter { $0.token != nil && $0.isDerived && $0.outcome.map(isKept) ?? false }
       guard !lines.isEmpty else { return true }
       var pipeline = RedisPipeline(reserving: lines.count * 160)
       pipeline.command("HSET") { arguments in
         arguments.append(key)
         for result in lines {
-          arguments.append(service.text(of: result.token))
+          guard let token = result.token else { continue }
+          arguments.append(service.text(of: token))
           line.set(result.record, unknownReason: Array(result.reason.utf8))
           arguments.append(line.text)
         }

@@ -18,13 +18,14 @@ extension SliceLedger {
     var pipeline = RedisPipeline()
     var arguments: [(index: UInt32, record: [UInt8], token: String, line: [UInt8])] = []
     for entry in batch.entries where wanted.contains(entry.index) && entry.record.state == .terminal(.accepted) {
-      guard let token = try await targets.target(Int(entry.index))?.token, let known = DeviceToken(bytes: token) else {
-        continue
-      }
+      guard let token = try await targets.target(Int(entry.index))?.token else { continue }
+      // An erased target has no token, and so no result line.
+      let text = DeviceToken(bytes: token).map(service.text) ?? ""
+      let keepsLine = entry.tokenLength > 0 && !text.isEmpty
       var record: [UInt8] = []
       entry.record.write(to: &record)
-      if entry.tokenLength > 0 { line.set(entry.record, unknownReason: []) }
-      arguments.append((entry.index, record, service.text(of: known), entry.tokenLength > 0 ? line.text : []))
+      if keepsLine { line.set(entry.record, unknownReason: []) }
+      arguments.append((entry.index, record, text, keepsLine ? line.text : []))
     }
     guard !arguments.isEmpty else { return }
     let keys = [commitKeys[0], commitKeys[1], commitKeys[3], commitKeys[4]]

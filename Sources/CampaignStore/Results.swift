@@ -3,9 +3,10 @@ import Redis
 
 /// What became of one target.
 public struct TargetResult: Sendable {
-  /// Empty for a raw token of a job.
+  /// Empty for a raw token of a job and for an erased target.
   public var user: String
-  public var token: DeviceToken
+  /// `nil` for an erased target.
+  public var token: DeviceToken?
   /// `nil` while the target has no outcome.
   public var outcome: Outcome?
   /// The last HTTP status; 0 for none.
@@ -177,9 +178,7 @@ extension CampaignStore {
       }
       let page = try replies[1].withBytes { records in
         try chunk.places.indices.map { position -> TargetResult in
-          guard let record = LedgerRecord(records, at: position * size),
-            let token = DeviceToken(bytes: chunk.token(position))
-          else {
+          guard let record = LedgerRecord(records, at: position * size) else {
             throw StoreError(
               .slice(slice.reference),
               "the key \(keys.ledger(partition, id)) has a record of target \(first + position) that nothing of ours has "
@@ -189,8 +188,9 @@ extension CampaignStore {
           let isDerived = outcome.map { record.state != .terminal($0) } ?? false
           let at = isDerived ? slice.cancelledAt : record.at
           return TargetResult(
-            user: String(decoding: chunk.user(position), as: UTF8.self), token: token, outcome: outcome,
-            status: record.status,
+            user: String(decoding: chunk.user(position), as: UTF8.self),
+            token: DeviceToken(bytes: chunk.token(position)),
+            outcome: outcome, status: record.status,
             reason: record.reason == .other
               ? replies[2][position].string ?? "" : service.reasonName(of: record.reason),
             at: outcome == nil ? 0 : at, variant: record.variant > 0 ? Int(record.variant) - 1 : nil,

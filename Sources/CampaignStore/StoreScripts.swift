@@ -63,6 +63,8 @@ enum StoreScripts {
     "putinforce", PackageResources.putinforce_lua, ordersStatements: true, notesDepartures: true)
   static let eraseUser = script(
     "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true)
+  static let blank = script("blank", PackageResources.blank_lua)
+  static let blankControl = script("blankcontrol", PackageResources.blankcontrol_lua)
   static let forget = script("forget", PackageResources.forget_lua, ordersStatements: true)
   static let reached = script("reached", PackageResources.reached_lua, derivesOutcomes: true)
   static let rights = script("rights", PackageResources.rights_lua)

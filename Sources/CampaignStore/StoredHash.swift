@@ -59,7 +59,7 @@ enum StoredHash {
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
       "seal": .text(64), "claim": .text(64), "bisected": .text(64), "readyAt": .number(times),
       "cancelledAt": .number(times), "times": .text(SendTimes.largest), "departed": .number(-1...mostCounted),
-      "withheld": .number(0...1),
+      "withheld": .number(0...1), "blanked": .text(4 * mostTargets),
     ]
     let counts = ["count", "granted", "doubt", "waiting", "ready", "pruned", "quarantined", "control"]
     for field in counts + outcomes + AudienceCount.fields {

@@ -2,7 +2,8 @@ public import PushCore
 
 /// One entry of a slice's target list: ``size`` targets one behind the other, fewer in the last. For each u16 token
 /// length, u16 user length (big-endian), token, user in UTF-8 (nothing for a raw token of a job). Where the highest bit of
-/// the token's length is set, u16 length and `PushCore/TargetValues` follow.
+/// the token's length is set, u16 length and `PushCore/TargetValues` follow. An erased target (`blank.lua`) has neither
+/// token nor user; of its values the first two bytes stay, which say its variant.
 ///
 /// An entry for each target would cost Redis twice as much to append, and many times as much to read.
 enum TargetPage {
@@ -85,7 +86,7 @@ public struct TargetChunk: Sendable {
       let tokenLength = page.length(at: at)
       let user = token + tokenLength & ~TargetPage.hasValues
       let end = user + page.length(at: at + 2)
-      guard end <= page.count, 1...DeviceToken.maximumLength ~= user - token else { return }
+      guard end <= page.count, 0...DeviceToken.maximumLength ~= user - token else { return }
       var next = end
       if tokenLength & TargetPage.hasValues != 0 {
         guard end + 2 <= page.count else { return }
@@ -104,7 +105,10 @@ public struct TargetChunk: Sendable {
   /// The number of targets.
   public var count: Int { places.count }
 
-  /// The raw token of the target at a position, counted from ``first``.
+  /// Whether the user of the target at a position was erased: the target has no token any more.
+  public func isErased(_ position: Int) -> Bool { places[position].token == places[position].user }
+
+  /// The raw token of the target at a position, counted from ``first``; empty for an erased target.
   public func token(_ position: Int) -> ArraySlice<UInt8> {
     bytes[Int(places[position].token)..<Int(places[position].user)]
   }

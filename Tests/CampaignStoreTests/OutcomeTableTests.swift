@@ -169,7 +169,7 @@ struct OutcomeTableTests {
       if let outcome { tally[outcome, default: 0] += 1 }
       #expect((results[index].at > 0) == (outcome != nil))
       // `results show`, by token and by user.
-      #expect(try await world.store.result(of: results[index].token, in: "a")?.outcome == outcome)
+      #expect(try await world.store.result(of: #require(results[index].token), in: "a")?.outcome == outcome)
       #expect(try await world.store.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
       told[row, default: Told()].outcomes[phase] = .some(outcome)
     }
@@ -196,7 +196,7 @@ struct OutcomeTableTests {
     }
     // The plain hash.
     for (index, row) in rows.enumerated() where phase == .cancelled {
-      let token = TestStore.service.text(of: results[index].token)
+      let token = TestStore.service.text(of: try #require(results[index].token))
       let line = try await world.command("HGET", world.keys.results(0, "a"), token).string
       told[row]?.lines[mode] = line.map { String($0.prefix { $0 != " " }) } ?? "none"
     }

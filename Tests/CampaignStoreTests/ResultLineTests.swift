@@ -88,7 +88,8 @@ struct ResultLineTests {
         guard let outcome = result.outcome, keepsAccepted || outcome != .accepted else { continue }
         let status = result.status == 0 ? "-" : String(result.status)
         let reason = result.reason.isEmpty ? "-" : result.reason
-        expected[TestStore.service.text(of: result.token)] = "\(outcome.name) \(status) \(reason) \(result.at)"
+        expected[TestStore.service.text(of: try #require(result.token))] =
+          "\(outcome.name) \(status) \(reason) \(result.at)"
       }
       return true
     }

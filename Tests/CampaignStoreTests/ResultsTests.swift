@@ -27,7 +27,7 @@ struct ResultsTests {
         #expect(users.insert(result.user).inserted)
         #expect(result.outcome == .accepted)
         #expect(result.at == 5000)
-        #expect(result.token.bytes == TestStore.token(Int(result.user.dropFirst()) ?? -1))
+        #expect(result.token?.bytes == TestStore.token(Int(result.user.dropFirst()) ?? -1))
       }
       return true
     }

@@ -42,7 +42,7 @@ struct ServiceTests {
     }
     var results: [String: String] = [:]
     try await store.forEachResult(of: "a") { page in
-      for result in page { results[Self.service.text(of: result.token)] = result.reason }
+      for result in page { results[Self.service.text(of: try #require(result.token))] = result.reason }
       return true
     }
     #expect(Set(results.keys) == Set(Self.tokens))

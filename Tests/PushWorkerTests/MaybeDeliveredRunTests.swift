@@ -50,8 +50,8 @@ struct MaybeDeliveredRunTests {
     let left = Self.users - maybe.count
     #expect(record.counters.outcomes == (left > 0 ? [.unknown: maybe.count, outcome: left] : [.unknown: maybe.count]))
     let results = try await rig.results(id)
-    let unknown = results.filter { $0.outcome == .unknown }.map {
-      String(decoding: Hex.encode($0.token.bytes), as: UTF8.self)
+    let unknown = results.filter { $0.outcome == .unknown }.compactMap(\.token).map {
+      String(decoding: Hex.encode($0.bytes), as: UTF8.self)
     }
     #expect(results.count == Self.users && Set(unknown) == maybe)
     await set(rig) { _ in }

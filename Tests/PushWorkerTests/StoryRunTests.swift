@@ -68,7 +68,7 @@ import Testing
       return DeviceRegistration(user: "u\(number)", device: record)
     }
     try await rig.store.register(late)
-    let reached = try await rig.results("story").filter { $0.outcome == .accepted }.map(\.token)
+    let reached = try await rig.results("story").filter { $0.outcome == .accepted }.compactMap(\.token)
     let before = try RequestLine.read(folder.path("requests")).count
     let job = #"""
       {"id":"correction","app":"news","lane":"urgent","collapseId":"story-1",

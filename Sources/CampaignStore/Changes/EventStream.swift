@@ -13,7 +13,7 @@ extension CampaignStore {
     try await forEachResult(of: slices, record) { page in
       var pipeline = RedisPipeline()
       for result in page {
-        if let outcome = result.outcome {
+        if let outcome = result.outcome, result.token != nil {
           append("outcome", Self.line(of: result, outcome, campaign: record, services), to: &pipeline)
         }
       }
@@ -37,7 +37,7 @@ extension CampaignStore {
     if let part = id.part { json.member("part", part.description) }
     json.member("app", campaign.app)
     json.member("user", result.user.isEmpty ? nil : result.user)
-    json.member("token", services[campaign.service]?.text(of: result.token) ?? "")
+    json.member("token", result.token.flatMap { services[campaign.service]?.text(of: $0) } ?? "")
     json.member("outcome", outcome.name)
     json.member("status", result.status > 0 ? Int(result.status) : nil)
     json.member("reason", result.reason.isEmpty ? nil : result.reason)

@@ -1,7 +1,8 @@
 import PushCore
 import Redis
 
-/// Users of a slice who are in a control group: in pages, for each u16 length (big-endian), user in UTF-8.
+/// Users of a slice who are in a control group: in pages, for each u16 length (big-endian), user in UTF-8. An erased user
+/// has the length 0.
 public struct ControlUsers: Sendable {
   /// How many there are.
   public private(set) var count = 0
@@ -27,13 +28,13 @@ public struct ControlUsers: Sendable {
     return zip(starts, ends + [bytes.count]).map { bytes[$0..<$1] }
   }
 
-  /// The users of a stored page, as far as it is one.
+  /// The users of a stored page who were not erased.
   static func users(on page: UnsafeRawBufferPointer) -> [String] {
     var users: [String] = []
     var at = 0
     while at + 2 <= page.count, at + 2 + page.length(at: at) <= page.count {
       let end = at + 2 + page.length(at: at)
-      users.append(String(decoding: page[(at + 2)..<end], as: UTF8.self))
+      if end > at + 2 { users.append(String(decoding: page[(at + 2)..<end], as: UTF8.self)) }
       at = end
     }
     return users

@@ -100,5 +100,5 @@ else
   return 1
 end
 redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'deaths', 'bisected', 'times', 'ready', 'readyAt',
-  'departed', 'withheld')
+  'departed', 'withheld', 'blanked')
 return redis.call('HGETALL', KEYS[1])

@@ -14,6 +14,7 @@
 -- In a campaign that counts for its users, a target that a cap keeps from its user is withheld: its record has the
 -- outcome as its status, and the history says so; its owner, or the next one, records that outcome. A target that ends
 -- without a push gives back in the same step what it took.
+-- Of a target whose user was erased (`blank.lua`) the outcome counts, and nothing else is kept.
 -- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
 -- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
@@ -52,7 +53,7 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'departed')
+  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'departed', 'blanked')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -68,6 +69,16 @@ local counts = ARGV[12] ~= '' and counting()
 local rules = counts and counts.read_rules(ARGV[12])
 -- Targets that have ended unsent and were counted for their users, and fingerprints of users who have lost a device.
 local unsent, pruned = {}, {}
+
+-- Targets of erased users: of them neither a result line nor a notice is written, whatever the worker still knows.
+local blanked = slice[16] and {}
+for at = 1, blanked and #slice[16] or 0, 4 do blanked[struct.unpack('>I4', slice[16], at)] = true end
+local function has_blanked(first, last)
+  for index in pairs(blanked or {}) do
+    if index >= first and index <= last then return true end
+  end
+  return false
+end
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
@@ -118,7 +129,7 @@ if sealed and details ~= '' then
     -- Where the notice begins and ends.
     local from, to = at + 8, behind - 1
     if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
-    if action == 3 then return end
+    if action == 3 or blanked and blanked[index] then return end
     if user == '' then
       -- A raw token is in its own partition, which knows its owner; whoever empties the outbox edits the device.
       -- As with a user's device: one that registered after the answer is another one, and stays.
@@ -212,7 +223,7 @@ for i = 1, sealed and #stretches or 0 do
     granted = sent + 1
     restored = restored or not owner
   end
-  if stretch.is_whole and not stretch.is_refused
+  if stretch.is_whole and not stretch.is_refused and not (blanked and has_blanked(first, last))
     and redis.call('BITPOS', KEYS[2], '1', decimal('%d', first * 12), decimal('%d', last * 12 + 11)) < 0 then
     redis.call('SETRANGE', KEYS[2], decimal('%d', first * 12), stretch.records)
     -- First attempts in doubt that have all ended: what nearly every push is.
@@ -291,7 +302,7 @@ if #mixed > 0 then
         pieces[#pieces + 1] = record
         from = offset + 13
         if record:byte(1) >= 16 then
-          if has_line then keep_lines(line, 1) end
+          if has_line and not (blanked and blanked[index]) then keep_lines(line, 1) end
           if its_detail then settle(its_detail) end
         end
       end

@@ -86,13 +86,17 @@ extension PushWorker {
   private func submit(_ session: SliceSession, _ indexes: [Int], by composer: any PushComposer) throws {
     var batch = composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
-    var tooLarge: [Int] = []
+    var (tooLarge, erased): ([Int], [Int]) = ([], [])
     let isPersonal = session.context.filter.isPersonal
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
         throw StoreError(
           .mismatch, "slice \(session.slice) has no target \(index), though it was sealed with \(session.count ?? 0)",
           hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+      }
+      guard !chunk.isErased(position) else {
+        erased.append(index)
+        continue
       }
       let token = chunk.token(position)
       meet(token)
@@ -111,7 +115,8 @@ extension PushWorker {
       }
       if !fits { tooLarge.append(index) }
     }
-    session.context.unspend(tooLarge.count)
+    session.context.unspend(tooLarge.count + erased.count)
+    for index in erased { settle(session, index, .deviceGone) }
     for index in tooLarge { settle(session, index, .rejected, reason: .payloadTooLarge) }
     submit(session, batch)
     if let unproven { submit(session, unproven) }

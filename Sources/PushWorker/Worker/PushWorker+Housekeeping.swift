@@ -130,6 +130,7 @@ extension PushWorker {
       upkeep.note(prunesIn: partition)
     }
     await deliverFeedback()
+    await lookAfter("erasures of users") { _ = try await control.finishErasures() }
     if isRare {
       await lookAfter("running campaigns") {
         housekeeping.notes.running = try await control.reopenLost(from: housekeeping.notes.running).next

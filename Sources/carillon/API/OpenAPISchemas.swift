@@ -116,7 +116,8 @@ enum OpenAPISchemas {
     "Forgotten": """
     {"type":"object","required":["user","devices","segments"],"properties":{"user":{"type":"string"},\
     "devices":{"type":"integer"},"segments":{"type":"array","items":{"type":"string"}},\
-    "suppression":{"type":"integer"},"campaigns":{"type":"integer"},"feedback":{"type":"integer"}}}
+    "suppression":{"type":"integer"},"campaigns":{"type":"integer"},"feedback":{"type":"integer"},\
+    "completeBy":{"type":["string","null"],"format":"date-time"}}}
     """,
     "Segment": """
     {"type":"object","required":["segment","users"],"properties":{"segment":{"type":"string"},"users":{"type":"integer"}}}

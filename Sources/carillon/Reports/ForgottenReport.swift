@@ -18,6 +18,7 @@ struct ForgottenReport: JSONReport {
     json.member("suppression", forgotten.suppression.count)
     json.member("campaigns", forgotten.campaigns)
     json.member("feedback", forgotten.feedback)
+    json.member("completeBy", forgotten.completeBy.map { Timestamp.format(milliseconds: $0) })
     json.endObject()
   }
 
@@ -26,5 +27,9 @@ struct ForgottenReport: JSONReport {
     "forgot \(Excerpt.harmless(user)): \(forgotten.devices.grouped) devices, \(forgotten.segments.count.grouped) segments, "
       + "\(forgotten.suppression.count.grouped) suppression lists, what \(forgotten.campaigns.grouped) campaigns kept, "
       + "\(forgotten.feedback.grouped) entries of the feedback list"
+      + (forgotten.completeBy.map {
+        "; a worker is reading users into a campaign: housekeeping completes the erasure by "
+          + Timestamp.format(milliseconds: $0)
+      } ?? "")
   }
 }

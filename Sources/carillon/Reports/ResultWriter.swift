@@ -42,10 +42,10 @@ struct ResultWriter {
   func row(_ result: TargetResult) -> [(name: String, text: String?)] {
     var row: [(name: String, text: String?)] = [
       ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user),
-      ("token", service.text(of: result.token)),
+      ("token", result.token.map(service.text)),
       ("outcome", result.outcome?.name), ("status", result.status == 0 ? nil : String(result.status)),
       ("reason", result.reason.isEmpty ? nil : result.reason),
-      ("apnsId", UUIDText.text(ids.apnsID(token: result.token.bytes))),
+      ("apnsId", result.token.map { UUIDText.text(ids.apnsID(token: $0.bytes)) }),
       ("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))),
     ]
     if let variants {
@@ -54,7 +54,9 @@ struct ResultWriter {
     }
     if let stages {
       let place = Array(result.user.utf8).withUnsafeBytes(stages.draw.place)
-      row.append(("stage", place < stages.all.count ? "\(place + 1)" : "\(CampaignPart(.rest))"))
+      let stage = place < stages.all.count ? "\(place + 1)" : "\(CampaignPart(.rest))"
+      // The stage follows from the user's id, which an erased target no longer has.
+      row.append(("stage", result.token == nil ? nil : stage))
     }
     return row
   }
@@ -74,6 +76,7 @@ struct ResultWriter {
         json.member(name, text)
       }
     }
+    if result.token == nil { json.member("erased", true) }
     json.endObject()
     json.endLine()
   }

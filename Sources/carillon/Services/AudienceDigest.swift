@@ -20,7 +20,7 @@ struct AudienceDigest {
       users += 1
       lastUser = target.user
     }
-    let hash = digest.hash(Array(target.user.utf8) + [0] + target.token.bytes)
+    let hash = digest.hash(Array(target.user.utf8) + [0] + (target.token?.bytes ?? []))
     var carry: UInt64 = 0
     for word in (0..<4).reversed() {
       let value = hash[(8 * word)..<(8 * word + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -92,7 +92,7 @@ extension QuarantineCommand {
           // Held back: it was sent to, and has no outcome.
           try await store.forEachResult(of: id) { page in
             found += page.filter { $0.outcome == nil && $0.reason == Reason.badDeviceToken.name }
-              .map { Candidate(token: $0.token, app: campaign.app) }
+              .compactMap { result in result.token.map { Candidate(token: $0, app: campaign.app) } }
             return found.count < count
           }
         }

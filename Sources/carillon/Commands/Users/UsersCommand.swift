@@ -13,9 +13,9 @@ struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Removes everything of a user everywhere; exits 1 when there was nothing.",
       discussion: """
-        Devices, attributes, segments and suppression lists, what users did with campaigns, plain results, entries of \
-        the feedback list. What ledgers have of pushes that were sent stays until the ttl of their campaigns has passed. \
-        There is no way back; doing it again does no harm.
+        Removes devices, attributes, segments, suppression lists, receipts, results and entries of the feedback list, and \
+        the user's targets in running and ended campaigns. Counters stay as they are. If a worker is reading users into a \
+        campaign, housekeeping completes the erasure; the output says by when. This can't be undone; repeating it is safe.
 
         Example:
           carillon users forget 4711 --yes

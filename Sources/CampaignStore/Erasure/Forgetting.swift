@@ -12,6 +12,8 @@ public struct Forgotten: Sendable, Equatable {
   public var campaigns = 0
   /// Entries of the feedback list.
   public var feedback = 0
+  /// When the erasure is complete at the latest, in ms since the epoch; `nil` when it is complete.
+  public var completeBy: Int?
 
   /// Whether there was nothing.
   public var isNothing: Bool { self == Forgotten() }
@@ -19,33 +21,40 @@ public struct Forgotten: Sendable, Equatable {
 
 /// Everything of a user, everywhere.
 extension CampaignStore {
-  /// Campaigns that are looked at in one pipeline: of each the sets of one partition.
-  private static let forgetPage = 50
   /// Entries of the feedback list that are read at once.
   private static let feedbackPage = 500
 
   /// Lists of users from which a user is taken with one call of a script.
   private static let listsAtOnce = 100
 
-  /// Removes a user's devices with what is known of them, attributes, memberships, receipts, plain results, and entries of
-  /// the feedback list. Doing it again does no harm, and finds what came meanwhile.
+  /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream of
+  /// events, and the user's targets in running and ended campaigns. Counters stay as they are. Repeating it does no harm.
   ///
-  /// A digest of the user is kept for 30 days, so that what was said before and arrives later brings nothing back.
+  /// For 30 days a digest of the user is kept, so that a statement from before the erasure changes nothing when it arrives
+  /// later. A target that waits for its push ends as `deviceGone`.
   ///
-  /// What the ledgers of campaigns have of pushes that were sent stays until their `ttl` has passed: it says that nothing
-  /// is sent twice. A user on the list of a campaign that was not expanded yet is not sent to.
+  /// The erasure is noted before it begins. If this process ends, or a worker is just reading the user into a campaign,
+  /// housekeeping completes it (``finishErasures()``).
   public func forget(_ user: String) async throws -> Forgotten {
     try await forget(user, at: nil)
   }
 
-  /// - Parameter instant: ms since the epoch, at most Redis' clock; what was said later stays. `nil` for now.
+  /// - Parameter instant: ms since the epoch, at most Redis' clock; statements from after it stay. `nil` for now.
   func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
     var forgotten = Forgotten()
+    let start = try await time() / 1000
+    let instant = instant ?? start
+    var pending = try await pendingErasure(of: user) ?? PendingErasure(at: instant)
+    pending.at = max(pending.at, instant)
+    pending.slices = nil
+    pending.add(try await self.user(user)?.devices ?? [], until: instant)
+    try await note(pending, of: user)
     let lists = try await userLists()
     (forgotten.segments, forgotten.suppression) = try await self.lists(of: user)
     // First the segments, which would bring the user into a campaign. From then on nothing older is entered.
-    let instant = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
+    _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
     let devices = try await self.user(user)?.devices ?? []
+    if pending.add(devices, until: instant) { try await note(pending, of: user) }
     let removals = devices.map {
       DeviceEdit(user: user, token: OwnedToken($0.token, $0.service), action: .erase, instant: instant)
     }
@@ -54,8 +63,13 @@ extension CampaignStore {
     forgotten.devices = try await apply(removals).count { $0 == .changed }
     // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
-    forgotten.campaigns = try await forget(user, devices)
+    // Notices that wait in outboxes would bring the tokens to the feedback list later.
+    try await deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
+    forgotten.campaigns = try await eraseFromCampaigns(user, &pending)
     forgotten.feedback = try await forgetFeedback(of: user)
+    try await eraseFromEvents(user, pending.tokens)
+    try await eraseFromDeadList(user, pending.tokens)
+    if !(try await settle(pending, of: user)) { forgotten.completeBy = start + PendingErasure.longest * 1000 }
     return forgotten
   }
 
@@ -118,48 +132,6 @@ extension CampaignStore {
       }
     }
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
-  }
-
-  /// Removes a user from what campaigns keep in sets and hashes.
-  ///
-  /// - Returns: how many campaigns had anything.
-  private func forget(_ user: String, _ devices: [DeviceRecord]) async throws -> Int {
-    var (count, place) = (0, 0)
-    while true {
-      var pipeline = RedisPipeline()
-      pipeline.append("ZRANGE", keys.all, place, place + Self.forgetPage - 1)
-      let ids = try await run(pipeline)[0].compactMap(\.string)
-      guard !ids.isEmpty else { return count }
-      place += ids.count
-      pipeline.removeAll()
-      for id in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
-      // As many as when the campaign began: its sets stay where they were.
-      let partitions = try await run(pipeline).map { $0.integer ?? keys.partitions }
-      pipeline.removeAll()
-      var commands: [Int] = []
-      for (id, partitions) in zip(ids, partitions) {
-        let before = pipeline.count
-        let partition = Partition.of(user: user, count: max(1, partitions))
-        pipeline.append("SREM", keys.audience(partition, id), user)
-        pipeline.append("HDEL", keys.values(partition, id), user)
-        for kind in ReceiptEvent.Kind.allCases { pipeline.append("SREM", keys.receipts(partition, kind, id), user) }
-        let tokens = devices.compactMap { device in
-          DeviceToken(bytes: device.token).flatMap { services[device.service]?.text(of: $0) }
-        }
-        if !tokens.isEmpty {
-          pipeline.command("HDEL") { arguments in
-            arguments.append(keys.results(partition, id))
-            for token in tokens { arguments.append(token) }
-          }
-        }
-        commands.append(pipeline.count - before)
-      }
-      var replies = try await run(pipeline)[...]
-      for length in commands {
-        if replies.prefix(length).contains(where: { $0.integer ?? 0 > 0 }) { count += 1 }
-        replies = replies.dropFirst(length)
-      }
-    }
   }
 
   /// Removes a user's tokens from the feedback list.

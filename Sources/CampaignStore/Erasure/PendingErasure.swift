@@ -1,0 +1,127 @@
+import PushCore
+import Redis
+
+/// An erasure that has not ended: the work that is left. It is kept in the hash `erasing` under the user's id, and leaves
+/// with the last step.
+struct PendingErasure {
+  /// When the user was erased, in ms since the epoch.
+  var at: Int
+  /// The user's tokens at that time: raw tokens of jobs and old events have no user by which they could be found.
+  private(set) var tokens: [CampaignStore.OwnedToken] = []
+  /// Slices that a worker is building and that may have the user; `nil` when all steps are still to be done.
+  var slices: [SliceReference]?
+
+  /// Seconds after which an erasure is complete at the latest. A list of targets that is not sealed expires an hour after
+  /// its last page (`claim.lua`); another hour leaves time for a round of housekeeping after a failover.
+  static let longest = 2 * 3600
+
+  init(at: Int) { self.at = at }
+
+  /// Adds the tokens of devices that were registered before the erasure.
+  ///
+  /// - Returns: whether one of them is new.
+  @discardableResult
+  mutating func add(_ devices: [DeviceRecord], until instant: Int) -> Bool {
+    let known = tokens.count
+    for device in devices where device.registeredAt <= UInt64(max(0, instant)) {
+      let token = CampaignStore.OwnedToken(device.token, device.service)
+      if !tokens.contains(where: { $0.bytes == token.bytes && $0.service == token.service }) { tokens.append(token) }
+    }
+    return tokens.count > known
+  }
+
+  /// Words with blanks between them: the time, `t SERVICE HEX` for each token, and `*` or `s PARTITION:ID` for each slice.
+  var text: String {
+    var words = ["\(at)"]
+    for token in tokens { words += ["t", token.service, String(decoding: Hex.encode(token.bytes), as: UTF8.self)] }
+    if let slices { for slice in slices { words += ["s", slice.description] } } else { words.append("*") }
+    return words.joined(separator: " ")
+  }
+
+  private static func bytes(ofHex text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { at in
+      UInt8(String(decoding: digits[at..<(at + 2)], as: UTF8.self), radix: 16)
+    }
+    return bytes.count == digits.count / 2 ? bytes : nil
+  }
+
+  /// Reads ``text``; `nil` when it is none.
+  init?(_ text: String) {
+    var words = text.split(separator: " ").map(String.init)[...]
+    guard let at = words.popFirst().flatMap({ Int($0) }) else { return nil }
+    self.at = at
+    slices = []
+    while let word = words.popFirst() {
+      switch word {
+      case "t":
+        guard let service = words.popFirst(), let bytes = words.popFirst().flatMap(Self.bytes(ofHex:)) else {
+          return nil
+        }
+        tokens.append(CampaignStore.OwnedToken(bytes, service))
+      case "s":
+        guard let slice = words.popFirst().flatMap({ SliceReference($0, partitions: 1 << 14) }) else { return nil }
+        slices?.append(slice)
+      case "*": slices = nil
+      default: return nil
+      }
+    }
+  }
+}
+
+extension CampaignStore {
+  /// Erasures of which one round of housekeeping takes care.
+  private static let erasuresAtOnce = 20
+
+  func pendingErasure(of user: String) async throws -> PendingErasure? {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGET", keys.erasing, user)
+    return try await run(pipeline)[0].string.flatMap(PendingErasure.init)
+  }
+
+  /// Writes down what is left of an erasure.
+  func note(_ pending: PendingErasure, of user: String) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("HSET", keys.erasing, user, pending.text)
+    _ = try await run(pipeline)
+  }
+
+  /// Removes the note of an erasure that is complete; else writes down what is left.
+  ///
+  /// - Returns: whether it is complete.
+  func settle(_ pending: PendingErasure, of user: String) async throws -> Bool {
+    guard pending.slices?.isEmpty ?? false else {
+      try await note(pending, of: user)
+      return false
+    }
+    var pipeline = RedisPipeline()
+    pipeline.append("HDEL", keys.erasing, user)
+    _ = try await run(pipeline)
+    return true
+  }
+
+  /// Completes erasures: those of processes that ended, and those that wait for a slice to be sealed.
+  ///
+  /// - Returns: how many are complete now.
+  @discardableResult
+  public func finishErasures() async throws -> Int {
+    var pipeline = RedisPipeline()
+    pipeline.append("HSCAN", keys.erasing, "0", "COUNT", Self.erasuresAtOnce)
+    let pairs = try await run(pipeline)[0][1]
+    var finished = 0
+    for index in stride(from: 0, to: min(pairs.count, 2 * Self.erasuresAtOnce) - 1, by: 2) {
+      guard let user = pairs[index].string else { continue }
+      let now = try await time() / 1000
+      guard var pending = pairs[index + 1].string.flatMap(PendingErasure.init), let slices = pending.slices else {
+        // A damaged note says no time: the erasure is repeated as of now.
+        let at = pairs[index + 1].string.flatMap(PendingErasure.init)?.at
+        if try await forget(user, at: at).completeBy == nil { finished += 1 }
+        continue
+      }
+      pending.slices = try await erase(user, pending.tokens, from: slices, now: now).building
+      if try await settle(pending, of: user) { finished += 1 }
+    }
+    return finished
+  }
+}

@@ -1,0 +1,177 @@
+import PushCore
+import Redis
+
+/// The erasure of a user from what campaigns keep: slices of the user's partition, and of the partitions of the user's
+/// tokens, where raw tokens of jobs stand.
+extension CampaignStore {
+  /// Campaigns that are looked at in one pipeline.
+  private static let erasedCampaigns = 50
+  /// Pages of targets that are read at once: some 200 kB.
+  private static let erasedPages = 32
+  /// Milliseconds that a list of targets is kept without its seal: when the lease of its claim ran out that long ago, its
+  /// owner can't seal it any more.
+  private static let unsealed = 3_600_000
+
+  /// The partitions in which slices may have a user, or one of the tokens as a raw token.
+  func partitions(of user: String, _ tokens: [OwnedToken], count: Int) -> [Int] {
+    var partitions = [Partition.of(user: user, count: max(1, count))]
+    for token in tokens {
+      guard let service = services[token.service] else { continue }
+      let partition = Partition.of(token: token.bytes, of: service, count: max(1, count))
+      if !partitions.contains(partition) { partitions.append(partition) }
+    }
+    return partitions
+  }
+
+  /// Erases a user from all campaigns that were created before the erasure.
+  ///
+  /// - Parameter pending: gets the slices that a worker is building.
+  /// - Returns: how many campaigns had something of the user.
+  func eraseFromCampaigns(_ user: String, _ pending: inout PendingErasure) async throws -> Int {
+    var building: [SliceReference] = []
+    var (count, place) = (0, 0)
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("ZRANGE", keys.all, place, place + Self.erasedCampaigns - 1, "WITHSCORES")
+      let page = try await run(pipeline)[0]
+      let ids = stride(from: 0, to: page.count - 1, by: 2).compactMap { index in
+        page[index].string.map { (id: $0, createdAt: Double(page[index + 1].string ?? "") ?? 0) }
+      }
+      guard !ids.isEmpty else { break }
+      place += ids.count
+      pipeline.removeAll()
+      for (id, _) in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
+      for ((id, createdAt), reply) in zip(ids, try await run(pipeline)) {
+        // As many partitions as when the campaign began: its keys stay where they were.
+        let partitions = partitions(of: user, pending.tokens, count: reply.integer ?? keys.partitions)
+        var changed = try await eraseFromSets(user, pending.tokens, of: id, in: partitions)
+        if createdAt <= Double(pending.at) {
+          let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
+          let erased = try await erase(user, pending.tokens, from: slices, now: time() / 1000)
+          building += erased.building
+          changed = changed || erased.targets > 0
+        }
+        if changed { count += 1 }
+      }
+    }
+    pending.slices = building
+    return count
+  }
+
+  /// Removes a user and the user's tokens from the audience that a job lists, from values, receipts and result lines.
+  ///
+  /// - Returns: whether something was removed.
+  private func eraseFromSets(
+    _ user: String, _ tokens: [OwnedToken], of id: String, in partitions: [Int]
+  ) async throws -> Bool {
+    let texts = tokens.compactMap { token in
+      DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
+    }
+    var pipeline = RedisPipeline()
+    for partition in partitions {
+      pipeline.append("SREM", keys.audience(partition, id), user)
+      pipeline.append("HDEL", keys.values(partition, id), user)
+      for kind in ReceiptEvent.Kind.allCases { pipeline.append("SREM", keys.receipts(partition, kind, id), user) }
+      for token in tokens { pipeline.append("SREM", keys.audience(partition, id), token.bytes) }
+      for text in texts { pipeline.append("HDEL", keys.results(partition, id), text) }
+    }
+    return try await run(pipeline).contains { $0.integer ?? 0 > 0 }
+  }
+
+  /// Erases a user's targets from slices.
+  ///
+  /// - Parameter now: ms since the epoch by Redis' clock.
+  /// - Returns: how many targets were erased, and the slices that a worker is building: these may get the user's targets
+  ///   with their seal.
+  func erase(
+    _ user: String, _ tokens: [OwnedToken], from slices: [SliceReference], now: Int
+  ) async throws -> (targets: Int, building: [SliceReference]) {
+    guard !slices.isEmpty else { return (0, []) }
+    var pipeline = RedisPipeline()
+    for slice in slices {
+      pipeline.append(
+        "HMGET", keys.slice(slice.partition, of: slice.campaign), "phase", "claim", "lease", "count", "seal", "format")
+    }
+    var (targets, building): (Int, [SliceReference]) = (0, [])
+    for (slice, fields) in zip(slices, try await run(pipeline)) {
+      let phase = fields[0].string.flatMap(SlicePhase.init(rawValue:))
+      if phase == .expanding {
+        if !fields[1].isNull, now - (fields[2].integer ?? now) < Self.unsealed { building.append(slice) }
+        continue
+      }
+      guard phase != nil else { continue }
+      try await eraseControl(user, from: slice)
+      guard fields[5].integer == TargetPage.formatVersion, let count = fields[3].integer, count > 0 else { continue }
+      let seal = Array(fields[4].bytes ?? [])
+      targets += try await erase(user, tokens, from: slice, count: count, seal: seal)
+    }
+    return (targets, building)
+  }
+
+  private func erase(
+    _ user: String, _ tokens: [OwnedToken], from slice: SliceReference, count: Int, seal: [UInt8]
+  ) async throws -> Int {
+    let (partition, id) = (slice.partition, slice.campaign)
+    let name = Array(user.utf8)
+    let service = try await campaign(CampaignID(id).whole).flatMap { services[$0.service] }
+    let pages = TargetPage.pages(of: 0..<count)
+    var erased = 0
+    for first in stride(from: 0, through: pages.upperBound, by: Self.erasedPages) {
+      var pipeline = RedisPipeline()
+      pipeline.append("LRANGE", keys.targets(partition, id), first, first + Self.erasedPages - 1)
+      let read = try await run(pipeline)[0]
+      pipeline.removeAll()
+      for (offset, page) in read.enumerated() {
+        var chunk = TargetChunk(first: 0, capacity: TargetPage.size)
+        page.withBytes { chunk.append(page: $0) }
+        let found = chunk.places.indices.filter { position in
+          let its = chunk.user(position)
+          return its.isEmpty
+            ? tokens.contains { $0.bytes.elementsEqual(chunk.token(position)) } : its.elementsEqual(name)
+        }
+        guard !found.isEmpty else { continue }
+        pipeline.script(
+          StoreScripts.blank,
+          keys: [
+            keys.slice(partition, of: id), keys.targets(partition, id), keys.results(partition, id),
+            keys.recipients(partition, id),
+          ]
+        ) { arguments in
+          arguments.append(seal)
+          arguments.append(first + offset)
+          arguments.append(TargetPage.size)
+          arguments.append(name)
+          arguments.append(tokens.count)
+          for token in tokens { arguments.append(token.bytes) }
+          for position in found {
+            guard let token = DeviceToken(bytes: chunk.token(position)), let service else { continue }
+            arguments.append(service.text(of: token))
+          }
+        }
+      }
+      if !pipeline.isEmpty { erased += try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) } }
+    }
+    return erased
+  }
+
+  /// Erases a user from the control group of a slice.
+  private func eraseControl(_ user: String, from slice: SliceReference) async throws {
+    let key = keys.control(slice.partition, slice.campaign)
+    var first = 0
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("LRANGE", key, first, first + Self.controlPages - 1)
+      let pages = try await run(pipeline)[0]
+      pipeline.removeAll()
+      for (offset, page) in pages.enumerated() where page.withBytes(ControlUsers.users).contains(user) {
+        pipeline.script(StoreScripts.blankControl, keys: [key]) {
+          $0.append(first + offset)
+          $0.append(user)
+        }
+      }
+      if !pipeline.isEmpty { _ = try await run(pipeline) }
+      guard pages.count == Self.controlPages else { return }
+      first += pages.count
+    }
+  }
+}

@@ -1,0 +1,242 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// An erased user leaves every key of Redis: ids, tokens and values. Counters stay as they are.
+struct ErasureTests {
+  private static let victim = 7
+  private static let user = "u7-to-be-erased"
+  private static let value = "Zanzibar-7"
+
+  /// When the user is erased.
+  enum Moment: String, CaseIterable {
+    case beforeTheGrant, inFlight, inFlightAndPruned, waitingForRetry, answered, ended, cancelled, building
+  }
+
+  private func register(_ count: Int, in world: TestStore) async throws {
+    try await world.store.register(
+      (0..<count).map { number in
+        var device = TestStore.device(number)
+        device.app = "news"
+        let isVictim = number == Self.victim
+        return DeviceRegistration(
+          user: isVictim ? Self.user : "u\(number)", device: device,
+          attributes: Array(#"{"city":"\#(isVictim ? Self.value : "Oslo")"}"#.utf8))
+      })
+  }
+
+  /// Fails for each key that has the user's id, token (text or bytes) or value.
+  private func expectNothing(in world: TestStore, _ moment: String) async throws {
+    let token = TestStore.token(Self.victim)
+    let needles = [Array(Self.user.utf8), token, Hex.encode(token), Array(Self.value.utf8)]
+    for name in try await world.keyNames("{\(world.keys.namespace)*") {
+      var values = [Array(name.utf8)]
+      for reply in try await content(of: name, in: world) { collect(reply, &values) }
+      for needle in needles {
+        let isThere = values.contains { $0.count >= needle.count && $0.firstRange(of: needle) != nil }
+        #expect(!isThere, "\(moment): \(name) has \(StoreDump.plain(needle))")
+      }
+    }
+  }
+
+  private func content(of name: String, in world: TestStore) async throws -> [RedisReply] {
+    switch try await world.command("TYPE", name).string {
+    case "string": [try await world.command("GET", name)]
+    case "list": try await world.command("LRANGE", name, 0, -1).map { $0 }
+    case "set": try await world.command("SMEMBERS", name).map { $0 }
+    case "hash": try await world.command("HGETALL", name).map { $0 }
+    case "zset": try await world.command("ZRANGE", name, 0, -1).map { $0 }
+    default: try await world.command("XRANGE", name, "-", "+").map { $0 }
+    }
+  }
+
+  private func collect(_ reply: RedisReply, _ values: inout [[UInt8]]) {
+    if let bytes = reply.bytes { values.append(Array(bytes)) } else { for part in reply { collect(part, &values) } }
+  }
+
+  /// Answers every granted target as a worker that still knows each token.
+  private func answer(_ ledger: SliceLedger, _ chunk: TargetChunk, except: Int? = nil, pruning: Int? = nil) async throws
+  {
+    var batch = OutcomeBatch()
+    for position in 0..<chunk.count where position != except {
+      if position == pruning {
+        batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
+      } else {
+        batch.append(.accepted, chunk, position)
+      }
+    }
+    _ = try await ledger.commit(&batch, credit: 0)
+  }
+
+  @Test(arguments: Moment.allCases)
+  func erasedUserLeavesEveryKey(moment: Moment) async throws {
+    // The stream gets the outcomes of a slice when the slice ends, and housekeeping does not read the stream again.
+    let world = try await TestStore(
+      on: .single, partitions: 1, streamLength: moment == .building ? 0 : 10_000)
+    let count = 300
+    try await register(count, in: world)
+    try await world.store.add([Self.user, "u1"], to: "fans")
+    let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
+    let (ledger, standing) = try await world.claimed("c")
+    if moment == .building {
+      // The worker has read the user, and seals only after the erasure.
+      let forgotten = try await eraseWhileBuilding(ledger, campaign, standing.departures, in: world)
+      #expect(forgotten.completeBy != nil)
+      #expect(try await world.command("HLEN", world.keys.erasing).integer == 1)
+    } else {
+      #expect(try await world.expand(ledger, campaign, departures: standing.departures) == count)
+    }
+    let chunk = try await ledger.targets(from: 0, count: count)
+    let place = chunk.places.indices.first { chunk.user($0).elementsEqual(Self.user.utf8) }
+    func erase() async throws {
+      let forgotten = try await world.store.forget(Self.user)
+      #expect(forgotten.devices == 1 && forgotten.segments == ["fans"] && forgotten.completeBy == nil)
+    }
+    switch moment {
+    case .beforeTheGrant:
+      try await erase()
+      _ = try await ledger.commit(credit: count)
+      let read = try await ledger.targets(from: 0, count: count)
+      #expect(read.isErased(try #require(place)) && read.count == count)
+      try await answer(ledger, read, except: place)
+      var batch = OutcomeBatch()
+      batch.append(.deviceGone, read, try #require(place))
+      _ = try await ledger.commit(&batch, credit: 0)
+    case .inFlight, .inFlightAndPruned:
+      _ = try await ledger.commit(credit: count)
+      try await erase()
+      try await answer(ledger, chunk, pruning: moment == .inFlightAndPruned ? place : nil)
+    case .waitingForRetry:
+      _ = try await ledger.commit(credit: count)
+      try await answer(ledger, chunk, except: place)
+      _ = try await ledger.commit([try #require(place): .waiting(milliseconds: 0)], credit: 0)
+      try await erase()
+      _ = try await ledger.commit(credit: 1)
+      var batch = OutcomeBatch()
+      batch.append(
+        LedgerRecord(state: .terminal(.deviceGone), attempt: 1, at: 6000), at: try #require(place), action: .none,
+        token: chunk.token(try #require(place)), user: chunk.user(try #require(place)), timestamp: 6000,
+        keepsResult: true)
+      _ = try await ledger.commit(&batch, credit: 0)
+    case .answered, .ended, .building:
+      _ = try await ledger.commit(credit: count)
+      try await answer(ledger, chunk)
+      if moment == .answered { try await erase() }
+    case .cancelled:
+      _ = try await ledger.commit(credit: 10)
+    }
+    let counters = try #require(try await ledger.close(moment == .cancelled ? .cancel : .finish).counters)
+    _ = try await world.store.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
+    if moment == .ended || moment == .cancelled { try await erase() }
+    if moment == .building { #expect(try await world.store.finishErasures() == 1) }
+
+    let record = try #require(try await world.store.show("c"))
+    #expect(record.counters.targets == count && record.counters.outcomes.values.reduce(0, +) == count)
+    var (results, erased): (Int, [Outcome?]) = (0, [])
+    try await world.store.forEachResult(of: "c") { page in
+      results += page.count
+      erased += page.filter { $0.token == nil }.map(\.outcome)
+      #expect(page.allSatisfy { $0.token != nil || $0.user.isEmpty })
+      return true
+    }
+    #expect(results == count && erased.count == 1)
+    _ = try await world.store.check { findings in
+      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+    }
+    try await expectNothing(in: world, moment.rawValue)
+  }
+
+  /// Erases the user before the last pipeline of an expansion, which seals the slice.
+  private func eraseWhileBuilding(
+    _ ledger: SliceLedger, _ campaign: Campaign, _ departures: Int, in world: TestStore
+  ) async throws -> Forgotten {
+    // How many pipelines an expansion takes: a campaign of another store tells.
+    let model = try await TestStore(on: .single, partitions: 1)
+    try await register(300, in: model)
+    let other = try await model.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
+    let (otherLedger, standing) = try await model.claimed("c")
+    let steps = ExpansionSteps()
+    try await StoreSteps.$beforeEach.withValue({ await steps.note() }) {
+      _ = try await model.expand(otherLedger, other, departures: standing.departures)
+    }
+    let last = await steps.restart()
+    try await StoreSteps.$beforeEach.withValue({
+      await steps.note()
+      guard await steps.count == last else { return }
+      let forgotten = try await StoreSteps.$beforeEach.withValue(nil) { try await world.store.forget(Self.user) }
+      await steps.set(forgotten)
+    }) {
+      _ = try await world.expand(ledger, campaign, departures: departures)
+    }
+    return try #require(await steps.forgotten)
+  }
+
+  /// Counts the pipelines of an expansion.
+  private actor ExpansionSteps {
+    private(set) var count = 0
+    private(set) var forgotten: Forgotten?
+    func note() { count += 1 }
+    func set(_ forgotten: Forgotten) { self.forgotten = forgotten }
+    /// Begins to count anew.
+    func restart() -> Int {
+      defer { count = 0 }
+      return count
+    }
+  }
+
+  /// Raw tokens have no user: they are found by the tokens of the user's devices.
+  @Test func erasureFindsRawTokens() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await register(20, in: world)
+    let ledger = try await world.sealed("raw", count: 10)
+    _ = try await ledger.commit(credit: 10)
+    try await answer(ledger, ledger.targets(from: 0, count: 10))
+    _ = try await world.store.forget(Self.user)
+    var read: [Bool] = []
+    try await world.store.forEachResult(of: "raw") { page in
+      read += page.map { $0.token == nil }
+      return true
+    }
+    #expect(read.count == 10 && read.count { $0 } == 1)
+  }
+
+  /// A process that erases may end before each of its steps: housekeeping completes the erasure.
+  @Test func erasureIsCompletedWhereverItsProcessEnds() async throws {
+    struct Killed: Error {}
+    actor Steps {
+      var left: Int
+      init(_ left: Int) { self.left = left }
+      func next() -> Bool {
+        left -= 1
+        return left < 0
+      }
+    }
+    var (step, isComplete) = (0, false)
+    while !isComplete {
+      let world = try await TestStore(on: .single, partitions: 1, streamLength: 100)
+      try await register(10, in: world)
+      let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
+      let (ledger, standing) = try await world.claimed("c")
+      _ = try await world.expand(ledger, campaign, departures: standing.departures)
+      _ = try await ledger.commit(credit: 10)
+      try await answer(ledger, ledger.targets(from: 0, count: 10))
+      let steps = Steps(step)
+      do {
+        try await StoreSteps.$beforeEach.withValue({ if await steps.next() { throw Killed() } }) {
+          _ = try await world.store.forget(Self.user)
+        }
+        isComplete = true
+      } catch is Killed {
+        // Nothing is noted yet: the process that was killed had not begun either.
+        if try await world.store.finishErasures() == 0 { _ = try await world.store.forget(Self.user) }
+      }
+      try await expectNothing(in: world, "killed before step \(step)")
+      #expect(try await world.command("EXISTS", world.keys.erasing).integer == 0)
+      step += 1
+    }
+    #expect(step > 10)
+  }
+}
