@@ -8,7 +8,9 @@ public import PushCore
 /// An entry for each target would cost Redis twice as much to append, and many times as much to read.
 enum TargetPage {
   /// The version of these pages and of the records in the ledger beside them; a slice says at its seal which it has.
-  static let formatVersion = 5
+  static let formatVersion = 6
+  /// The first version whose pages an erasure reads: pages of version 5 only lack erased targets.
+  static let oldestErasable = 5
   /// Some 6 kB: an entry is copied whole when one of its targets is looked up.
   static let size = 128
   /// Bytes in front of each token.

@@ -203,6 +203,70 @@ struct ErasureTests {
     #expect(read.count == 10 && read.count { $0 } == 1)
   }
 
+  /// A campaign that has not been expanded keeps the users and tokens of its job in sets.
+  @Test func erasureReachesAudiencesThatAreNotExpanded() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await register(20, in: world)
+    let users = #"{"users":[{"user":"\#(Self.user)","vars":{"x":"\#(Self.value)"}},"u1"]}"#
+    try await world.activate("users", audience: users, #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
+    try await world.activate(
+      "tokens", audience: #"{"tokens":["\#(TestStore.text(Self.victim))","\#(TestStore.text(1))"]}"#)
+    _ = try await world.store.forget(Self.user)
+    let left = try await world.command("SMEMBERS", world.keys.audience(0, "users")).map(\.string)
+    #expect(left == ["u1"])
+    #expect(try await world.command("HLEN", world.keys.values(0, "users")).integer == 0)
+    let tokens = try await world.command("SMEMBERS", world.keys.audience(0, "tokens")).map { Array($0.bytes ?? []) }
+    #expect(tokens == [TestStore.token(1)])
+  }
+
+  /// Users of a control group have no target: pages of their own name them.
+  @Test func erasedUserLeavesTheControlGroup() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await register(300, in: world)
+    let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","control":0.5"#)
+    let (ledger, standing) = try await world.claimed("c")
+    let filter = DeviceFilter(
+      campaign, service: TestStore.service, environment: "production", start: 0, control: nil)
+    let targets = try #require(
+      try await world.store.expand(ledger, of: campaign, filter: filter, departures: standing.departures))
+    let count = targets.count
+    let before = try await controlUsers(in: world)
+    #expect(before.count == 300 - count)
+    let erased = try #require(before.first)
+    let forgotten = try await world.store.forget(erased)
+    #expect(forgotten.devices == 1 && forgotten.completeBy == nil)
+    let after = try await controlUsers(in: world)
+    #expect(after == before.filter { $0 != erased })
+    _ = try await ledger.commit(credit: count)
+    try await answer(ledger, ledger.targets(from: 0, count: count))
+    let counters = try #require(try await ledger.close(.finish).counters)
+    #expect(counters.control == before.count)
+    _ = try await world.store.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await world.store.check { findings in
+      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+    }
+  }
+
+  private func controlUsers(in world: TestStore) async throws -> [String] {
+    let pages = try await world.command("LRANGE", world.keys.control(0, "c"), 0, -1)
+    return pages.flatMap { $0.withBytes(ControlUsers.users) }
+  }
+
+  /// An older worker refuses a page with an erased target by its version, and does not take it for a damaged one.
+  @Test func sliceOfTheVersionBeforeIsErasedAndGetsThePresentVersion() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await register(20, in: world)
+    let (ledger, chunk) = try await world.everybody("c")
+    try await answer(ledger, chunk)
+    let key = world.keys.slice(0, of: "c")
+    try await world.command("HSET", key, "format", TargetPage.oldestErasable)
+    _ = try await world.store.forget("nobody")
+    #expect(try await world.command("HGET", key, "format").integer == TargetPage.oldestErasable)
+    _ = try await world.store.forget(Self.user)
+    #expect(try await world.command("HGET", key, "format").integer == TargetPage.formatVersion)
+    try await expectNothing(in: world, "version \(TargetPage.oldestErasable)")
+  }
+
   /// A process that erases may end before each of its steps: housekeeping completes the erasure.
   @Test func erasureIsCompletedWhereverItsProcessEnds() async throws {
     struct Killed: Error {}

@@ -29,6 +29,11 @@ struct FormatTests {
         TargetPage.write(token: token, user: user, to: &personal) { Personal.write(to: &$0) }
       }
     }
+    // What `blank.lua` leaves of the two when their user is erased.
+    let erased: [[UInt8]] = [[0, 0, 0, 0], [0x80, 0, 0, 0, 0, 2] + personal[12..<14]]
+    var chunk = TargetChunk(first: 0, capacity: erased.count)
+    erased.flatMap { $0 }.withUnsafeBytes { chunk.append(page: $0) }
+    #expect(chunk.count == erased.count && chunk.places.indices.allSatisfy(chunk.isErased))
     var record: [UInt8] = []
     LedgerRecord(
       state: .terminal(.rejected), attempt: 3, history: AttemptHistory(counted: 1, isAmbiguous: true), status: 400,
@@ -41,7 +46,8 @@ struct FormatTests {
     let words = reasons.filter { !$0.text.isEmpty }.map { "\(service.name) \($0.text) \($0.code)" }
     let sizes = "\(TargetPage.size) targets a page"
     try expect(
-      [sizes, Self.hex(target), Self.hex(personal), Self.hex(record)] + outcomes + words, "slice",
+      [sizes, Self.hex(target), Self.hex(personal)] + erased.map(Self.hex) + [Self.hex(record)] + outcomes + words,
+      "slice",
       TargetPage.formatVersion)
   }
 

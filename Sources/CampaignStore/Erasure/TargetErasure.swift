@@ -101,7 +101,10 @@ extension CampaignStore {
       }
       guard phase != nil else { continue }
       try await eraseControl(user, from: slice)
-      guard fields[5].integer == TargetPage.formatVersion, let count = fields[3].integer, count > 0 else { continue }
+      let versions = TargetPage.oldestErasable...TargetPage.formatVersion
+      guard let version = fields[5].integer, versions.contains(version), let count = fields[3].integer, count > 0 else {
+        continue
+      }
       let seal = Array(fields[4].bytes ?? [])
       targets += try await erase(user, tokens, from: slice, count: count, seal: seal)
     }
@@ -140,6 +143,7 @@ extension CampaignStore {
           arguments.append(seal)
           arguments.append(first + offset)
           arguments.append(TargetPage.size)
+          arguments.append(TargetPage.formatVersion)
           arguments.append(name)
           arguments.append(tokens.count)
           for token in tokens { arguments.append(token.bytes) }

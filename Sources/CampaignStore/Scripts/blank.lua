@@ -3,16 +3,18 @@
 -- Keeps: every other target stays as it was, at its place, and so do all counters. The slice lists the erased targets
 -- as long as it runs, so that `commit` writes no result line and no notice of them. Of a target's values the first two
 -- bytes stay: `close` reads the variant from them. The index of recipients is built anew when it is needed next.
+-- A slice with an erased target has the present version: a worker of an older version refuses it by name.
 -- It runs when memory is full: the page only becomes shorter.
 -- KEYS 1 slice, 2 targets, 3 results, 4 recipients
--- ARGV 1 seal, 2 number of the page, 3 targets on a page, 4 user, 5 number of raw tokens, then these: a target without
---      a user is erased if its token is one of them; then the texts of tokens whose result lines leave
+-- ARGV 1 seal, 2 number of the page, 3 targets on a page, 4 version of targets and ledger, 5 user, 6 number of raw
+--      tokens, then these: a target without a user is erased if its token is one of them; then the texts of tokens
+--      whose result lines leave
 -- Returns how many targets were erased
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'blanked')
-if (slice[2] or '') ~= ARGV[1] then return 0 end
+if not slice[1] or (slice[2] or '') ~= ARGV[1] then return 0 end
 local tokens, texts = {}, {}
-for i = 6, 5 + ARGV[5] do tokens[ARGV[i]] = true end
-for i = 6 + ARGV[5], #ARGV do texts[#texts + 1] = ARGV[i] end
+for i = 7, 6 + ARGV[6] do tokens[ARGV[i]] = true end
+for i = 7 + ARGV[6], #ARGV do texts[#texts + 1] = ARGV[i] end
 local page = redis.call('LINDEX', KEYS[2], ARGV[2]) or ''
 local pieces, from, at, index, erased = {}, 1, 1, ARGV[2] * ARGV[3], {}
 while at + 3 <= #page do
@@ -25,7 +27,7 @@ while at + 3 <= #page do
     values = page:sub(behind + 2, behind + 1 + math.min(2, length))
     behind = behind + 2 + length
   end
-  if size > 0 and (name == '' and tokens[page:sub(at + 4, at + 3 + size)] or name ~= '' and name == ARGV[4]) then
+  if size > 0 and (name == '' and tokens[page:sub(at + 4, at + 3 + size)] or name ~= '' and name == ARGV[5]) then
     pieces[#pieces + 1] = page:sub(from, at - 1)
     pieces[#pieces + 1] = has_values and struct.pack('>I2I2I2', 32768, 0, #values) .. values or '\0\0\0\0'
     erased[#erased + 1] = struct.pack('>I4', index)
@@ -36,6 +38,7 @@ end
 if #erased > 0 then
   pieces[#pieces + 1] = page:sub(from)
   redis.call('LSET', KEYS[2], ARGV[2], table.concat(pieces))
+  redis.call('HSET', KEYS[1], 'format', ARGV[4])
   if slice[1] == 'sealed' then redis.call('HSET', KEYS[1], 'blanked', (slice[3] or '') .. table.concat(erased)) end
   redis.call('UNLINK', KEYS[4])
 end
