@@ -17,11 +17,10 @@ struct EmptyAudienceTests {
     let reasons = "1 without a device, 1 filtered out by the condition (where)"
     #expect(warning.text("message") == "the audience has nobody who gets a push now: \(reasons)")
     // A job that reaches somebody is not warned of.
-    let some = try await world.run(
-      "campaign", "submit", "-", input: CarillonWorld.job("some", more: #","sendAt":"2099-01-01T00:00:00Z""#))
-    #expect(!some.standardError.contains("audience"), "\(some.standardError)")
+    let some = try await world.run("campaign", "submit", "-", input: CarillonWorld.job("some"))
+    #expect(some.exit == .status(0) && !some.standardError.contains("audience"), "\(some.standardError)")
 
-    // The worker drains: neither a campaign of a later time nor one that reaches somebody may be left.
+    // There is no simulator, so the worker must find no campaign that reaches somebody.
     for id in ["empty", "some"] { try await world.succeed("campaign", "cancel", id) }
     let worker = try await world.start("worker", "--drain", "--name", "w", "--json")
     #expect(await worker.errorLine(containing: #""event":"reachedNobody""#)?.contains("filtered out") == true)

@@ -75,7 +75,7 @@ import Testing
     let path = folder.path("requests")
     let rig = try await WorkerRig(engine: engine, partitions: partitions) { $0.log = path }
     try await rig.register(Self.users)
-    let start = Int(Date().timeIntervalSince1970) + 8
+    let start = Int(Date().timeIntervalSince1970) + 14
     try await rig.submit(
       "news-of-the-day", #","category":"offers","sendAt":"\#(WallTime.format(start))","localTime":true"#)
     async let one: Void = rig.worker("one").run()
@@ -102,7 +102,7 @@ import Testing
     }
     try await rig.register(Self.users)
     try await rig.submit("news-of-the-day", #","category":"offers""#)
-    let retry = RetryPolicy(tooManyRequests: 8000, jitter: 0)
+    let retry = RetryPolicy(tooManyRequests: 14_000, jitter: 0)
     async let one: Void = rig.worker("one", retry: retry).run()
     try await rig.until { try await rig.store.show("news-of-the-day")?.counters.retrying == Self.users }
     try await leave(rig)

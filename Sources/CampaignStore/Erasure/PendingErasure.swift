@@ -101,27 +101,37 @@ extension CampaignStore {
     return true
   }
 
-  /// Completes erasures: those of processes that ended, and those that wait for a slice to be sealed.
+  /// Completes erasures: those of processes that ended, and those that wait for a slice to be sealed. An erasure that fails
+  /// holds up no other.
   ///
   /// - Returns: how many are complete now.
+  /// - Throws: the latest failure, after all erasures had their turn.
   @discardableResult
   public func finishErasures() async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("HSCAN", keys.erasing, "0", "COUNT", Self.erasuresAtOnce)
     let pairs = try await run(pipeline)[0][1]
     var finished = 0
-    for index in stride(from: 0, to: min(pairs.count, 2 * Self.erasuresAtOnce) - 1, by: 2) {
+    var failure: (any Error)?
+    for index in stride(from: 0, to: pairs.count - 1, by: 2).shuffled().prefix(Self.erasuresAtOnce) {
       guard let user = pairs[index].string else { continue }
-      let now = try await time() / 1000
-      guard var pending = pairs[index + 1].string.flatMap(PendingErasure.init), let slices = pending.slices else {
-        // A damaged note says no time: the erasure is repeated as of now.
-        let at = pairs[index + 1].string.flatMap(PendingErasure.init)?.at
-        if try await forget(user, at: at).completeBy == nil { finished += 1 }
-        continue
+      do {
+        if try await finish(pairs[index + 1].string.flatMap(PendingErasure.init), of: user) { finished += 1 }
+      } catch {
+        failure = error
       }
-      pending.slices = try await erase(user, pending.tokens, from: slices, now: now).building
-      if try await settle(pending, of: user) { finished += 1 }
     }
+    if let failure { throw failure }
     return finished
+  }
+
+  /// - Parameter pending: `nil` if the note is damaged. It then says no time, and the erasure is repeated as of now.
+  /// - Returns: whether the erasure is complete.
+  private func finish(_ pending: PendingErasure?, of user: String) async throws -> Bool {
+    guard var pending, let slices = pending.slices else {
+      return try await forget(user, at: pending?.at).completeBy == nil
+    }
+    pending.slices = try await erase(user, pending.tokens, from: slices, now: time() / 1000).building
+    return try await settle(pending, of: user)
   }
 }

@@ -60,7 +60,8 @@ struct DeparturesPart: BenchPart {
     else { throw CommandError(.failed, "the campaign did not complete") }
     var wrong = 0
     try await store.forEachResult(of: "campaign") { page in
-      wrong += page.count { $0.outcome != departed[$0.user] ?? .accepted }
+      // An erased target has no user.
+      wrong += page.count { $0.outcome != ($0.token == nil ? .deviceGone : departed[$0.user] ?? .accepted) }
       return true
     }
     guard wrong == 0 else { throw CommandError(.failed, "\(wrong) targets have another outcome than they should") }

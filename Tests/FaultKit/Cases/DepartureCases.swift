@@ -34,7 +34,9 @@ enum DepartureCases {
         case 0: try await world.store.add(["u\(number)"], to: "~news")
         case 1:
           _ = try await world.store.unregister([token], of: APNsService(), at: now)
-        case 2: _ = try await world.store.forget("u\(number)")
+        case 2:
+          world.noteErased(world.tokens[number])
+          _ = try await world.store.forget("u\(number)")
         default:
           var device = DeviceRecord(token: token.bytes, service: "apns")
           device.app = "news"

@@ -3,6 +3,7 @@ import TestSupport
 /// A line of `results export --format csv`.
 struct ExportedResult {
   var user: String
+  /// Empty for a target of a user who was erased.
   var token: String
   /// Empty for none.
   var outcome: String

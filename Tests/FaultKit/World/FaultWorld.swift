@@ -68,6 +68,7 @@ public final class FaultWorld: Sendable {
     var workers: [WorkerProcess] = []
     var started = 0
     var campaigns: [FaultCampaign] = []
+    var erased: Set<String> = []
     /// Bytes of the simulators' logs.
     var checkedLogs: [URL: UInt64] = [:]
   }
@@ -211,6 +212,12 @@ public final class FaultWorld: Sendable {
 
   /// What has been submitted and not been checked yet.
   public var campaigns: [FaultCampaign] { contents.withLock { $0.campaigns } }
+
+  /// The tokens of users who were erased. The export of a campaign does not say whose targets these were.
+  var erased: Set<String> { contents.withLock { $0.erased } }
+
+  /// Takes note of a user who is about to be erased.
+  func noteErased(_ token: String) { contents.withLock { _ = $0.erased.insert(token) } }
 
   func forgetCampaigns() { contents.withLock { $0.campaigns = [] } }
 
