@@ -65,7 +65,8 @@ extension CampaignStore {
     let forms = try id == nil ? JobForms.none : forms(of: job)
     var pipeline = RedisPipeline(reserving: job.count + forms.count + 512)
     pipeline.script(
-      StoreScripts.deadLetter, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
+      StoreScripts.deadLetter,
+      keys: [keys.dead, keys.intake(worker: worker), keys.attempts] + (id.map { [keys.job($0)] } ?? [])
     ) {
       $0.append(job)
       $0.append(reason)

@@ -208,7 +208,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(campaign.id), keys.job(campaign.id), keys.intake(worker: worker),
         keys.lane(campaign.lane.rawValue), keys.all, keys.running, keys.schedule, keys.ended, keys.gates, keys.wake,
-        keys.store, keys.changes, keys.campaign(parent),
+        keys.store, keys.changes, keys.campaign(parent), keys.attempts,
       ] + ids.flatMap { [keys.campaign($0), keys.open($0), keys.finished($0)] }
     ) { arguments in
       arguments.append(request ?? job)
@@ -376,8 +376,12 @@ extension CampaignStore {
 
   func acknowledge(_ job: [UInt8], worker: String) async throws {
     var pipeline = RedisPipeline(reserving: job.count + 256)
-    pipeline.append("LREM", keys.intake(worker: worker), 1, job)
+    acknowledge(job, worker: worker, to: &pipeline)
     _ = try await run(pipeline)
+  }
+
+  func acknowledge(_ job: [UInt8], worker: String, to pipeline: inout RedisPipeline) {
+    pipeline.script(StoreScripts.acknowledge, keys: [keys.intake(worker: worker), keys.attempts]) { $0.append(job) }
   }
 
   private func admission(_ reply: RedisReply) throws -> Admission {

@@ -46,8 +46,9 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer ?? 0
   }
 
-  /// Forgets the attempts: the job is a campaign, or in the dead list.
-  public func endJob(_ attempts: JobAttempts) async throws {
+  /// Forgets the attempts at a job that stays on the list because the worker stops. The scripts that take a job off the list
+  /// forget its attempts themselves.
+  public func forget(_ attempts: JobAttempts) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HDEL", keys.attempts, attempts.digest, attempts.digest + ":failures")
     _ = try await run(pipeline)

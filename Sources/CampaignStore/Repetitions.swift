@@ -188,7 +188,7 @@ extension CampaignStore {
       "XADD", keys.dead, "MAXLEN", "~", Self.deadJobs, "*", "reason", reason, "hint", hint, "id", id, "size", job.count,
       "job", Array(job.prefix(Self.deadJobSize)))
     if let (parent, _) = Repetition.run(id) { pipeline.append("HDEL", keys.campaign(parent), "pending") }
-    pipeline.append("LREM", keys.intake(worker: worker), 1, request)
+    acknowledge(request, worker: worker, to: &pipeline)
     return try await run(pipeline)[0].string ?? ""
   }
 

@@ -15,6 +15,7 @@ enum StoreScripts {
   static let submit = script("submit", PackageResources.submit_lua)
   static let reserve = script("reserve", PackageResources.reserve_lua)
   static let activate = script("activate", PackageResources.activate_lua)
+  static let acknowledge = script("acknowledge", PackageResources.acknowledge_lua)
   static let beginJob = script("beginjob", PackageResources.beginjob_lua)
   static let deadLetter = script("deadletter", PackageResources.deadletter_lua)
 

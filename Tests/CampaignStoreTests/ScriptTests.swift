@@ -8,7 +8,7 @@ struct ScriptTests {
   private static let all = [
     StoreScripts.initialise, StoreScripts.hold, StoreScripts.reslice, StoreScripts.moveUsers,
     StoreScripts.moveOwners, StoreScripts.repartition, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate,
-    StoreScripts.deadLetter, StoreScripts.beginJob,
+    StoreScripts.deadLetter, StoreScripts.beginJob, StoreScripts.acknowledge,
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.dequeueLeft, StoreScripts.requeue, StoreScripts.park,
     StoreScripts.finish, StoreScripts.endPart, StoreScripts.openGate, StoreScripts.deferGate,
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,

@@ -147,6 +147,8 @@ struct JobIntakeRunTests {
       #expect(dead[0].reason == "3 workers began to take in this job and ended before they had done so")
     }
     #expect(try await rig.store.campaign("good")?.state == .completed)
+    // The step that takes a job off the list forgets the attempts at it.
+    #expect(try await rig.command("HLEN", "attempts").integer == 0)
   }
 
   /// Nobody waits for a check that does not end: neither a push, nor, for longer than the time limit, a job behind it.

@@ -10,7 +10,8 @@
 -- A run begins as its repeated campaign is: paused, or cancelled, which ends it. It is no run unless that lists it.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the repeated campaign that it is a run of (its
---      own where it is none), 14... of the campaign and of each part: campaign, open slices, finished slices
+--      own where it is none), 14 attempts to take in jobs (`beginjob`), 15... of the campaign and of each part:
+--      campaign, open slices, finished slices
 -- ARGV 1 job as taken, 2 seconds an id is remembered after the campaign has begun, 3 when it begins in ms since the
 --      epoch (0: now), 4 digest of the job as `reserve` said it, 5 number of partitions of the store, 6 why it needs
 --      approval ('': it does not), 7 number of partitions listed, then partitions, then a bitmap of those that have no
@@ -18,9 +19,15 @@
 --      a gate), number of fields and values, fields and values
 -- Returns 1, 0 when it had been activated before, -1 when nothing may begin here now, -2 when its repeated campaign
 --         does not list it, or 2 when it has ended with its repeated campaign
+local function acknowledge()
+  local name = redis.sha1hex(ARGV[1])
+  redis.call('LREM', KEYS[3], 1, ARGV[1])
+  redis.call('HDEL', KEYS[14], name, name .. ':failures')
+end
+
 local known = redis.call('GET', KEYS[2])
 if known and #known > 40 or redis.call('HLEN', KEYS[1]) > 0 then
-  redis.call('LREM', KEYS[3], 1, ARGV[1])
+  acknowledge()
   redis.call('HDEL', KEYS[13], 'pending')
   return 0
 end
@@ -41,8 +48,9 @@ local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
 -- would take it for activated. A reference to what is not there leads nowhere.
 redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
+redis.call('HLEN', KEYS[14])
 for i = 7, 9 do redis.call('ZCARD', KEYS[i]) end
-for place = 14, #KEYS, 3 do redis.call('HLEN', KEYS[place]) end
+for place = 15, #KEYS, 3 do redis.call('HLEN', KEYS[place]) end
 redis.call('ZADD', KEYS[5], now, id)
 
 local function state_of(kind)
@@ -74,7 +82,7 @@ local function write(place, part, kind, fields)
 end
 
 local opened, has_gates = 0, false
-for place = 14, #KEYS, 3 do
+for place = 15, #KEYS, 3 do
   local kind, number = ARGV[at + 1], tonumber(ARGV[at + 2])
   local fields = {unpack(ARGV, at + 3, at + 2 + number)}
   opened = opened + write(place, ARGV[at], kind, fields)
@@ -90,7 +98,7 @@ elseif has_gates then
 end
 if is_run then redis.call('HDEL', KEYS[13], 'pending') end
 redis.call('SET', KEYS[2], ARGV[4] .. ' activated', 'EX', ARGV[2] + math.ceil(ahead / 1000))
-redis.call('LREM', KEYS[3], 1, ARGV[1])
+acknowledge()
 redis.pcall('XADD', KEYS[12], 'MAXLEN', '~', 1000, '*', 'campaign', id, 'state', redis.call('HGET', KEYS[1], 'state'))
 if has_ended then return 2 end
 if opened > 0 then redis.call('PUBLISH', KEYS[10], 'slices ' .. opened) end

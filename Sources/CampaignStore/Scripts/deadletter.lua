@@ -3,16 +3,19 @@
 -- Keeps: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
 -- id that was reserved for this very job is free again, so that the job can be submitted once more. What else stands
 -- under the id, be it of another type, stays.
--- KEYS 1 dead list (a stream), 2 worker's intake, 3 job, where an id can be read from it
+-- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, where an id can be
+--      read from it
 -- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 what the job means, in its
 --      canonical form, 7 id ('' where none can be read), 8 user whose device the job names ('' for none), 9 the
 --      canonical form with its defaults, as earlier versions knew it ('' where it is the same)
 -- `size` tells a job that was cut from a whole one.
 -- Returns the entry's key
+local name = redis.sha1hex(ARGV[1])
 redis.call('LREM', KEYS[2], 1, ARGV[1])
-local known = KEYS[3] and redis.pcall('GET', KEYS[3])
+redis.call('HDEL', KEYS[3], name, name .. ':failures')
+local known = KEYS[4] and redis.pcall('GET', KEYS[4])
 if known and (known == redis.sha1hex(ARGV[6]) or ARGV[9] ~= '' and known == redis.sha1hex(ARGV[9])) then
-  redis.call('DEL', KEYS[3])
+  redis.call('DEL', KEYS[4])
 end
 local fields = {'reason', ARGV[2], 'hint', ARGV[3], 'id', ARGV[7], 'size', #ARGV[1], 'job',
   ARGV[1]:sub(1, tonumber(ARGV[5]))}

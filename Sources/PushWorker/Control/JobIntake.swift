@@ -43,26 +43,22 @@ struct JobIntake: Sendable {
   @concurrent func take(in entry: [UInt8]) async throws -> Result {
     guard let attempts = try await store.beginJob(entry, instance: instance) else { return .unchanged }
     var arrival = Arrival(entry: entry, job: entry, resolved: entry)
-    let result: Result
     do {
       if attempts.otherLives >= Self.mostLives {
-        result = try await deadLetter(
+        return try await deadLetter(
           arrival, reason: "\(attempts.otherLives) workers began to take in this job and ended before they had done so",
           hint: "see the last log lines of these workers; then mend the job, or try it again: carillon dead retry KEY")
-      } else {
-        result = try await take(in: &arrival)
       }
+      return try await take(in: &arrival)
     } catch let error as JobChecker.Stopped {
       // It ends well: that is no attempt that counts against the job.
-      try await store.endJob(attempts)
+      try await store.forget(attempts)
       throw error
     } catch  where Self.isOfTheJob(error) {
       guard try await store.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
       let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "mend it")
-      result = try await deadLetter(arrival, reason: reason, hint: hint + "; then: carillon dead retry KEY")
+      return try await deadLetter(arrival, reason: reason, hint: hint + "; then: carillon dead retry KEY")
     }
-    try await store.endJob(attempts)
-    return result
   }
 
   /// Whether an error comes from the job or from what it names. Other jobs can be taken in all the same.

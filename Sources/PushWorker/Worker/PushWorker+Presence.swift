@@ -145,6 +145,11 @@ extension PushWorker {
     for change in waiting.update(stuck) {
       switch change {
       case .waits(let id, let reason, let since):
+        // Another worker may have ended the campaign.
+        guard let standing = try await control.standing(of: id), !standing.state.isFinal else {
+          campaigns.drop(id)
+          continue
+        }
         let milliseconds = Int(clock) - Int((now - min(since, now)) / 1_000_000)
         try await control.noteWaiting(id, worker: configuration.name, reason: reason, since: milliseconds)
       case .goesOn(let id): try await control.clearWaiting(id, worker: configuration.name)
