@@ -56,7 +56,7 @@ struct AudienceSearch: Sendable {
   func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
     let empty = optional.intersection(zip(sets, sizes).filter { $1 == 0 }.map(\.0))
     guard !empty.isEmpty else { return self }
-    // A set of the job's own may be empty under the same name: then nobody is selected by it.
+    // A set of the job's own may be empty under the same name. It then selects no user.
     let wider = wider.flatMap { wider in
       wider.selected.without(empty: empty.contains).flatMap { selected in
         wider.admitted.without(empty: empty.contains).map { (selected, $0) }
@@ -93,7 +93,7 @@ struct AudienceSearch: Sendable {
   /// Whether exclusions or suppression lists may leave users out.
   var leavesOut: Bool { wider != nil }
 
-  /// Who of a page is selected, and who of these is not excluded, whatever suppression lists say.
+  /// The users of a page that the audience selects, and those of them that are not excluded. Suppression lists are ignored.
   func leftOut(
     _ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int
   ) -> (selected: [Bool], admitted: [Bool]) {

@@ -105,7 +105,7 @@ extension AudienceTerm {
     self = selected.admitted(by: campaign, start: start).withoutSuppressed(of: campaign)
   }
 
-  /// Whom a campaign selects, before anybody is excluded; `nil` when it is not to users.
+  /// The users that a campaign selects before exclusions; `nil` if its audience is not made of users.
   ///
   /// - Parameter start: when it began, in ms since the epoch.
   init?(selectionOf campaign: Campaign, start: Int) {
@@ -118,7 +118,7 @@ extension AudienceTerm {
     }
   }
 
-  /// Without whom the job of a campaign excludes.
+  /// Returns the term without the users that the job excludes.
   func admitted(by campaign: Campaign, start: Int) -> AudienceTerm {
     var term = self
     if let excluded = campaign.exclusion.segment {

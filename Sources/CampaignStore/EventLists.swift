@@ -35,7 +35,7 @@ extension CampaignStore {
     var taken: Int
   }
 
-  /// Returns the oldest events that nobody has taken off the list. They stay there.
+  /// Returns the oldest events of the list, without removing them.
   public func events(on list: EventList) async throws -> EventPage {
     var pipeline = RedisPipeline()
     // In this order: if events leave the list in between, the count is too low and `takeoff` refuses the page.

@@ -2,7 +2,7 @@ import PushCore
 
 /// The forms of a job from which the store makes the digest that an id stands for.
 struct JobForms {
-  /// What the job means, defaults left out.
+  /// The canonical text of the job without fields at their defaults.
   var meaning: [UInt8]
   /// The job with the defaults that it writes out: the digest of earlier versions is of this. Empty when it is the same.
   var written: [UInt8]

@@ -126,7 +126,7 @@ public struct Keyspace: Sendable {
   public var events: String { control + "events" }
   /// List: pruned tokens, for the backend's own database.
   public var feedback: String { control + "feedback" }
-  /// Hash: user whose erasure has not ended to what is left to do, see `PendingErasure`.
+  /// Hash: user with an unfinished erasure to its remaining steps (`PendingErasure`).
   var erasing: String { control + "erasing" }
   /// Hash: how far the import of a file has come.
   func importOf(file: String) -> String { control + "import:" + file }

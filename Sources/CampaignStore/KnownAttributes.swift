@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// What is known of the attributes that some users have.
+/// The attribute names found in the store.
 public struct KnownAttributes: Sendable, Equatable {
   /// The names that were asked for and that none of the users has, sorted.
   public var missing: [String] = []

@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// What a short look at an audience finds: a few users of it, and why they get nothing.
+/// The result of a bounded look at an audience: some of its users, and the reasons why they get no push.
 public struct ReachSample: Sendable, Equatable {
   /// The users that were looked at. The look ends at the first one who gets a push, so ``AudienceCount/users`` is 1 or 0.
   public var users = AudienceCount()
@@ -11,7 +11,7 @@ public struct ReachSample: Sendable, Equatable {
   public var events = 0
 }
 
-/// Whether a campaign reaches anybody, at a cost that does not depend on the size of its audience.
+/// Checks at a bounded cost whether a campaign reaches a user.
 extension CampaignStore {
   /// Users that are looked at most: two pages of devices, which takes some ms.
   private static let sampledUsers = 1000
@@ -23,7 +23,7 @@ extension CampaignStore {
   /// It asks `EXISTS` once for each partition and set of the audience, as the campaign does when it begins. Then it looks at 1,000
   /// users in 16 partitions at most. Of a list it looks at 1,000 users, evenly spread over the list.
   ///
-  /// - Returns: `nil` where nobody can tell: for raw tokens and channels, and while an earlier campaign has not ended.
+  /// - Returns: `nil` if the store has no answer: for raw tokens and channels, and until an earlier campaign has ended.
   public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
     guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
     var campaign = try await withEarlierParts(campaign)

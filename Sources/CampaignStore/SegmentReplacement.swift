@@ -47,7 +47,7 @@ extension CampaignStore {
     return Int(latest)
   }
 
-  /// Adds users to a segment that is being read in; nobody sees it before ``putInForce(_:)``.
+  /// Adds users to a segment that is being imported. Readers see it after ``putInForce(_:)``.
   ///
   /// - Returns: how many of them are registered.
   public func add(_ users: [String], to replacement: inout SegmentReplacement) async throws -> Int {
@@ -126,7 +126,7 @@ extension CampaignStore {
     return isInForce
   }
 
-  /// Drops what was read in: the segment in force stays.
+  /// Drops an import. The segment in force stays.
   public func discard(_ replacement: SegmentReplacement) async throws {
     var pipeline = RedisPipeline()
     for partition in replacement.partitions {

@@ -61,7 +61,7 @@ public struct SliceCounters: Sendable, Equatable {
     audience = try AudienceCount(fields)
   }
 
-  /// Users whom the campaign means: each gets a push, is in a control group, or is left out for one reason.
+  /// Users of the audience: each gets a push, is in a control group, or is left out for one reason.
   public var meant: Int { audience.users + control + audience.left }
 
   /// What a finished slice adds to its campaign.

@@ -5,7 +5,7 @@ public enum UserID {
 
   /// Returns the id that a text means, see ``Identifier``. Every reader of ids uses it.
   ///
-  /// - Throws: for an id that is empty, longer than ``maximumLength``, or has characters that nobody sees.
+  /// - Throws: for an id that is empty, longer than ``maximumLength``, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
     // Ids are lines of files and arguments of redis-cli: a line feed in one would break both.
     try Identifier.read(text, as: "a user id", maximumLength: maximumLength)
@@ -32,7 +32,7 @@ public enum UserID {
 public enum AttributeName {
   /// Returns the name that a text means, see ``Identifier``.
   ///
-  /// - Throws: for a name that is empty, longer than 64 bytes, or has characters that nobody sees.
+  /// - Throws: for a name that is empty, longer than 64 bytes, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
     try Identifier.read(text, as: "an attribute name", maximumLength: DeviceRowDraft.maximumAttributeName)
   }

@@ -98,7 +98,7 @@ struct APNsRuleTests {
     AppTraits(topic: "com.example.news", authentication: .certificate(topics: Set(topics)))
   }
 
-  /// Pushes that reach a device and show nothing there, or not what was meant.
+  /// Pushes that show nothing on a device, or something else than intended.
   static let unmeant: [BrokenPush] =
     [
       #"{"aps":{}}"#, #"{"k":1}"#, #"{"aps":{"alert":""}}"#, #"{"aps":{"alert":{"title":""}}}"#,
@@ -145,7 +145,7 @@ struct APNsRuleTests {
     #expect(error?.field == path && error?.hint?.contains(says) == true, "\(error?.description ?? "")")
   }
 
-  /// Whole requests, as the references of other products show them.
+  /// Whole requests, taken from the references of other products.
   static let foreign: [BrokenPush] = [
     #"{"message":{"token":"t","notification":{"title":"T","body":"B"}}}"#,
     #"{"validate_only":false,"message":{"topic":"news","data":{"a":"b"}}}"#,

@@ -153,7 +153,7 @@ struct ErasureTests {
   private func eraseWhileBuilding(
     _ ledger: SliceLedger, _ campaign: Campaign, _ departures: Int, in world: TestStore
   ) async throws -> Forgotten {
-    // How many pipelines an expansion takes: a campaign of another store tells.
+    // A campaign of another store shows how many pipelines an expansion takes.
     let model = try await TestStore(on: .single, partitions: 1)
     try await register(300, in: model)
     let other = try await model.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CampaignStore
 
-/// A job is known by what it means.
+/// The store identifies a job by its meaning, not by its spelling.
 struct JobFormsTests {
   private static func bytes(_ changes: [String: String] = [:]) -> [UInt8] {
     Array(job(changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8)
@@ -36,7 +36,7 @@ struct JobFormsTests {
     #expect(try await world.store.submit(written, as: campaign(written)) == .duplicate)
   }
 
-  /// A time that has passed is an error of a new job only: whoever submits the same job again gets the same answer.
+  /// A time that has passed is an error in a new job only. The same job again gets the same answer as before.
   @Test func untimelyJobIsRefusedUnlessItIsKnown() async throws {
     let world = try await TestStore(on: .cluster)
     let job = Self.bytes()

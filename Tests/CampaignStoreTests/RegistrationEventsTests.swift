@@ -374,7 +374,7 @@ struct RegistrationEventsTests {
     #expect(try await world.store.takeOff(page(2), .registrations, dead: [], as: other) == false)
     let dead = CampaignStore.DeadEvent(event: Array("e1".utf8), reason: "registration event: none")
     #expect(try await world.store.takeOff(page(2), .registrations, dead: [dead], as: mine))
-    // Who was the housekeeper before and is it again has a page that others have taken off.
+    // A housekeeper that lost its lease and got it back has a page that others have taken off.
     #expect(try await world.store.takeOff(page(2), .registrations, dead: [], as: mine) == false)
     #expect(try await world.store.events(on: .registrations).events == (2..<5).map { Array("e\($0)".utf8) })
     var found: [DeadJob] = []

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A job that reaches nobody is warned of when it is submitted, and explained when it has ended.
+/// `submit` warns of a job that reaches no user, and `campaign show` explains it.
 struct EmptyAudienceTests {
   @Test func submitWarnsAndShowExplainsWhyNobodyIsReached() async throws {
     let world = try await CarillonWorld()
     let nobody = CarillonWorld.job("nobody", audience: #"{"users":["ada","stranger"],"where":"locale = 'sv'"}"#)
-    // Nobody is registered.
+    // No user is registered.
     let empty = try await world.run("campaign", "submit", "-", input: CarillonWorld.job("empty"))
     #expect(empty.exit == .status(0) && empty.standardError.contains("warning: audience: the audience has no user now"))
     try await world.succeed("devices", "register", "--user", "ada", "--token", CarillonWorld.token(1), "--app", "news")
@@ -15,12 +15,12 @@ struct EmptyAudienceTests {
     let warning = try #require(warned.objects("warnings")?.first)
     #expect(warning.text("rule") == "audience-reaches-nobody" && warning.text("severity") == "warning")
     let reasons = "1 without a device, 1 filtered out by the condition (where)"
-    #expect(warning.text("message") == "the audience has nobody who gets a push now: \(reasons)")
-    // A job that reaches somebody is not warned of.
+    #expect(warning.text("message") == "the audience has no user who gets a push now: \(reasons)")
+    // `submit` does not warn of a job that reaches a user.
     let some = try await world.run("campaign", "submit", "-", input: CarillonWorld.job("some"))
     #expect(some.exit == .status(0) && !some.standardError.contains("audience"), "\(some.standardError)")
 
-    // There is no simulator, so the worker must find no campaign that reaches somebody.
+    // There is no simulator, so the worker must find no campaign that reaches a user.
     for id in ["empty", "some"] { try await world.succeed("campaign", "cancel", id) }
     let worker = try await world.start("worker", "--drain", "--name", "w", "--json")
     #expect(await worker.errorLine(containing: #""event":"reachedNobody""#)?.contains("filtered out") == true)

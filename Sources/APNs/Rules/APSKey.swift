@@ -60,7 +60,7 @@ enum APSKey {
   /// The edits that are still a slip: `bagde` is one, `mutabel-contant` is two. A word of one's own is further away.
   private static let mostEdits = 2
 
-  /// Returns the key that somebody meant: one in another spelling, such as `content_available`, or with a slip.
+  /// Returns the known key that a misspelt one stands for, such as `content_available`.
   static func meant(by name: String, among keys: some Collection<String>) -> String? {
     let plain = letters(of: name)
     return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: mostEdits)

@@ -8,7 +8,7 @@ struct ForeignRequest: Equatable {
   var product: String
   /// The member by which the request is known.
   var member: String
-  /// Where the request has what belongs into a payload.
+  /// The member of the request that holds the payload.
   var hint: String
 
   private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, with keys of your own beside aps"#
@@ -82,8 +82,8 @@ struct ForeignRequest: Equatable {
     Product(
       name: "Airship", member: "audience", beside: ["notification", "device_types"],
       hint: "give what notification.ios has as aps"),
-    Product(name: "Amazon SNS", member: "APNS", hint: "give what the string APNS has, as JSON"),
-    Product(name: "Amazon SNS", member: "APNS_SANDBOX", hint: "give what the string APNS_SANDBOX has, as JSON"),
+    Product(name: "Amazon SNS", member: "APNS", hint: "give the JSON of the string APNS"),
+    Product(name: "Amazon SNS", member: "APNS_SANDBOX", hint: "give the JSON of the string APNS_SANDBOX"),
     Product(
       name: "Pusher Beams", member: "apns", beside: ["interests", "users", "fcm", "web"], inside: ["aps"],
       hint: "give what apns has"),

@@ -117,7 +117,7 @@ public struct PushLint: Sendable {
     findings = PushInspector.bounded(findings)
   }
 
-  /// Adds what the store says of a job, at its place in the text.
+  /// Adds the store's findings about a job, each at its place in the text.
   ///
   /// - Parameters:
   ///   - more: the findings.

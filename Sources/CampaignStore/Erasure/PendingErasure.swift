@@ -80,14 +80,14 @@ extension CampaignStore {
     return try await run(pipeline)[0].string.flatMap(PendingErasure.init)
   }
 
-  /// Writes down what is left of an erasure.
+  /// Stores the remaining steps of an erasure.
   func note(_ pending: PendingErasure, of user: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.erasing, user, pending.text)
     _ = try await run(pipeline)
   }
 
-  /// Removes the note of an erasure that is complete; else writes down what is left.
+  /// Removes the note of a complete erasure, or stores the remaining steps.
   ///
   /// - Returns: whether it is complete.
   func settle(_ pending: PendingErasure, of user: String) async throws -> Bool {

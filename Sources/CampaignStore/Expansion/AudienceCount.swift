@@ -3,7 +3,7 @@
 /// A user counts under one reason. The cases stand in the order in which the expansion looks: the first that applies to the
 /// user is the reason. Of a user with several devices it is the reason of the device that came furthest.
 public enum LeftOut: Int, CaseIterable, Sendable {
-  /// The user is among those whom the job excludes.
+  /// The job excludes the user.
   case excluded
   /// The user is on a suppression list that applies.
   case suppressed
@@ -60,7 +60,7 @@ public struct AudienceCount: Sendable, Equatable {
   public var users = 0
   private var leftOut = [Int](repeating: 0, count: LeftOut.allCases.count)
 
-  /// Nobody.
+  /// An empty count.
   public init() {}
 
   /// How many users are left out for a reason.

@@ -26,12 +26,12 @@ struct MemberPage {
   var attributes: ArraySlice<RedisReply> = []
   /// Beside each what the job says of it, where that was asked for.
   var values: ArraySlice<RedisReply> = []
-  /// Users whom the audience means and the job excludes.
+  /// Users in the audience that the job excludes.
   var excluded: [RedisReply] = []
-  /// Users whom the audience means and who are on a suppression list.
+  /// Users in the audience that are on a suppression list.
   var suppressed: [RedisReply] = []
 
-  /// Whether it says nothing of anybody.
+  /// Whether no user was left out.
   var isEmpty: Bool { members.isEmpty && excluded.isEmpty && suppressed.isEmpty }
 
   /// Those who have devices: name, device records; attributes, and what the job says, where they were asked for.
@@ -274,7 +274,7 @@ struct MemberWalk: Sendable {
     return complete
   }
 
-  /// Takes note of the users of a page whom only an exclusion or a suppression list leaves out.
+  /// Counts the users of a page that only an exclusion or a suppression list leaves out.
   private func noteLeftOut(
     _ page: MemberPage, where holds: [Bool], _ columns: [AudienceSet: [Bool]], _ source: AudienceSet,
     _ complete: inout MemberPage

@@ -14,7 +14,7 @@
 -- campaign, -3 when its partitions are yet to be fixed, or false when it has no open slice. A campaign that is not
 -- there or has no open slice leaves the lane. 'waits MS' when it waits for events for MS more at most, 'overtakes N'
 -- when it begins without N events: the next call hands out references.
--- What is left to wait for: an answer, or nil. A list or hash of another type holds up no campaign.
+-- Returns the answer while the campaign must wait, else nil. A list or hash of another type holds up no campaign.
 local function wait_for_events(awaits)
   local queued = redis.pcall('LLEN', KEYS[6])
   local taken = redis.pcall('HGET', KEYS[7], 'taken:registrations')

@@ -16,7 +16,7 @@ enum ForeignSyntax {
     "strip_newlines", "base64_encode",
   ]
 
-  /// Returns what is wrong with a placeholder of another tool; `nil` for one of Carillon's.
+  /// Returns the error for a placeholder of another tool; `nil` for one of Carillon's.
   ///
   /// - Parameters:
   ///   - name: the text in front of the bar and the colon.

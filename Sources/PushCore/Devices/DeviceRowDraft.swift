@@ -105,7 +105,7 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Sets a column like ``set(_:to:)``, but keeps the device where its time zone is refused: ``DeviceRow/refusal`` says so.
+  /// Sets a column like ``set(_:to:)``, but keeps a device with a refused time zone and reports it in ``DeviceRow/refusal``.
   public mutating func accept(_ column: DeviceColumn, _ text: String) throws(Problem) {
     do throws(Problem) {
       try set(column, to: text)

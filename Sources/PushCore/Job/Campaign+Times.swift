@@ -1,9 +1,9 @@
-/// Times of a job that nobody can mean, such as those of a wrong year.
+/// Checks for impossible times in a job, such as a date in a wrong year.
 extension Campaign {
-  /// How far ahead a campaign may be scheduled, in days: what is further is nearly always a wrong year.
+  /// The most days that a campaign may be scheduled ahead. A later date is nearly always a wrong year.
   public static let longestSchedule = 366
 
-  /// Returns what is wrong with the times of a job that somebody submits now.
+  /// Returns the error in the times of a job that is submitted now.
   ///
   /// `late` of the job is the consent to a time that has passed; one hour unless given.
   ///
@@ -13,7 +13,7 @@ extension Campaign {
     problemOfSchedule(now: now) ?? problemOfPast(now: now) ?? problemOfEnds(now: now)
   }
 
-  /// Returns what is wrong with a campaign that begins too far ahead.
+  /// Returns the error for a campaign that begins too far ahead.
   ///
   /// - Parameter now: ms since the epoch.
   public func problemOfSchedule(now: Int) -> JobError? {

@@ -1,5 +1,5 @@
 extension CampaignJob {
-  /// What a job comes to at the time at which somebody submits it.
+  /// The result of the checks of a new job.
   public struct Judgement: Sendable {
     /// The campaign, every default filled in.
     public var campaign: Campaign

@@ -3,7 +3,7 @@ extension CampaignJob {
   /// their default says. Two jobs are the same when these are equal.
   ///
   /// - Parameters:
-  ///   - job: a job, or what somebody takes for one.
+  ///   - job: the text of a job, perhaps malformed.
   ///   - service: the push service of an app. Defaults of `pushType`, `priority` and `expiration` are the service's.
   /// - Throws: when the job is not valid JSON.
   public static func meaning(
@@ -57,7 +57,7 @@ private struct JobDefaults {
     "variants": [Field("weight", isNumber(1)), Field("localized", isEmpty)],
   ]
 
-  /// Finds which fields say what the service takes for them anyway.
+  /// Finds the fields whose value is the default of the service.
   mutating func readOptions(
     _ members: [JSONValue.Member], _ fields: JobFields, _ destination: PushDestination, _ service: any PushService
   ) {

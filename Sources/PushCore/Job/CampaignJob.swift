@@ -60,7 +60,7 @@ public enum CampaignJob {
     return (campaign, findings)
   }
 
-  /// What the rules for pushes find in the companions of a campaign, such as an app whose certificate is for no such push.
+  /// The findings of the push rules in the companions of a campaign, such as a certificate that does not allow the push type.
   public static func companionFindings(of campaign: Campaign, _ service: any PushService) -> [Finding] {
     campaign.also.flatMap { type in
       service.findings(ofRefresh: type).map { Finding($0.rule, "also", $0.message, hint: $0.hint) }

@@ -7,7 +7,7 @@ extension LanguageTag {
   }
 
   /// - Parameter text: a tag as a phone writes it, or as a person does.
-  /// - Throws: what is wrong with the text, with the nearest known code.
+  /// - Throws: an error that names the nearest known code.
   init(checking text: String) throws(Problem) {
     guard let tag = LanguageTag(text.utf8) else {
       throw Problem(

@@ -63,7 +63,7 @@ public struct LanguageTag: Hashable, Sendable {
   /// The next locale that a text is looked for in: CLDR's parent locale. `nil` behind the last one.
   ///
   /// `es-MX` has the parent `es-419`, and `zh-TW` has `zh-Hant`. A language in another than its likely script has no
-  /// parent: nobody reads `zh-Hans` in the place of `zh-Hant`.
+  /// parent: readers of `zh-Hant` may not read `zh-Hans`.
   var parent: LanguageTag? {
     var tag = self
     if variant != 0 {

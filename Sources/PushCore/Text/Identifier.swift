@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is wrong with an identifier.
+/// An error in an identifier.
 public struct IdentifierError: Error, Equatable, Sendable, CustomStringConvertible {
   /// One sentence without its place.
   public var description: String
@@ -16,8 +16,8 @@ public enum Identifier {
   /// A plain ASCII identifier, which is the usual one in an import of millions of rows, is returned as it is.
   ///
   /// - Parameters:
-  ///   - text: what a person or a program wrote.
-  ///   - noun: what it names, for messages: `a user id`.
+  ///   - text: the input.
+  ///   - noun: the kind of identifier in messages, such as `a user id`.
   ///   - maximumLength: the longest identifier in bytes of UTF-8.
   /// - Throws: when the identifier is empty or too long, has control characters, or has an invisible character at an edge.
   static func read(_ text: String, as noun: String, maximumLength: Int) throws(IdentifierError) -> String {

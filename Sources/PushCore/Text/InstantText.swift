@@ -11,7 +11,7 @@ public enum InstantText {
   /// Returns the instant in ms since 1970.
   ///
   /// - Parameters:
-  ///   - text: what was written.
+  ///   - text: the input.
   ///   - field: the name of the field, for messages.
   ///   - now: ms since 1970.
   /// - Throws: for a text that is no instant, a number in another unit than ms, and an instant more than a day ahead.

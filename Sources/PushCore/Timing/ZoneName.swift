@@ -25,7 +25,7 @@ public struct ZoneName: Equatable, Sendable {
   private static let foreign = ["SystemV/"]
 
   /// - Parameter text: a name as a phone or a person writes it.
-  /// - Throws: what is wrong with it, with the nearest known name.
+  /// - Throws: an error that names the nearest known zone.
   init(checking text: String) throws(Problem) {
     if let offset = ZoneOffset.seconds(text.utf8) {
       self.text = ZoneOffset.text(offset)

@@ -108,7 +108,7 @@ final class JobChecker: Sendable {
     }
   }
 
-  /// The caller of a check, who is answered once: by the check, its limit, or a stop.
+  /// The caller that waits for a check. The check, its limit or a stop resumes it, once.
   private final class Waiting<Answer: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Answer, any Error>?>
 

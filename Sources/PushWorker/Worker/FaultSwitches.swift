@@ -80,7 +80,7 @@ extension PushWorker {
     #endif
   }
 
-  /// What is called with a job that is checked or read.
+  /// The function that is called with each job that is checked or read.
   var jobHook: (@Sendable ([UInt8]) -> Void)? {
     #if DEBUG
       configuration.faults.checksJob

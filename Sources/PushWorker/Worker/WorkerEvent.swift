@@ -19,7 +19,7 @@ public enum WorkerEvent: Sendable {
   /// A job went to the dead list, under this key; it may give no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)
-  /// A campaign has completed without a target. One worker of the fleet tells it.
+  /// A campaign completed without a target. One worker of the fleet logs it.
   case reachedNobody(campaign: String, reason: String)
   /// The worker paused a campaign because every further push would fail the same way, whoever sent it.
   case paused(campaign: String, reason: String)

@@ -13,7 +13,7 @@ struct LintCommand: CarillonCommand {
     discussion: """
       A job is checked with its push type, priority and the rest; a payload as --type, or as what its keys look like. \
       Apps are checked where there is a configuration; templates, segments and attributes of a job are looked up in the \
-      store of that configuration. If Redis can't be reached, one line says what was not checked. A file that is \
+      store of that configuration. If Redis can't be reached, one line lists the checks that were skipped. A file that is \
       neither, but has traces of Apple's binary interface (gateway, port 2195, limit of 2 kB), is told what replaced \
       them. Of a job that is repeated the next five runs are shown, by the clocks of its zone. --rules prints every rule.
 

@@ -37,7 +37,7 @@ struct ImportReport {
     note(line: line, message, of: file, json: isJSON)
   }
 
-  /// Counts what is wrong with a row, and says so like ``skip(line:_:of:json:)``.
+  /// Counts an error in a row that is kept, and reports it like ``skip(line:_:of:json:)``.
   mutating func add(_ error: DeviceRowReader.RowError, of file: String, json isJSON: Bool) {
     guard error.isKept else { return skip(line: error.line, error.message, of: file, json: isJSON) }
     withoutZone += 1

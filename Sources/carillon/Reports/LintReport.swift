@@ -117,7 +117,7 @@ enum FindingText {
 
 /// The table of rules.
 enum RuleList {
-  /// The rules for pushes, and those for what the store knows.
+  /// The push rules, and the rules that need the store.
   private static let rules = APNsRule.allCases.map { PushRule($0) } + [.unknownAttribute]
 
   static var text: String {

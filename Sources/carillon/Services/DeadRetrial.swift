@@ -36,7 +36,7 @@ extension CampaignStore {
       return "\(run) is in the queue again"
     }
     do {
-      // Whoever puts it into the queue again states its times anew: one that has passed is an error as for a new job.
+      // A retry is a new job: a time that has passed is an error.
       let now = Int(Date.now.timeIntervalSince1970)
       let campaign = try await compute { try await CampaignJob.parse(resolve(dead.job), apps, now: now) }
       if let user = dead.user { try await checkTarget(of: campaign, user) }

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// What `lint` says of a file: all that ``APNs/PushLint`` says, and of a job what the store says, as `submit` does.
+/// The findings of `lint` in a file: those of ``APNs/PushLint`` and, for a job, those that `submit` gets from the store.
 struct JobLint {
   private(set) var lint: PushLint
   /// Why templates, segments and attributes could not be looked up; `nil` where they were, or nothing asks for them.
@@ -11,12 +11,12 @@ struct JobLint {
 
   /// - Parameters:
   ///   - bytes: a job, a template or a payload.
-  ///   - type: what a payload is to be sent as; `nil` infers it.
-  ///   - app: what a payload is to be sent with.
+  ///   - type: the push type of a payload; `nil` infers it.
+  ///   - app: the app that sends a payload.
   ///   - apps: those of the configuration.
   ///   - now: UNIX seconds.
   ///   - store: opens the store. It is called for a job only.
-  /// - Throws: ``PushCore/JSONSyntaxError`` for what is no JSON.
+  /// - Throws: ``PushCore/JSONSyntaxError`` if the text is not JSON.
   init(
     _ bytes: [UInt8], as type: PushType? = nil, app: String? = nil, apps: JobApps, now: Int,
     store: () async throws -> CampaignStore

@@ -42,7 +42,7 @@ struct JobSubmission {
     }
   }
 
-  /// The rule of a job that reaches nobody.
+  /// The rule for a job whose audience gets no push.
   private static let reachesNobody = PushRule(
     id: "audience-reaches-nobody", severity: .warning, summary: "the audience has a user who gets a push",
     source: "Carillon: README.md, Users")
@@ -58,7 +58,7 @@ struct JobSubmission {
     var message = "the audience has no user now"
     if sample.users.left > 0 {
       let looked = sample.isComplete ? "the audience has" : "a look at part of the audience found"
-      message = "\(looked) nobody who gets a push now: \(sample.users.text)"
+      message = "\(looked) no user who gets a push now: \(sample.users.text)"
     }
     if sample.events > 0 { message += "; \(sample.events) registration events are queued and may change that" }
     return [
@@ -100,7 +100,7 @@ struct JobSubmission {
 
   /// Whom it would reach if it began now, and the bytes of Redis' memory that takes.
   ///
-  /// - Throws: what is wrong with the job, as ``submit(to:by:)`` does for one that is new.
+  /// - Throws: the same errors as ``submit(to:by:)`` for a new job.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
     if let untimely { throw untimely }
     let filter = try await store.filter(of: campaign, configuration)
