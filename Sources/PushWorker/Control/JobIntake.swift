@@ -100,7 +100,7 @@ struct JobIntake: Sendable {
       return next
     } catch let error as JobChecker.TooExpensive {
       return .deadLetter(
-        reason: "the job is too expensive: its check took longer than \(error.limit)",
+        reason: "the job is too expensive: its check took more than \(error.limit) of processor time",
         hint: "split it into jobs with fewer recipients, languages or variants")
     } catch let error as JobError {
       return .deadLetter(reason: error.reason, hint: error.hint ?? "")
