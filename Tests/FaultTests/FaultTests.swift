@@ -1,6 +1,7 @@
 import PushTransport
 import FaultKit
 import Foundation
+import TestSupport
 import Testing
 
 struct FaultTests {
@@ -32,16 +33,14 @@ struct FaultTests {
 
   /// A worker whose mutation does not apply ends at once, and its case waits for it in vain.
   @Test func whatMutantsChangeStandsInTheirScripts() throws {
-    let folder = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore/Scripts").standardized
+    let files = try StoreScriptFiles.sources()
     let mutations = FaultCases.all.compactMap { $0.environment["CARILLON_FAULT_SCRIPT"] }
     #expect(mutations.count >= 7)
     for mutation in mutations {
       let parts = mutation.split(separator: "|", omittingEmptySubsequences: false)
       try #require(parts.count == 3, "\(mutation)")
       // Or in what the loader puts in front of it.
-      let sources = try [parts[0], "grant"].map {
-        try String(contentsOf: folder.appending(path: "\($0).lua"), encoding: .utf8)
-      }
+      let sources = try [String(parts[0]), "grant"].map { try #require(files[$0], "\(mutation)") }
       #expect(sources.contains { $0.contains(parts[1]) }, "\(mutation)")
     }
   }

@@ -84,7 +84,7 @@ public struct LedgerRecord: Equatable, Sendable {
 
   /// Returns the outcome of the target in its slice; `nil` while it has none.
   ///
-  /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `Scripts/outcome.lua`. Closing
+  /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `outcome.lua`. Closing
   /// a cancelled slice writes no records, so there the outcome of an unfinished target follows from the slice's phase.
   ///
   /// - Parameters:

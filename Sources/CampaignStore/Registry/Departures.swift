@@ -26,7 +26,7 @@ public struct DepartureNews: Sendable, Equatable {
 
 /// A hash of a user's id, small enough to be kept for each departure. Two users may have the same one.
 public enum UserFingerprint {
-  /// Returns the 32-bit FNV-1a hash of an id in UTF-8, as `fingerprint` in `Scripts/depart.lua` computes it.
+  /// Returns the 32-bit FNV-1a hash of an id in UTF-8, as `fingerprint` in `depart.lua` computes it.
   public static func of(_ user: some Sequence<UInt8>) -> UInt32 {
     var hash: UInt32 = 0x811c_9dc5
     for byte in user { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }

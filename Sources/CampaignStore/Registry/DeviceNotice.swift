@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// What a push service said of a device, and where: what a quarantine keeps of it, and what an outbox has others hear of.
-/// The layout is told in `Scripts/commit.lua`.
+/// The layout is told in `commit.lua`.
 struct DeviceNotice {
   /// What it does to the device.
   enum Action: UInt8 {

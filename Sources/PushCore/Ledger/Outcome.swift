@@ -39,7 +39,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   }
 
   /// Whether it says that the push was not delivered, though no push service has refused the target for good. A target with
-  /// an ambiguous attempt never ends like that: see ``LedgerRecord/finish(_:at:)``. `Scripts/outcome.lua` has the same list.
+  /// an ambiguous attempt never ends like that: see ``LedgerRecord/finish(_:at:)``. `outcome.lua` has the same list.
   public var saysUndelivered: Bool {
     switch self {
     case .failed, .expired, .cancelled, .capped, .optedOut, .deviceGone: true

@@ -1,6 +1,6 @@
 public import PushCore
 
-/// A device as it stands in its user's record; the layout is told in `Scripts/device.lua`.
+/// A device as it stands in its user's record; the layout is told in `device.lua`.
 public struct DeviceRecord: Equatable, Sendable {
   /// The version of the layout; a store has records of one version only, and says which (``CampaignStore/layoutVersion``).
   static let version: UInt8 = 1

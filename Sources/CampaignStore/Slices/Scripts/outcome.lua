@@ -1,5 +1,5 @@
 -- Shared by the scripts that derive outcomes from ledger records; the loader puts it in front of them. It is the
--- counterpart of `PushCore/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests` compares the two.
+-- counterpart of `PushCore/Ledger/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests` compares the two.
 -- The sixth byte of a record is the history of the target's attempts: bits 0 to 5 count attempts, bit 7 says that one
 -- of them was ambiguous: sent, and not answered; bit 6 says that the attempt which is granted is withheld: the target
 -- ends without it.

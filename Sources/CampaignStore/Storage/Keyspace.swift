@@ -116,7 +116,7 @@ public struct Keyspace: Sendable {
   var audit: String { control + "audit" }
   /// Stream: campaigns that changed and alarms, for webhooks.
   var changes: String { control + "changes" }
-  /// Hash: webhook to how far it has been told, see `Changes/WebhookStanding`.
+  /// Hash: webhook to how far it has been told, see `WebhookStanding`.
   var webhooks: String { control + "webhooks" }
   /// Hash: app to how its own backend is, see `Backends`.
   var backends: String { control + "backends" }
