@@ -33,6 +33,14 @@ struct APNsServiceTests {
     #expect(Reason(ReasonCode(rawValue: 254)) == .other)
   }
 
+  /// A worker of a newer version may write a code into a ledger that this version reads.
+  @Test func codeOfALaterVersionHasAName() {
+    let unknown = ReasonCode(rawValue: 200)
+    #expect(service.reasonText(of: unknown) == [] && service.reasonName(of: unknown) == "Reason200")
+    #expect(service.reasonName(of: .other) == "" && service.reasonName(of: .none) == "")
+    #expect(service.reasonName(of: .payloadTooLarge) == "PayloadTooLargeForTarget")
+  }
+
   @Test(
     arguments: [
       ("alert", "{}", .alert), ("background", "{}", .alert), ("mdm", "{}", .alert), ("voip", "{}", .voip),

@@ -147,11 +147,20 @@ extension PushService {
     return text.count > 16 ? "\(text.prefix(8))…\(text.suffix(4))" : text
   }
 
-  /// The word for a reason in results, in UTF-8 without blanks: the service's, or ours where nothing was sent.
+  /// Returns the name of a reason in results, in UTF-8 without blanks.
+  ///
+  /// A worker of a newer version may have recorded a code that this version does not know. Its name is `Reason` and the
+  /// number.
   public func resultText(of code: ReasonCode) -> [UInt8] {
-    code == .payloadTooLarge ? Array("PayloadTooLargeForTarget".utf8) : reasonText(of: code)
+    switch code {
+    case .none, .other: return []
+    case .payloadTooLarge: return Array("PayloadTooLargeForTarget".utf8)
+    default:
+      let text = reasonText(of: code)
+      return text.isEmpty ? Array("Reason\(code.rawValue)".utf8) : text
+    }
   }
 
-  /// The word for a reason; empty where there is none.
+  /// Returns the name of a reason; empty for ``ReasonCode/none`` and ``ReasonCode/other``.
   public func reasonName(of code: ReasonCode) -> String { String(decoding: resultText(of: code), as: UTF8.self) }
 }

@@ -1,5 +1,8 @@
-/// A reason that a push service gives with an answer, as one byte; what a code means is the service's to say
-/// (``PushService/reasonText(of:)``). Stored in ledger records: a service never renumbers its codes.
+/// A reason that a push service gives with an answer, as one byte. The service names its codes
+/// (``PushService/reasonText(of:)``).
+///
+/// Ledger records hold codes. A service only adds codes: it never changes or reuses a number. So a new code needs no new
+/// version of the slice format, and workers of two versions can share a campaign.
 public struct ReasonCode: RawRepresentable, Hashable, Sendable {
   /// As stored.
   public let rawValue: UInt8
