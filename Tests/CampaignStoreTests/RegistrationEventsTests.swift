@@ -244,11 +244,23 @@ struct RegistrationEventsTests {
     _ = try await store.add(["listed", "back"], to: &replacement)
     // These arrive while the file is read.
     try await scene.apply(preference("meanwhile", isAllowed: false, 200), preference("back", isAllowed: true, 200))
+    // The time of these opt-outs is before that of the file. The first user was on the list already.
+    try await scene.apply(preference("before", isAllowed: false, 60), preference("overtaken", isAllowed: false, 70))
+    try await scene.apply(preference("gone", isAllowed: false, 70), preference("gone", isAllowed: true, 80))
     #expect(try await store.size(of: replacement) == 2)
     #expect(try await store.putInForce(replacement))
     var members: Set<String> = []
     try await store.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
-    #expect(members == ["listed", "same", "after", "meanwhile"])
+    #expect(members == ["listed", "same", "after", "meanwhile", "before", "overtaken"])
+    // What arrived during one import is nothing new to the next.
+    var next = try await store.replacement(of: list.segment)
+    _ = try await store.add(["listed"], to: &next)
+    #expect(try await store.putInForce(next))
+    members = []
+    try await store.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
+    #expect(members == ["listed"])
+    let ahead = try await store.replacement(of: "other", asOf: store.time() / 1000 + Self.day)
+    #expect(try await ahead.at <= store.time() / 1000, "a list is never of the future")
     await #expect(throws: StoreError.self) { try await store.replacement(of: list.segment, asOf: scene.then + 99) }
     await #expect(throws: StoreError.self) {
       try await store.replacement(of: list.segment, asOf: scene.then - 31 * Self.day)

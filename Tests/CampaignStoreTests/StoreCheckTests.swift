@@ -75,7 +75,7 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     let slice =
       "users devices attributes pressure owner moving taken departures removals erased retained stated:s segment:s quarantine "
-      + "outbox importing:s:1 delivered:a opened:a dismissed:a recipients:a audience:a values:a slice:a targets:a "
+      + "outbox importing:s:1 arrivals:s delivered:a opened:a dismissed:a recipients:a audience:a values:a slice:a targets:a "
       + "building:a:1 control:a ledger:a retry:a reasons:a results:a"
     let control =
       "campaigns registrations receipts intake:w job:a submitter:a attempts campaign:a timeline:a trial:a watch:a rate:a "

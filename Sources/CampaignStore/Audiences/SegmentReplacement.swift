@@ -29,7 +29,23 @@ extension CampaignStore {
           + "replaced or removed as of \(Timestamp.format(milliseconds: known)), which is later",
         hint: "export the list again, or say of when it is: --as-of TIME")
     }
-    return SegmentReplacement(of: segment, at: instant)
+    if SuppressionList(segment: segment) != nil { try await noteArrivals(on: segment, from: now) }
+    return SegmentReplacement(of: segment, at: instant, began: now)
+  }
+
+  /// Has opt-outs noted that arrive while a list is read in. Their own times may be before that of the list.
+  private func noteArrivals(on list: String, from now: Int) async throws {
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + Self.batch, keys.partitions) {
+        let key = keys.arrivals(partition, list)
+        pipeline.append("ZADD", key, now, "")
+        // An earlier import that still runs began a day ago at most.
+        pipeline.append("ZREMRANGEBYSCORE", key, "-inf", now - SegmentReplacement.timeToLive * 1000)
+        pipeline.append("EXPIRE", key, SegmentReplacement.timeToLive)
+      }
+      _ = try await run(pipeline)
+    }
   }
 
   /// Returns when the whole of a segment was last replaced or removed, in ms since 1970; 0 for never.
@@ -115,10 +131,11 @@ extension CampaignStore {
             keys.segment(partition, replacement.name),
             keys.importing(partition, replacement.name, id: replacement.id),
             keys.stated(partition, replacement.name), keys.erased(partition),
-          ] + departures(from: partition, by: replacement.name)
+          ] + suppressionKeys(partition, replacement.name)
         ) {
           $0.append(replacement.at)
           if let seconds { $0.append(seconds) } else { $0.append("") }
+          $0.append(replacement.began)
         }
       }
       for reply in try await run(pipeline) where reply.integer == 0 { isInForce = false }
@@ -144,6 +161,8 @@ public struct SegmentReplacement: Sendable {
   let id = String(UInt64.random(in: .min ... .max), radix: 36)
   /// The time of the list, in ms since the epoch.
   let at: Int
+  /// When the import began, in ms since the epoch by Redis' clock.
+  let began: Int
   /// Partitions that have users of it.
   var partitions: Set<Int> = []
 
@@ -153,8 +172,10 @@ public struct SegmentReplacement: Sendable {
   /// - Parameters:
   ///   - name: a name that expressions can say.
   ///   - instant: ms since the epoch.
-  fileprivate init(of name: String, at instant: Int) {
+  ///   - began: ms since the epoch.
+  fileprivate init(of name: String, at instant: Int, began: Int) {
     self.name = name
     at = instant
+    self.began = began
   }
 }

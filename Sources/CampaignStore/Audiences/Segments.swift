@@ -53,7 +53,7 @@ extension CampaignStore {
       pipeline.script(
         StoreScripts.setMembers,
         keys: [keys.segment(partition, list), keys.stated(partition, list), keys.erased(partition)]
-          + departures(from: partition, by: list)
+          + suppressionKeys(partition, list)
       ) {
         $0.append(Self.memberWins(in: list) ? 1 : 0)
         $0.append(Self.memory)
@@ -105,8 +105,9 @@ extension CampaignStore {
   }
 
   /// The key in which it is counted who enters a list; none for a segment, which makes no sealed target invalid.
-  func departures(from partition: Int, by list: String) -> [String] {
-    SuppressionList(segment: list) == nil ? [] : [keys.departures(partition)]
+  /// Returns the keys that scripts take for a suppression list beside those of any list: departures and arrivals.
+  func suppressionKeys(_ partition: Int, _ list: String) -> [String] {
+    SuppressionList(segment: list) == nil ? [] : [keys.departures(partition), keys.arrivals(partition, list)]
   }
 
   /// The names of all segments that are lists of users, sorted.

@@ -93,6 +93,9 @@ extension CampaignStore {
         $0.append(user)
         if let instant { $0.append(instant) } else { $0.append("") }
       }
+      for name in page where SuppressionList(segment: name) != nil {
+        pipeline.append("ZREM", keys.arrivals(partition, name), user)
+      }
       instant = try await run(pipeline)[0].integer
     }
     return instant ?? 0

@@ -57,7 +57,7 @@ extension StoreCheck {
       case (true, "rate"), (true, "apprate"): RateBucket.shortestMemory
       case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
       case (false, "building"): 3600
-      case (false, "importing"): SegmentReplacement.timeToLive
+      case (false, "importing"), (false, "arrivals"): SegmentReplacement.timeToLive
       default: nil
       }
     }

@@ -191,6 +191,9 @@ public struct Keyspace: Sendable {
   func importing(_ partition: Int, _ name: String, id: String) -> String {
     slice(partition, "importing:" + name + ":" + id)
   }
+  /// Sorted set: users whose opt-outs arrived while a replacement of the list was read in, by when (ms); '' for the
+  /// replacement itself.
+  func arrivals(_ partition: Int, _ name: String) -> String { slice(partition, "arrivals:" + name) }
   /// Set: users who did something with a campaign's push.
   func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {
     slice(partition, kind.rawValue + ":" + id)

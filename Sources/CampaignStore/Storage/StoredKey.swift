@@ -78,7 +78,7 @@ struct StoredKey {
     case "users", "segment", "importing": ("set", .partition(partition), nil)
     case "devices", "attributes", "pressure", "owner", "moving", "quarantine":
       ("hash", .partition(partition), nil)
-    case "removals", "erased", "retained", "stated": ("zset", .partition(partition), nil)
+    case "removals", "erased", "retained", "stated", "arrivals": ("zset", .partition(partition), nil)
     case "taken", "departures": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)
     default: nil

@@ -1,11 +1,12 @@
 #!lua
 -- putinforce: replaces a list of users by one that was read in whole, in one partition.
 -- Keeps: the new list is a statement about all users at its own time. A later statement about a user stays in force,
--- and so does an opt-out of the same time. A list that is newer as a whole stays in force. A user who was erased since
+-- and so does an opt-out of the same time, and one that arrived since the import began, whatever its time. A list that is newer as a whole stays in force. A user who was erased since
 -- the time of the list is not in it. A second run of the same call changes nothing: the first one removed the marker.
 -- KEYS 1 list, 2 what was read in, with the member '' as a marker, 3 times of the list, 4 erased,
---      and for a suppression list 5 departures
--- ARGV 1 the time of the list (ms), 2 seconds for which the times of a list are kept that is removed, else ''
+--      and for a suppression list 5 departures, 6 arrivals
+-- ARGV 1 the time of the list (ms), 2 seconds for which the times of a list are kept that is removed, else '',
+--      3 when the import began (ms)
 -- Returns 1, or 0 when a newer list is in force
 if redis.call('SREM', KEYS[2], '') == 0 then return 1 end
 local at = tonumber(ARGV[1])
@@ -34,6 +35,13 @@ if KEYS[5] then
     local inside, joined = redis.call('SMISMEMBER', KEYS[1], unpack(page)), {}
     for i = 1, #page do if inside[i] == 1 then joined[#joined + 1] = page[i] end end
     if #joined > 0 then redis.call('SADD', KEYS[2], unpack(joined)) end
+  end)
+end
+if KEYS[6] then
+  each_page(redis.call('ZRANGEBYSCORE', KEYS[6], ARGV[3], '+inf'), function(page)
+    local inside, kept = redis.call('SMISMEMBER', KEYS[1], unpack(page)), {}
+    for i = 1, #page do if inside[i] == 1 then kept[#kept + 1] = page[i] end end
+    if #kept > 0 then redis.call('SADD', KEYS[2], unpack(kept)) end
   end)
 end
 -- Seldom anybody was erased in the meantime.

@@ -3,8 +3,9 @@
 -- Keeps: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
 -- list, where '' stands for the whole list. A member of which the time was forgotten has been one for as long as times
 -- are kept. Nothing is entered that was said of a user before that user was erased.
--- Who enters a suppression list has departed (`depart.lua`).
--- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures
+-- Who enters a suppression list has departed (`depart.lua`). While a replacement of the list is read in, the users who opt
+-- out are noted in `arrivals`, so that the replacement keeps them.
+-- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
 -- ARGV 1 '1' when of two statements of the same time membership stands, '0' when the other one does, 2 ms for which
 --      times are kept, then three each, of at most 500 users, each once: user, when this was said (ms; '' for now),
 --      '1' for a member, '0' for none
@@ -15,7 +16,7 @@ local inside = redis.call('SMISMEMBER', KEYS[1], unpack(names))
 local times = redis.call('ZMSCORE', KEYS[2], '', unpack(names))
 local erasure = erasures(KEYS[3], names)
 local whole = tonumber(times[1] or nil)
-local joined, left, said, superseded = {}, {}, {}, 0
+local joined, left, said, arrived, superseded = {}, {}, {}, {}, 0
 for i = 1, #names do
   local user, given, is_member, was_member = names[i], ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', inside[i] == 1
   local at = given == '' and now or math.min(given + 0, now)
@@ -28,12 +29,19 @@ for i = 1, #names do
   else
     said[#said + 1] = at
     said[#said + 1] = user
+    if is_member then
+      arrived[#arrived + 1] = now
+      arrived[#arrived + 1] = user
+    end
     if is_member and not was_member then joined[#joined + 1] = user end
     if was_member and not is_member then left[#left + 1] = user end
   end
 end
 if #joined > 0 then redis.call('SADD', KEYS[1], unpack(joined)) end
-if KEYS[4] then depart(KEYS[4], joined) end
+if KEYS[4] then
+  depart(KEYS[4], joined)
+  if #arrived > 0 and redis.call('EXISTS', KEYS[5]) == 1 then redis.call('ZADD', KEYS[5], unpack(arrived)) end
+end
 if #left > 0 then redis.call('SREM', KEYS[1], unpack(left)) end
 if #said > 0 then redis.call('ZADD', KEYS[2], unpack(said)) end
 -- The times of a list that was removed expire; it is there again.
