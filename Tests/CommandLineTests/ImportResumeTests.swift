@@ -8,9 +8,9 @@ struct ImportResumeTests {
 
   /// A file of so many users with a device each, and two bad lines: the second of all, and the last.
   private func file(in world: CarillonWorld, rows: Int = Self.rows) throws -> String {
-    let good = (0..<rows).map { "u\($0),\(CarillonWorld.token($0)),2026-01-01T00:00:00Z\n" }
+    let good = (0..<rows).map { "u\($0),\(CarillonWorld.token($0)),2026-01-01T00:00:00Z,\($0 == 0 ? "PST" : "")\n" }
     return try world.folder.write(
-      "devices.csv", "user,token,registeredAt\nbad,zz,\n" + good.joined() + "bad,zz,\n")
+      "devices.csv", "user,token,registeredAt,timezone\nbad,zz,,\n" + good.joined() + "bad,zz,,\n")
   }
 
   /// Waits until it is kept how far an import has come.
@@ -31,7 +31,9 @@ struct ImportResumeTests {
     // The first bad line was told by the run that was killed.
     #expect(!output.standardError.contains("devices.csv:2:"))
     #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
-    #expect(output.standardOutput.hasSuffix("devices.csv: 40,002 rows, 40,000 imported, 2 bad ones skipped\n"))
+    #expect(
+      output.standardOutput.hasSuffix(
+        "devices.csv: 40,002 rows, 40,000 imported, 2 bad ones skipped, 1 kept without a time zone\n"))
     let users = try await world.succeed("devices", "export", "--format", "csv").split(whereSeparator: \.isNewline)
       .dropFirst()
     #expect(Set(users.map { $0.prefix { $0 != "," } }).count == Self.rows)
@@ -51,7 +53,10 @@ struct ImportResumeTests {
     #expect(hint.contains(" rows are in"))
     #expect(await import_.waitForExit() == .status(1))
     let report = try JSONObject(try await world.run("devices", "import", file, "--resume", "--json").standardOutput)
-    #expect(report.numbers == ["rows": Self.rows + 2, "imported": Self.rows, "skipped": 2, "outdated": 0])
+    #expect(
+      report.numbers == [
+        "rows": Self.rows + 2, "imported": Self.rows, "skipped": 2, "outdated": 0, "withoutTimezone": 1,
+      ])
   }
 
   @Test func nothingToGoOnWithIsABeginning() async throws {
@@ -59,7 +64,9 @@ struct ImportResumeTests {
     let file = try file(in: world, rows: 3)
     let output = try await world.run("devices", "import", file, "--resume")
     #expect(output.standardError.contains("devices.csv: no interrupted import of it is known: this is its beginning"))
-    #expect(output.standardOutput.hasSuffix("devices.csv: 5 rows, 3 imported, 2 bad ones skipped\n"))
+    #expect(
+      output.standardOutput.hasSuffix(
+        "devices.csv: 5 rows, 3 imported, 2 bad ones skipped, 1 kept without a time zone\n"))
   }
 
   @Test func standardInputCannotBeGoneOnWith() async throws {

@@ -16,10 +16,13 @@ public struct ImportCheckpoint: Equatable, Sendable {
   public var outdated: Int
   /// Devices that left because their users had too many.
   public var crowdedOut: Int
+  /// Devices that are kept without a time zone, because theirs was refused.
+  public var withoutZone: Int
 
   /// Memberwise.
   public init(
-    offset: Int, line: Int, rows: Int, skipped: Int, imported: Int, outdated: Int, crowdedOut: Int
+    offset: Int, line: Int, rows: Int, skipped: Int, imported: Int, outdated: Int, crowdedOut: Int,
+    withoutZone: Int = 0
   ) {
     self.offset = offset
     self.line = line
@@ -28,6 +31,7 @@ public struct ImportCheckpoint: Equatable, Sendable {
     self.imported = imported
     self.outdated = outdated
     self.crowdedOut = crowdedOut
+    self.withoutZone = withoutZone
   }
 
   /// Its fields in Redis.
@@ -35,6 +39,8 @@ public struct ImportCheckpoint: Equatable, Sendable {
     ("offset", \.offset), ("line", \.line), ("rows", \.rows), ("skipped", \.skipped), ("imported", \.imported),
     ("outdated", \.outdated), ("crowdedOut", \.crowdedOut),
   ]
+  /// A field that a checkpoint without such a device leaves out, as one of an earlier version does.
+  private static let withoutZone = "withoutZone"
 
   /// Seconds after which nobody is expected to go on any more: a week.
   private static let timeToLive = 604_800
@@ -48,6 +54,10 @@ extension ImportCheckpoint {
         arguments.append(name)
         arguments.append(self[keyPath: path])
       }
+      if withoutZone > 0 {
+        arguments.append(Self.withoutZone)
+        arguments.append(withoutZone)
+      }
     }
     pipeline.append("EXPIRE", key, Self.timeToLive)
   }
@@ -59,12 +69,14 @@ extension ImportCheckpoint {
       guard let number = value.integer, number >= 0 else { return nil }
       self[keyPath: path] = number
     }
+    withoutZone = max(0, reply[Self.fields.count].integer ?? 0)
   }
 
   fileprivate static func read(_ key: String, with pipeline: inout RedisPipeline) {
     pipeline.command("HMGET") { arguments in
       arguments.append(key)
       for (name, _) in fields { arguments.append(name) }
+      arguments.append(withoutZone)
     }
   }
 }

@@ -13,6 +13,7 @@ struct DeviceImport {
     var mark: DeviceRowReader.Mark
     var rows: Int
     var skipped: Int
+    var withoutZone: Int
   }
 
   /// What became of the rows that are in.
@@ -142,6 +143,7 @@ extension ImportCheckpoint {
   fileprivate init(_ position: DeviceImport.Position, _ totals: DeviceImport.Totals) {
     self.init(
       offset: position.mark.offset, line: position.mark.line, rows: position.rows, skipped: position.skipped,
-      imported: totals.imported, outdated: totals.outdated, crowdedOut: totals.crowdedOut)
+      imported: totals.imported, outdated: totals.outdated, crowdedOut: totals.crowdedOut,
+      withoutZone: position.withoutZone)
   }
 }

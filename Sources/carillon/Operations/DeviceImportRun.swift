@@ -60,7 +60,7 @@ struct DeviceImportRun: ~Copyable {
     try input.seek(to: known.offset)
     beginning = []
     bytes = known.offset
-    (report.rows, report.skipped) = (known.rows, known.skipped)
+    (report.rows, report.skipped, report.withoutZone) = (known.rows, known.skipped, known.withoutZone)
     devices = DeviceImport(
       store: store, app: app, file: file,
       totals: .init(imported: known.imported, outdated: known.outdated, crowdedOut: known.crowdedOut))
@@ -109,7 +109,9 @@ struct DeviceImportRun: ~Copyable {
   }
 
   private var position: DeviceImport.Position? {
-    reader.mark.map { DeviceImport.Position(mark: $0, rows: report.rows, skipped: report.skipped) }
+    reader.mark.map {
+      DeviceImport.Position(mark: $0, rows: report.rows, skipped: report.skipped, withoutZone: report.withoutZone)
+    }
   }
 
   private mutating func count() {
