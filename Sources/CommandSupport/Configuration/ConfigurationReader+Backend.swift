@@ -37,7 +37,7 @@ extension ConfigurationReader {
     }
     return AppBackend(
       check: HealthCheck(
-        url: url, slowAfter: slowAfter, timeout: timeout, trustRoots: try backend.string("trustRoots").map(resolve)),
+        url: url, slowAfter: slowAfter, timeout: timeout, trustRoots: try trustRoots(of: backend)),
       interval: interval, rate: rate, leastShare: leastShare)
   }
 }

@@ -90,7 +90,7 @@ extension ConfigurationReader {
     guard parent.has("tls") else { return nil }
     let section = try parent.section("tls", schema: schema)
     let tls = CarillonConfiguration.RedisTLS(
-      trustRoots: try section.string("trustRoots").map(resolve),
+      trustRoots: try trustRoots(of: section),
       certificate: try section.string("certificate").map(resolve), key: try section.string("key").map(resolve),
       serverName: try section.string("serverName"))
     guard (tls.certificate == nil) == (tls.key == nil) else {

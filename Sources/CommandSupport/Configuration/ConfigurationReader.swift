@@ -59,7 +59,7 @@ struct ConfigurationReader {
       broadcastEndpoint: try readEndpoint("broadcastEndpoint", section),
       channelEndpoint: try readEndpoint("channelEndpoint", section),
       port: try section.integer("port", in: 1...65535, default: 443),
-      trustRoots: try section.string("trustRoots").map(resolve),
+      trustRoots: try trustRoots(of: section),
       proxy: try readProxy(section),
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
       rate: try readRate(section), control: try readControl(section),
@@ -273,7 +273,7 @@ struct ConfigurationReader {
     return CarillonConfiguration.WebhookTarget(
       url: url,
       secretFile: resolve(try section.required("secretFile", hint: "a file whose first line signs what is sent")),
-      kinds: kinds, allowsPrivate: allowsPrivate, trustRoots: try section.string("trustRoots").map(resolve))
+      kinds: kinds, allowsPrivate: allowsPrivate, trustRoots: try trustRoots(of: section))
   }
 
   private func readLog(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Log {
