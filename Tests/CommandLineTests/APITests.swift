@@ -62,6 +62,33 @@ struct APITests {
     }
   }
 
+  /// Requests read ids, names, times and zones as commands do (`CommandTextTests`), and warn as `submit` does.
+  @Test func requestsReadTextByOneRuleAndWarnOfAnEmptyAudience() async throws {
+    let house = try await House.open()
+    let token = CarillonWorld.token(1)
+    let device = #"{"user":" ada","token":"\#(token)","app":"news","timezone":"PST"}"#
+    let registered = try await house.ask("POST", "/api/v1/devices", device)
+    #expect(registered.text.contains(#""user":"ada""#) && registered.text.contains("abbreviation"), "\(registered)")
+    let ahead = #"{"user":"ada","token":"\#(token)","registeredAt":"2099-01-01T00:00:00Z"}"#
+    #expect(try await house.ask("POST", "/api/v1/devices", ahead).status == 422)
+    #expect(try await house.ask("GET", "/api/v1/users/%20ada").status == 200)
+    #expect(try await house.ask("POST", "/api/v1/segments/%20vip/add", #"{"users":["ada "]}"#).status == 200)
+    #expect(try await house.world.succeed("segment", "export", "vip") == "ada\n")
+    #expect(try await house.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
+    let job = CarillonWorld.job(
+      "w", audience: #"{"users":["stranger"]}"#, content: #""payload":{"aps":{"alert":"{{plan}}"}}"#)
+    #expect(try await house.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job).status == 200)
+    let warned = try await house.ask("POST", "/api/v1/campaigns", job)
+    let rules = try JSONObject(warned.text).objects("warnings")?.compactMap { $0.text("rule") }
+    #expect(warned.status == 201 && rules == ["unknown-attribute", "audience-reaches-nobody"], "\(warned)")
+    let again = try await house.ask("POST", "/api/v1/campaigns", job)
+    #expect(again.status == 200 && !again.text.contains("audience-reaches-nobody"), "\(again)")
+    let some = try await house.ask(
+      "POST", "/api/v1/campaigns", CarillonWorld.job("s", audience: #"{"users":["ada"]}"#))
+    #expect(some.status == 201 && some.text.contains(#""warnings":[]"#), "\(some)")
+    await house.close()
+  }
+
   @Test("a campaign by HTTP alone: devices, a segment, the job twice, its end, its results, and who did it")
   func wholeLife() async throws {
     let house = try await House.open()

@@ -34,6 +34,12 @@ struct TemplateTextTests {
     #expect(try TemplateText(text).parts == parts)
   }
 
+  /// Attributes are kept in NFC, and Swift compares two equivalent names as equal: the bytes show the form.
+  @Test func nameIsReadInItsStoredForm() throws {
+    guard case .value(let name, _, _)? = try TemplateText("{{pri\u{301}x}}").parts.first else { return }
+    #expect(Array(name.utf8) == Array("pr\u{ED}x".utf8))
+  }
+
   /// Swift joins such a character to the brace or the bar in front of it.
   @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{1F3FB}"])
   func combiningCharacterHidesNoPlaceholder(mark: String) throws {

@@ -12,6 +12,7 @@ struct SigningKeyTextTests {
   func restored() throws {
     let pem = key.pem
     let lines = pem.split(separator: "\n")
+    let alone = lines.dropFirst().dropLast().joined()
     let base64 = { (text: String) in Data(text.utf8).base64EncodedString() }
     let forms = [
       "as it is": pem, "byte order mark": "\u{FEFF}" + pem, "Windows": pem.replacing("\n", with: "\r\n"),
@@ -22,6 +23,8 @@ struct SigningKeyTextTests {
       "Base64 once more": base64(pem),
       "Base64 in lines": base64(pem).enumerated().map { $0.offset % 76 == 75 ? "\($0.element)\n" : "\($0.element)" }
         .joined(),
+      "Base64 alone in quotes": "\"\(alone)\"",
+      "Base64 alone behind a byte order mark": "\u{FEFF}\(alone)",
       "Base64 alone": lines.dropFirst().dropLast().joined(separator: "\n"),
     ]
     for (name, text) in forms {

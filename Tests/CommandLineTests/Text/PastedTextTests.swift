@@ -17,7 +17,7 @@ struct PastedTextTests {
     ("\u{1112}\u{1161}\u{11AB}", "\u{D55C}"),
     ("❤\u{FE0F}", "❤\u{FE0F}"), ("1e22", "1e22"), ("", nil), ("  ", nil), ("\u{FEFF}ada", nil), ("ada\u{200B}", nil),
     ("\u{A0}ada", nil), (" \u{A0}ada", nil), ("ada\u{2060}", nil), ("ada\u{3000}", nil), ("\u{AD}ada", nil),
-    ("ada\u{3164}", nil), ("\u{202E}ada", nil), ("a\u{0}da", nil), ("a\nda", nil),
+    ("ada\u{3164}", nil), ("\u{202E}ada", nil), ("ada\u{2800}", nil), ("a\u{0}da", nil), ("a\nda", nil),
     (String(repeating: "x", count: 257), nil),
   ]
 
@@ -136,6 +136,12 @@ struct PastedTextTests {
         .change
     else { throw CancellationError() }
     #expect(said.keys.map { Array($0.utf8) } == known.keys.map { Array($0.utf8) })
+    #expect(said.values.map { Array(($0 ?? "").utf8) } == known.values.map { Array($0.utf8) })
+    #expect(predicate == (try DevicePredicate(parsing: "\"pr\u{ED}x\" = 'Z\u{FC}rich'")))
+    guard case .tag(_, let tags, _) = try TextReader.event(#"{"op":"tag","user":"a","tags":[" vip "]}"#).change else {
+      throw CancellationError()
+    }
+    #expect(Array(tags) == ["vip"])
     let values = try JobRecipient.line(#"{"user":"a","vars":{" \#(name)":1}}"#).values
     #expect(values == Array("{\"pr\u{ED}x\":1}".utf8))
     for bad in ["\u{200B}price", "price\u{FEFF}"] {
