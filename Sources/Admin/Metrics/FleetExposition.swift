@@ -31,6 +31,12 @@ public struct FleetExposition: Sendable {
     gauge(
       "campaigns_guarded", "Campaigns that are paused by their guard, or as every push of them was refused.",
       fleet.campaigns(.paused).count { $0.record.pausedItself })
+    metrics.family(
+      "carillon_fleet_campaigns_awaiting_approval", .gauge, "Campaigns that wait for approval, by urgency.")
+    let awaiting = fleet.awaitingApproval
+    let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
+    metrics.sample(urgent, ("urgency", "urgent"))
+    metrics.sample(awaiting.count - urgent + fleet.unseenAwaiting, ("urgency", "later"))
     gauge("campaigns_waiting", "Active campaigns that could be sent, and are not.", fleet.waiting.count)
     metrics.family("carillon_fleet_queue_jobs", .gauge, "Entries that no worker has taken yet, by list.")
     metrics.sample(fleet.intake.count, ("list", "campaigns"))

@@ -156,7 +156,7 @@ extension CampaignStore {
       StoreScripts.control,
       keys: [
         keys.lane(lane.rawValue), keys.running, keys.schedule, keys.ended, keys.epoch, keys.answers(app: record.app),
-        keys.wake, keys.store, keys.changes, keys.gates,
+        keys.wake, keys.store, keys.changes, keys.gates, keys.approvals,
       ]
         + ids.flatMap {
           [

@@ -69,6 +69,17 @@ public struct CampaignRecord: Sendable {
   public var pausedItself: Bool
   /// Whether it waits for somebody's approval.
   public var needsApproval: Bool
+  /// Whether it is paused until somebody approves it.
+  public var waitsForApproval: Bool { state == .paused && needsApproval && of == nil }
+
+  /// Whether it waits for approval and begins in less than an hour, or should have begun.
+  ///
+  /// - Parameter now: ms since the epoch.
+  public func isApprovalUrgent(at now: Int) -> Bool { waitsForApproval && start - now < Self.approvalNotice }
+
+  /// ms before its start at which a missing approval becomes urgent: an hour to find somebody who may approve.
+  static let approvalNotice = 3_600_000
+
   /// Who submitted it, where the job says so.
   public var submittedBy: String?
   /// Who approved it, where that was needed.

@@ -51,6 +51,8 @@ extension CampaignStore {
       pipeline.append("LLEN", lane)
       pipeline.append("LRANGE", lane, 0, Fleet.mostCampaigns - 1)
     }
+    pipeline.append("ZCARD", keys.approvals)
+    pipeline.append("ZRANGE", keys.approvals, 0, Fleet.mostAwaiting - 1)
     pipeline.append("SCARD", keys.running)
     pipeline.append("SSCAN", keys.running, 0, "COUNT", Fleet.mostCampaigns)
     var replies = FleetReplies(try await runEach(pipeline))
@@ -72,6 +74,7 @@ extension CampaignStore {
       fleet.lanes.append(Fleet.LaneBacklog(lane: lane, campaigns: replies.next()?.integer ?? 0))
       ids += replies.next()?.compactMap(\.string) ?? []
     }
+    let awaiting = (count: replies.next()?.integer ?? 0, ids: replies.next()?.compactMap(\.string) ?? [])
     let running = replies.next()?.integer ?? 0
     ids += replies.next()?.dropFirst().first?.compactMap(\.string) ?? []
     fleet.problems += replies.problems
@@ -80,7 +83,8 @@ extension CampaignStore {
     ids = ids.filter { seen.insert($0).inserted }
     ids = Array(ids.prefix(Fleet.mostCampaigns))
     fleet.unseenCampaigns = max(0, running - ids.count)
-    return ids
+    fleet.unseenAwaiting = max(0, awaiting.count - awaiting.ids.count)
+    return ids + awaiting.ids.filter { !ids.contains($0) }
   }
 
   /// What waits on the producers' list, and since when.

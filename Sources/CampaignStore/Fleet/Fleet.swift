@@ -105,6 +105,8 @@ public struct Fleet: Sendable {
   public var campaigns: [RunningCampaign] = []
   /// Such campaigns that were not looked at.
   public var unseenCampaigns = 0
+  /// Campaigns that wait for approval beside those looked at.
+  public var unseenAwaiting = 0
 
   /// Jobs and events that could not be run, and what was taken out.
   public var dead = 0
@@ -129,6 +131,8 @@ public struct Fleet: Sendable {
   public static let mostWorkers = 1000
   /// Campaigns that are looked at.
   public static let mostCampaigns = 250
+  /// Campaigns that wait for approval and are looked at, the ones that begin first: more need the same person.
+  public static let mostAwaiting = 100
 
   /// Webhooks that are looked at.
   static let mostWebhooks = 64
@@ -141,6 +145,9 @@ public struct Fleet: Sendable {
 
   /// Campaigns among those that were looked at which could be sent, and are not.
   public var waiting: [RunningCampaign] { campaigns.filter { $0.record.waiting != nil } }
+
+  /// Campaigns that wait for approval, one for a campaign with its parts.
+  public var awaitingApproval: [RunningCampaign] { campaigns.filter { $0.record.waitsForApproval } }
 
   /// The versions of live workers, in order.
   public var versions: [String] {

@@ -17,6 +17,10 @@ public struct FleetAlarm: Sendable, Equatable {
     case pushService
     /// A campaign has paused itself.
     case campaignPaused
+    /// A campaign waits for approval and begins in less than an hour, or should have begun.
+    case approvalUrgent
+    /// A campaign waits for approval.
+    case approvalWaits
     /// A campaign could be sent, and is not.
     case campaignWaits
     /// The jobs on the producers' list are not taken in.
@@ -158,7 +162,18 @@ extension Fleet {
   private func addCampaigns(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
     for campaign in campaigns {
       let record = campaign.record
-      if record.state == .paused, record.pausedItself {
+      if record.waitsForApproval {
+        let start = record.start
+        let when =
+          start > at
+          ? "it is to begin in \(Self.age(start - at))" : "it was to begin \(Self.age(at - start)) ago"
+        alarms.append(
+          FleetAlarm(
+            record.isApprovalUrgent(at: at) ? .approvalUrgent : .approvalWaits, record.id,
+            "campaign \(record.id) waits for approval, and \(when)",
+            remedy: "see carillon campaign show \(record.id), then carillon campaign approve \(record.id) --by NAME, "
+              + "or cancel it"))
+      } else if record.state == .paused, record.pausedItself {
         alarms.append(
           FleetAlarm(
             .campaignPaused, record.id,

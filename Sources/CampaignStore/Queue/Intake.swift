@@ -208,7 +208,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(campaign.id), keys.job(campaign.id), keys.intake(worker: worker),
         keys.lane(campaign.lane.rawValue), keys.all, keys.running, keys.schedule, keys.ended, keys.gates, keys.wake,
-        keys.store, keys.changes, keys.campaign(parent), keys.attempts,
+        keys.store, keys.changes, keys.campaign(parent), keys.attempts, keys.approvals,
       ] + ids.flatMap { [keys.campaign($0), keys.open($0), keys.finished($0)] }
     ) { arguments in
       arguments.append(request ?? job)

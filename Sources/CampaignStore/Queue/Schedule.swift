@@ -39,7 +39,8 @@ extension CampaignStore {
   }
 
   /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost, and for campaigns with stages
-  /// whose gates are looked at by nobody.
+  /// whose gates are looked at by nobody. Lists the campaigns that wait for approval and are not listed, such as those that an
+  /// earlier version has paused.
   ///
   /// - Parameter position: where the page begins.
   /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.
@@ -49,8 +50,11 @@ extension CampaignStore {
     let ids = try await run(pipeline)[0].compactMap(\.string)
     guard !ids.isEmpty else { return ([], 0) }
     pipeline.removeAll()
-    for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "stage") }
-    let campaigns = zip(ids, try await run(pipeline)).compactMap { id, reply in
+    for id in ids {
+      pipeline.append("HMGET", keys.campaign(id), "state", "stage", "approval", "of", "sendAt", "createdAt")
+    }
+    let replies = try await run(pipeline)
+    let campaigns = zip(ids, replies).compactMap { id, reply in
       reply[0].string.flatMap(CampaignState.init(rawValue:)).map { (id: id, state: $0, hasStages: !reply[1].isNull) }
     }
     let scheduled = campaigns.filter { $0.state == .scheduled }.map(\.id)
@@ -59,7 +63,31 @@ extension CampaignStore {
     for campaign in campaigns where campaign.hasStages && !campaign.state.isFinal {
       pipeline.append("ZADD", keys.gates, "NX", 0, campaign.id)
     }
+    for (id, reply) in zip(ids, replies) where Self.waitsForApproval(reply[0], reply[2]) && reply[3].isNull {
+      pipeline.append("ZADD", keys.approvals, "NX", max(reply[4].integer ?? 0, reply[5].integer ?? 0), id)
+    }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
+    if position == 0 { try await repairApprovals() }
     return (try await promote(scheduled), ids.count < Self.batch ? 0 : position + ids.count)
+  }
+
+  /// Removes campaigns that wait for approval no more from the list of those that do.
+  private func repairApprovals() async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZRANGE", keys.approvals, 0, Self.batch - 1)
+    let ids = try await run(pipeline)[0].compactMap(\.string)
+    guard !ids.isEmpty else { return }
+    pipeline.removeAll()
+    for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "approval") }
+    let replies = try await run(pipeline)
+    pipeline.removeAll()
+    for (id, reply) in zip(ids, replies) where !Self.waitsForApproval(reply[0], reply[1]) {
+      pipeline.append("ZREM", keys.approvals, id)
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+  }
+
+  private static func waitsForApproval(_ state: RedisReply, _ approval: RedisReply) -> Bool {
+    state.string == CampaignState.paused.rawValue && approval.string == "needed"
   }
 }

@@ -34,7 +34,8 @@ extension CampaignStore {
   private func wrongTypes() async throws -> [StoreFinding] {
     let control =
       [
-        keys.store, keys.campaigns, keys.running, keys.schedule, keys.gates, keys.parked, keys.workers, keys.instances,
+        keys.store, keys.campaigns, keys.running, keys.schedule, keys.gates, keys.approvals, keys.parked, keys.workers,
+        keys.instances,
         keys.reports,
         keys.all, keys.ended, keys.expiring, keys.applied, keys.epoch, keys.dead, keys.feedback, keys.segments,
         keys.housekeeping, keys.housekeeper,

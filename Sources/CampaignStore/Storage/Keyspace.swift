@@ -98,6 +98,8 @@ public struct Keyspace: Sendable {
   public var schedule: String { control + "schedule" }
   /// Sorted set: campaigns with a stage that has not begun, by when its gate is looked at next.
   var gates: String { control + "gates" }
+  /// Sorted set: campaigns that wait for approval, by when they begin once approved.
+  var approvals: String { control + "approvals" }
   /// Number: the control epoch, which every pause, resume and cancel raises.
   var epoch: String { control + "epoch" }
   /// String: there for a moment after a worker noticed that Redis may have lost its last writes.

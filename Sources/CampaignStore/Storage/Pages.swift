@@ -127,12 +127,19 @@ extension CampaignStore {
     return StorePage(elements: jobs, next: jobs.count == count ? jobs.last?.key : nil)
   }
 
-  /// Campaigns that are scheduled, with when they begin in ms since the epoch, the next one first. Of several parts of a
-  /// campaign the first counts.
-  public func scheduled(count: Int) async throws -> [(id: String, at: Int)] {
+  /// Campaigns that are scheduled or wait for approval, with when they begin in ms since the epoch, the next one first. Of
+  /// several parts of a campaign the first counts.
+  public func scheduled(count: Int) async throws -> [(id: String, at: Int, needsApproval: Bool)] {
     var pipeline = RedisPipeline()
-    pipeline.append("ZRANGE", keys.schedule, 0, count - 1, "WITHSCORES")
-    let reply = try await run(pipeline)[0]
+    for key in [keys.schedule, keys.approvals] { pipeline.append("ZRANGE", key, 0, count - 1, "WITHSCORES") }
+    let replies = try await run(pipeline)
+    let all = zip(replies, [false, true]).flatMap { reply, needsApproval in
+      Self.scheduled(in: reply).map { (id: $0.id, at: $0.at, needsApproval: needsApproval) }
+    }
+    return Array(all.sorted { $0.at < $1.at }.prefix(count))
+  }
+
+  private static func scheduled(in reply: RedisReply) -> [(id: String, at: Int)] {
     var seen: Set<String> = []
     return stride(from: 0, to: reply.count - 1, by: 2).compactMap { index in
       guard let id = reply[index].string.map({ CampaignID($0).whole }), let at = reply[index + 1].integer,

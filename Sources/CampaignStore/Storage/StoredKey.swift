@@ -46,7 +46,8 @@ struct StoredKey {
     case "job", "finished", "submitter": ("string", .campaign(rest), nil)
     case "open", "timeline", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
-    case "parked", "workers", "schedule", "gates", "ended", "expiring", "objections", "applied", "activities":
+    case "parked", "workers", "schedule", "gates", "approvals", "ended", "expiring", "objections", "applied",
+      "activities":
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "attempts", "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate",

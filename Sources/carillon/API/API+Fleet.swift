@@ -54,7 +54,7 @@ extension API {
       },
       APIOperation(
         name: "listSchedule", method: "GET", path: "/schedule", scope: .view,
-        summary: "Campaigns that have not begun, the next one first",
+        summary: "Campaigns that have not begun or wait for approval, the next one first",
         parameters: [OpenAPI.limit(most: 500)],
         answers: [.init(status: 200, meaning: "The next ones", schema: OpenAPI.ref("Schedule"))]
       ) { call in
@@ -65,6 +65,7 @@ extension API {
             json.beginObject()
             json.member("id", campaign.id)
             json.member("at", Timestamp.format(milliseconds: campaign.at))
+            json.member("needsApproval", campaign.needsApproval)
             json.endObject()
           }
         }

@@ -172,7 +172,8 @@ enum OpenAPISchemas {
     """,
     "Schedule": """
     {"type":"object","required":["scheduled"],"properties":{"scheduled":{"type":"array","items":{"type":"object",\
-    "required":["id","at"],"properties":{"id":{"type":"string"},"at":{"type":"string"}}}}}}
+    "required":["id","at","needsApproval"],"properties":{"id":{"type":"string"},"at":{"type":"string"},\
+    "needsApproval":{"type":"boolean"}}}}}}
     """,
     "Audit": """
     {"type":"object","required":["at","who","action","subject","detail"],"properties":{"at":{"type":"string"},\

@@ -84,6 +84,14 @@ struct FleetReport: JSONReport {
       ])
     }
     rows.append(["scheduled", agenda(fleet.scheduled)])
+    let awaiting = fleet.awaitingApproval
+    if !awaiting.isEmpty {
+      let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
+      rows.append([
+        "approval",
+        "\((awaiting.count + fleet.unseenAwaiting).grouped) waiting" + (urgent > 0 ? ", \(urgent) urgent" : ""),
+      ])
+    }
     rows.append(["parked", agenda(fleet.parked)])
     rows.append([
       "campaigns",
@@ -272,6 +280,9 @@ struct FleetReport: JSONReport {
     json.member("active", fleet.campaigns(.active).count)
     json.member("paused", fleet.campaigns(.paused).count)
     json.member("waiting", fleet.waiting.count)
+    let awaiting = fleet.awaitingApproval
+    json.member("awaitingApproval", awaiting.count + fleet.unseenAwaiting)
+    json.member("approvalUrgent", awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) })
     json.member("unseen", fleet.unseenCampaigns)
     json.name("each")
     json.beginArray()

@@ -201,6 +201,11 @@ def operate(browser):
     expect(page.get_by_role("button", name="Resume unguarded")).to_be_focused()
     assert answer(visit, "wrong-environment")["state"] == "paused"
 
+    # The overview has a tile for campaigns that wait for approval, and lists them with the schedule.
+    visit.open("")
+    expect(page.locator(".tile").filter(has_text="Approval")).to_contain_text("1 urgent")
+    expect(page.get_by_role("row", name=re.compile("^everybody.*waits for approval"))).to_be_visible()
+
     # One that waits for somebody's approval says so.
     visit.open("campaigns/everybody")
     expect(page.get_by_role("alert")).to_contain_text("approv")

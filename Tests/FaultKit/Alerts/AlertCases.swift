@@ -1,7 +1,9 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import Foundation
 import Glibc
+import PushCore
 import Redis
 import TLS
 import TestSupport
@@ -22,7 +24,7 @@ public enum AlertCases {
   ]
   private static let ofFleet = [
     "CarillonDeadJobs", "CarillonWorkersDie", "CarillonNoWorker", "CarillonQueueStands", "CarillonOldestWaits",
-    "CarillonScheduleLate",
+    "CarillonScheduleLate", "CarillonApprovalUrgent", "CarillonApprovalWaits",
   ]
   private static let ofRedis = [
     "CarillonRedisMemory", "CarillonRedisChanges", "CarillonRedisUnreachable", "CarillonWorkerNotReady",
@@ -127,6 +129,7 @@ public enum AlertCases {
     try await world.redis.command("LPUSH", "{\(world.namespace)}:campaigns", "no job").get()
     try await scene.awaitMetric("carillon_dead_jobs_total", "is 1") { $0 == 1 }
     try await scene.fires("CarillonDeadJobs", after: 2)
+    try await approval(scene)
 
     let mourned = FaultCampaign("mourned")
     try await world.submit(mourned)
@@ -159,6 +162,21 @@ public enum AlertCases {
     for _ in 0..<2 { try await scene.addWorker() }
     for campaign in [news, scheduled] + queued { try await world.ended(campaign) }
     try await scene.finish()
+  }
+
+  /// One campaign that should have begun, and one of tomorrow, wait for approval.
+  private static func approval(_ scene: AlertScene) async throws {
+    let world = scene.world
+    let tomorrow = try await world.store.time() / 1000 + 86_400_000
+    let sendAt = #","sendAt":"\#(Timestamp.format(milliseconds: tomorrow))""#
+    for (id, more) in [("unapproved", ""), ("unapproved-tomorrow", sendAt)] {
+      let job = Array(CarillonWorld.job(id, audience: #"{"segment":"*"}"#, more: more).utf8)
+      let campaign = try CampaignJob.parse(job, .any(APNsService()))
+      _ = try await world.store.activate(campaign, job: job, worker: "large", approval: "it is large")
+    }
+    try await scene.awaitMetric("carillon_fleet_campaigns_awaiting_approval", "is 2") { $0 == 2 }
+    try await scene.fires("CarillonApprovalUrgent", "CarillonApprovalWaits", after: 17)
+    for id in ["unapproved", "unapproved-tomorrow"] { try await world.store.control(id, .cancel) }
   }
 
   private static func poison(_ scene: AlertScene) async throws {

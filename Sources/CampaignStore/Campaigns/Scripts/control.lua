@@ -12,8 +12,8 @@
 -- paused overrules that verdict, and no other. A worker speaks of a round: what it found before the campaign was
 -- resumed may have been mended, and changes nothing. Nor does the verdict of a gate that is open by now.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
---      channel, 8 store, 9 changes, 10 gates, 11... of each campaign, followed by its parts: campaign, open slices,
---      guard trial, guard watch, objections, timeline
+--      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
+--      its parts: campaign, open slices, guard trial, guard watch, objections, timeline
 -- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel', 2 reason ('' for none), 3 'unguarded' | '', 4 'person' | 'worker':
 --      whose word it is, 5 who it is ('' where nobody says), 6 how often the caller knows the campaign to have been
 --      resumed ('' for whatever it is), 7 place of the stage whose gate pauses it ('' for none), 8 '1' where that gate
@@ -21,7 +21,7 @@
 -- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. It keeps the last 200.
 -- Returns {epoch, then for each of them {state that follows, 1 when this call ended it else 0}, or {} when it is gone};
 --         false when the first is gone
-local first = redis.call('HMGET', KEYS[11], 'state', 'round', 'stage')
+local first = redis.call('HMGET', KEYS[12], 'state', 'round', 'stage')
 if not first[1] then return false end
 local changes_nothing = ARGV[6] ~= '' and tonumber(first[2] or 0) > tonumber(ARGV[6])
   or ARGV[7] ~= '' and tonumber(first[3] or 0) ~= tonumber(ARGV[7])
@@ -69,6 +69,15 @@ local function note(base, id, state, campaign)
   if resumes then redis.call('ZADD', KEYS[10], 'XX', now, id) end
 end
 
+-- Keeps the list of campaigns that wait for approval.
+local function list_approval(base, id, state, due)
+  if state == 'paused' and redis.call('HGET', KEYS[base], 'approval') == 'needed' then
+    redis.call('ZADD', KEYS[11], 'NX', math.max(now, due), id)
+  else
+    redis.call('ZREM', KEYS[11], id)
+  end
+end
+
 local function begin_round(base)
   redis.call('DEL', KEYS[base + 2], KEYS[base + 3], KEYS[base + 4], KEYS[6])
   redis.call('HINCRBY', KEYS[base], 'round', 1)
@@ -112,7 +121,7 @@ local function end_whole()
 end
 
 for place = 9, #ARGV do
-  local id, base = ARGV[place], 11 + 6 * (place - 9)
+  local id, base = ARGV[place], 12 + 6 * (place - 9)
   local campaign = redis.call('HMGET', KEYS[base], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'repeat',
     'gated', 'of', 'parts', 'verdict')
   local was = campaign[1]
@@ -134,6 +143,7 @@ for place = 9, #ARGV do
       redis.call('HSET', KEYS[base], 'state', state)
       if not campaign[8] then note(base, id, state, campaign) end
     end
+    if not campaign[8] then list_approval(base, id, state, due) end
     -- The rounds of a campaign and of its parts are the same, whatever has ended of it.
     if resumes and not changes_nothing then begin_round(base) end
     if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end

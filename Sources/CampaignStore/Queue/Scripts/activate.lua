@@ -10,8 +10,8 @@
 -- A run begins as its repeated campaign is: paused, or cancelled, which ends it. It is no run unless that lists it.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the repeated campaign that it is a run of (its
---      own where it is none), 14 attempts to take in jobs (`beginjob`), 15... of the campaign and of each part:
---      campaign, open slices, finished slices
+--      own where it is none), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of
+--      the campaign and of each part: campaign, open slices, finished slices
 -- ARGV 1 job as taken, 2 seconds an id is remembered after the campaign has begun, 3 when it begins in ms since the
 --      epoch (0: now), 4 digest of the job as `reserve` said it, 5 number of partitions of the store, 6 why it needs
 --      approval ('': it does not), 7 number of partitions listed, then partitions, then a bitmap of those that have no
@@ -50,7 +50,8 @@ redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
 redis.call('HLEN', KEYS[14])
 for i = 7, 9 do redis.call('ZCARD', KEYS[i]) end
-for place = 15, #KEYS, 3 do redis.call('HLEN', KEYS[place]) end
+redis.call('ZCARD', KEYS[15])
+for place = 16, #KEYS, 3 do redis.call('HLEN', KEYS[place]) end
 redis.call('ZADD', KEYS[5], now, id)
 
 local function state_of(kind)
@@ -82,7 +83,7 @@ local function write(place, part, kind, fields)
 end
 
 local opened, has_gates = 0, false
-for place = 15, #KEYS, 3 do
+for place = 16, #KEYS, 3 do
   local kind, number = ARGV[at + 1], tonumber(ARGV[at + 2])
   local fields = {unpack(ARGV, at + 3, at + 2 + number)}
   opened = opened + write(place, ARGV[at], kind, fields)
@@ -90,7 +91,10 @@ for place = 15, #KEYS, 3 do
   at = at + 3 + number
 end
 if reason and (waits or has_ended) then redis.call('HSET', KEYS[1], 'reason', reason) end
-if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'approval', 'needed') end
+if ARGV[6] ~= '' then
+  redis.call('HSET', KEYS[1], 'approval', 'needed')
+  if not has_ended then redis.call('ZADD', KEYS[15], now + ahead, id) end
+end
 if has_ended then
   redis.call('ZADD', KEYS[8], now, id)
 elseif has_gates then

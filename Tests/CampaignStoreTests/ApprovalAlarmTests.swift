@@ -1,0 +1,83 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import Testing
+
+/// A campaign that waits for approval is an alarm until somebody approves or cancels it.
+struct ApprovalAlarmTests {
+  /// ms: when the campaigns of a test begin, from now on.
+  private static let day = 86_400_000
+
+  private func activate(_ id: String, _ more: String = "", in world: TestStore) async throws {
+    let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(
+      try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large") == .new)
+  }
+
+  private func tomorrow(in world: TestStore) async throws -> String {
+    ",\"sendAt\":\"\(Timestamp.format(milliseconds: try await world.store.time() / 1000 + Self.day))\""
+  }
+
+  /// The alarms about approval, by the campaign's id, as they are so many ms from now.
+  private func alarms(in world: TestStore, after: Int = 0) async throws -> [String: FleetAlarm.Kind] {
+    var fleet = try await world.store.fleet(lease: TestStore.patience)
+    fleet.at += after
+    let found = fleet.alarms().filter { [.approvalUrgent, .approvalWaits, .campaignPaused].contains($0.kind) }
+    return Dictionary(uniqueKeysWithValues: found.map { ($0.subject, $0.kind) })
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func waitingCampaignIsAnAlarmUntilItIsApproved(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let later = try await tomorrow(in: world)
+    try await activate("now", in: world)
+    try await activate("later", later, in: world)
+    // A campaign with parts is one alarm.
+    try await activate("parts", #","also":["widgets"]"#, in: world)
+    #expect(
+      try await alarms(in: world) == ["now": .approvalUrgent, "later": .approvalWaits, "parts": .approvalUrgent])
+    #expect(try await alarms(in: world, after: Self.day - 3_700_000)["later"] == .approvalWaits)
+    #expect(try await alarms(in: world, after: Self.day - 3_500_000)["later"] == .approvalUrgent)
+    #expect(try await alarms(in: world, after: 2 * Self.day)["later"] == .approvalUrgent)
+    let scheduled = try await world.store.scheduled(count: 10)
+    #expect(Set(scheduled.map(\.id)) == ["now", "later", "parts"] && scheduled.allSatisfy(\.needsApproval))
+    #expect(scheduled.last?.id == "later")
+    // A pause changes nothing: the campaign is paused already.
+    #expect(try await world.store.control("now", .pause) == .paused)
+    #expect(try await world.store.approve("now", by: "grace") == .active)
+    #expect(try await world.store.approve("later", by: "grace") == .scheduled)
+    #expect(try await world.store.control("parts", .cancel) == .cancelled)
+    #expect(try await alarms(in: world).isEmpty)
+    #expect(try await world.store.control("later", .pause) == .paused)
+    #expect(try await alarms(in: world).isEmpty)
+    #expect(try await world.command("EXISTS", world.keys.approvals).integer == 0)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func gateThatNeedsApprovalIsUrgent(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate(
+      "a", audience: #"{"segment":"*"}"#, #","stages":[{"share":0.5,"approval":true}]"#)
+    #expect(try await alarms(in: world).isEmpty)
+    try await world.store.control("a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
+    #expect(try await alarms(in: world) == ["a": .approvalUrgent])
+    #expect(try await world.store.approve("a", by: "grace") == .active)
+    #expect(try await alarms(in: world).isEmpty)
+  }
+
+  /// An earlier version keeps no list of campaigns that wait for approval.
+  @Test(arguments: Backend.wholeWay)
+  func housekeepingRepairsTheList(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate("large", try await tomorrow(in: world), in: world)
+    try await activate("parts", #","also":["widgets"]"#, in: world)
+    try await world.command("DEL", world.keys.approvals)
+    try await world.command("ZADD", world.keys.approvals, 1, "gone")
+    #expect(try await alarms(in: world).isEmpty)
+    _ = try await world.store.repairSchedule(from: 0)
+    #expect(try await alarms(in: world) == ["large": .approvalWaits, "parts": .approvalUrgent])
+    #expect(try await world.command("ZCARD", world.keys.approvals).integer == 2)
+  }
+}
