@@ -191,6 +191,7 @@ public struct CampaignStore: Sendable {
   /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
     #if DEBUG
+      StoreSteps.pass()
       try await StoreSteps.beforeEach?()
     #endif
     return try await checked(redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted), of: pipeline)

@@ -27,6 +27,7 @@ struct ScriptTests {
     StoreScripts.prune, StoreScripts.setAside, StoreScripts.repeatRun, StoreScripts.rank, StoreScripts.quota,
     StoreScripts.decide,
     StoreScripts.regrant, StoreScripts.setBadges, StoreScripts.setMembers, StoreScripts.putInForce,
+    StoreScripts.listing, StoreScripts.replaceJob, StoreScripts.replaceDead, StoreScripts.eraseEvents,
     StoreScripts.eraseUser, StoreScripts.blank, StoreScripts.blankControl, StoreScripts.forget, StoreScripts.define,
     StoreScripts.putTemplate,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,

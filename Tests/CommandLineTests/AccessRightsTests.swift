@@ -207,6 +207,41 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
+  /// `users forget` was killed: the worker's role has the rights to complete the erasure, streams included.
+  @Test(arguments: ["redis.acl.example", "redis-6.2.acl.example"])
+  func workerCompletesTheErasureOfAKilledCommand(file: String) async throws {
+    let isOld = file.contains("6.2")
+    guard !isOld || RedisServer.Program.redis62.isPresent else { return }
+    let company = try await Company(file, on: isOld ? .redis62 : .distribution)
+    let devices = try company.world.folder.write("devices.csv", "user,token\nvictim,\(CarillonWorld.token(7))\n")
+    try await company.succeed("admin", "devices", "import", devices)
+    let event = #"{"user":"victim"}"#
+    try await company.operate("xadd", "{carillon}:events", "*", "kind", "outcome", "json", event)
+    try await company.operate("xadd", "{carillon}:dead", "*", "list", "receipts", "reason", "r", "job", event)
+    // The command opens the store with three pipelines, reads, and writes its note.
+    var environment = company.world.environment
+    environment["CARILLON_REDIS_USER"] = "carillon-admin"
+    environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path("admin")
+    environment["CARILLON_FAULT_STEP"] = "12"
+    let killed = try await CarillonCommand.run(["users", "forget", "victim", "--yes"], environment: environment)
+    #expect(killed.exit == .signal(SIGKILL))
+    #expect(try await company.operate("hlen", "{carillon}:erasing") == "1")
+    environment["CARILLON_REDIS_USER"] = "carillon-worker"
+    environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path("worker")
+    environment["CARILLON_FAULT_STEP"] = nil
+    let worker = try await ChildProcess.start(
+      CarillonCommand.path, ["worker", "--name", "w1"], environment: environment)
+    while try await company.operate("hlen", "{carillon}:erasing") == "1", worker.exit == nil,
+      try await company.operate("acl", "log") == ""
+    { await nextLook() }
+    #expect(try await company.operate("acl", "log") == "")
+    #expect(try await company.operate("xlen", "{carillon}:events") == "0")
+    #expect(try await company.operate("xlen", "{carillon}:dead") == "0")
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+    await company.server.kill(SIGKILL)
+  }
+
   /// What each role must be refused, in words of commands.
   private static let refused: [String: [String]] = [
     "producer": [
@@ -229,7 +264,7 @@ import Testing
       "get {other}:x", "config get dir", #"eval "return 0" 0"#,
     ],
     "worker": [
-      "keys *", "scan 0", "flushall", "config get dir", "get {other}:x", "set other x", "xdel {carillon}:dead 1-1",
+      "keys *", "scan 0", "flushall", "config get dir", "get {other}:x", "set other x", "zscan {carillon}:all 0",
       "client list", #"eval "return 0" 0"#, "acl list",
     ],
     "admin": [

@@ -43,12 +43,21 @@ extension CampaignStore {
   func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
     var forgotten = Forgotten()
     let start = try await time() / 1000
-    let instant = instant ?? start
+    var instant = instant ?? start
+    let isRepeated = instant < start
     var pending = try await pendingErasure(of: user) ?? PendingErasure(at: instant)
     pending.at = max(pending.at, instant)
     pending.slices = nil
     pending.add(try await self.user(user)?.devices ?? [], until: instant)
     try await note(pending, of: user)
+    try await eraseFromWaitingEvents(user, pending.tokens, at: instant)
+    // An event that a worker has read by now happened before the erasure.
+    if !isRepeated {
+      instant = try await time() / 1000
+      pending.at = max(pending.at, instant)
+      pending.add(try await self.user(user)?.devices ?? [], until: instant)
+      try await note(pending, of: user)
+    }
     let lists = try await userLists()
     (forgotten.segments, forgotten.suppression) = try await self.lists(of: user)
     // First the segments, which would bring the user into a campaign. From then on nothing older is entered.
@@ -65,6 +74,9 @@ extension CampaignStore {
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Notices that wait in outboxes would bring the tokens to the feedback list later.
     try await deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
+    // From here on a worker removes the user from these jobs.
+    pending.jobs = try await waitingJobs(naming: user, pending.tokens)
+    if !pending.jobs.isEmpty { try await note(pending, of: user) }
     forgotten.campaigns = try await eraseFromCampaigns(user, &pending)
     forgotten.feedback = try await forgetFeedback(of: user)
     try await eraseFromEvents(user, pending.tokens)

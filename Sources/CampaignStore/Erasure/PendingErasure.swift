@@ -11,6 +11,9 @@ struct PendingErasure {
   /// Slices that a worker is building and that may have the user; `nil` when all steps are still to be done.
   var slices: [SliceReference]?
 
+  /// Jobs that waited during the erasure and list the user or a token. A worker removes both when it takes a job in.
+  var jobs: Set<String> = []
+
   /// Seconds after which an erasure is complete at the latest. A list of targets that is not sealed expires an hour after
   /// its last page (`claim.lua`); another hour leaves time for a round of housekeeping after a failover.
   static let longest = 2 * 3600
@@ -30,10 +33,12 @@ struct PendingErasure {
     return tokens.count > known
   }
 
-  /// Words with blanks between them: the time, `t SERVICE HEX` for each token, and `*` or `s PARTITION:ID` for each slice.
+  /// Words with blanks between them: the time, `t SERVICE HEX` for each token, and `*` or `s PARTITION:ID` for each slice;
+  /// `q ID` for each job that waits.
   var text: String {
     var words = ["\(at)"]
     for token in tokens { words += ["t", token.service, String(decoding: Hex.encode(token.bytes), as: UTF8.self)] }
+    for id in jobs.sorted() { words += ["q", id] }
     if let slices { for slice in slices { words += ["s", slice.description] } } else { words.append("*") }
     return words.joined(separator: " ")
   }
@@ -63,6 +68,9 @@ struct PendingErasure {
       case "s":
         guard let slice = words.popFirst().flatMap({ SliceReference($0, partitions: 1 << 14) }) else { return nil }
         slices?.append(slice)
+      case "q":
+        guard let id = words.popFirst() else { return nil }
+        jobs.insert(id)
       case "*": slices = nil
       default: return nil
       }
@@ -91,7 +99,7 @@ extension CampaignStore {
   ///
   /// - Returns: whether it is complete.
   func settle(_ pending: PendingErasure, of user: String) async throws -> Bool {
-    guard pending.slices?.isEmpty ?? false else {
+    guard pending.slices?.isEmpty ?? false, pending.jobs.isEmpty else {
       try await note(pending, of: user)
       return false
     }
@@ -132,6 +140,23 @@ extension CampaignStore {
       return try await forget(user, at: pending?.at).completeBy == nil
     }
     pending.slices = try await erase(user, pending.tokens, from: slices, now: time() / 1000).building
+    if !pending.jobs.isEmpty {
+      let waiting = try await waitingJobs(naming: user, pending.tokens)
+      let gone = pending.jobs.subtracting(waiting)
+      if !gone.isEmpty {
+        // A worker has made campaigns of these jobs, or has put them on the dead list.
+        let building = pending.slices ?? []
+        _ = try await eraseFromCampaigns(user, &pending, only: gone)
+        let added = pending.slices ?? []
+        pending.slices = added + building.filter { !added.contains($0) }
+        pending.jobs.subtract(gone)
+      }
+    }
+    // The outcomes of a slice enter the stream after the slice was built, and a job the dead list after it has waited.
+    if pending.slices?.isEmpty ?? false, pending.jobs.isEmpty {
+      try await eraseFromEvents(user, pending.tokens)
+      try await eraseFromDeadList(user, pending.tokens)
+    }
     return try await settle(pending, of: user)
   }
 }

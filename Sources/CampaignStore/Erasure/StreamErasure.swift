@@ -3,22 +3,48 @@ import Redis
 
 /// The erasure of a user from streams. An entry of a stream can't be changed, so it is removed.
 extension CampaignStore {
-  /// Entries of a stream that are read at once.
-  private static let erasedEntries = 500
+  /// Entries of a stream that are read at once: of the dead list each has up to 64 kB.
+  private static let erasedEntries = 100
 
   /// Removes the outcomes and prunes of a user from the stream of events.
   func eraseFromEvents(_ user: String, _ tokens: [OwnedToken]) async throws {
     try await remove(from: keys.events) { fields in
-      fields["json"].map { Self.names($0, user, self.texts(of: tokens)) } ?? false
+      fields["json"].map { Self.names($0, user, self.tokenTest(tokens)) ? .remove : .keep } ?? .keep
     }
   }
 
-  /// Removes the events of a user that could not be applied from the dead list.
+  /// Erases a user from the dead list. An event of the user leaves the list, and so does a job that names nobody else. Any
+  /// other job that names the user stays without the user, as a new entry with the old time. Of a job that is cut or no
+  /// JSON only reason and hint stay.
   func eraseFromDeadList(_ user: String, _ tokens: [OwnedToken]) async throws {
-    try await remove(from: keys.dead) { fields in
-      guard fields["list"] != nil, let event = fields["job"] else { return false }
-      return Self.names(event, user, self.texts(of: tokens))
+    let isToken = tokenTest(tokens)
+    try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
+      guard let job = fields["job"] else { return .keep }
+      if fields["list"] != nil { return Self.names(job, user, isToken) ? .remove : .keep }
+      if fields["user"].map({ $0.elementsEqual(user.utf8) }) ?? false { return .remove }
+      var fields = fields
+      do {
+        guard let erased = try CampaignJob.erasing(user, from: job, isToken: isToken) else { return .keep }
+        if erased.isOfNobodyElse { return .remove }
+        fields["job"] = erased.job
+        fields["size"] = Array("\(erased.job.count)".utf8)
+      } catch {
+        guard Self.isQuoted(user, in: job) || self.texts(of: tokens).contains(where: { Self.isQuoted($0, in: job) })
+        else { return .keep }
+        fields["job"] = []
+        fields["size"] = Array("\(max(1, job.count))".utf8)
+      }
+      for name in ["reason", "hint"] {
+        let text = fields[name].map { String(decoding: $0, as: UTF8.self) } ?? ""
+        fields[name] = Array(text.replacing(Excerpt.quoted(user), with: "an erased user").utf8)
+      }
+      return .replace(fields)
     }
+  }
+
+  /// Whether a text that is no JSON has a word in quotes.
+  private static func isQuoted(_ word: String, in text: [UInt8]) -> Bool {
+    text.firstRange(of: Array("\"\(word)\"".utf8)) != nil
   }
 
   private func texts(of tokens: [OwnedToken]) -> [String] {
@@ -27,7 +53,15 @@ extension CampaignStore {
     }
   }
 
-  private func remove(from stream: String, where isOfUser: ([String: [UInt8]]) -> Bool) async throws {
+  /// What becomes of an entry of a stream.
+  private enum Fate {
+    case keep, remove
+    case replace([String: [UInt8]])
+  }
+
+  private func remove(
+    from stream: String, replacing script: RedisScript? = nil, _ fate: ([String: [UInt8]]) -> Fate
+  ) async throws {
     var start = "-"
     while true {
       var pipeline = RedisPipeline()
@@ -41,7 +75,20 @@ extension CampaignStore {
         for index in stride(from: 0, to: entry[1].count - 1, by: 2) {
           fields[entry[1][index].string ?? ""] = entry[1][index + 1].bytes.map { Array($0) }
         }
-        if isOfUser(fields) { pipeline.append("XDEL", stream, key) }
+        switch fate(fields) {
+        case .keep: break
+        case .remove: pipeline.append("XDEL", stream, key)
+        case .replace(var fields):
+          guard let script else { continue }
+          if fields["at"] == nil { fields["at"] = Array(key.prefix { $0 != "-" }.utf8) }
+          pipeline.script(script, keys: [stream]) {
+            $0.append(key)
+            for (name, value) in fields {
+              $0.append(name)
+              $0.append(value)
+            }
+          }
+        }
       }
       if !pipeline.isEmpty { _ = try await run(pipeline) }
       guard page.count == Self.erasedEntries else { return }
@@ -51,12 +98,31 @@ extension CampaignStore {
   }
 
   /// Whether an event is about a user or one of the tokens.
-  private static func names(_ event: [UInt8], _ user: String, _ tokens: [String]) -> Bool {
+  ///
+  /// - Parameter instant: in ms since the epoch; an event that names a later time is none. `nil` for any time.
+  static func names(
+    _ event: [UInt8], _ user: String, _ isToken: (String) -> Bool, until instant: Int? = nil
+  ) -> Bool {
     guard let value = try? JSONValue(parsing: event, maximumDepth: 16), case .object(let members) = value.kind else {
       return false
     }
-    if case .string(user)? = members.value("user")?.kind { return true }
+    if let instant, let text = members.value("at")?.numberOrText,
+      let at = try? InstantText.read(text, "at", now: instant), at > instant
+    {
+      return false
+    }
+    if let known = members.value("user"), (try? UserID.read(known)) == user { return true }
     guard case .string(let token)? = members.value("token")?.kind else { return false }
-    return tokens.contains(token.lowercased()) || tokens.contains(token)
+    return isToken(token)
+  }
+}
+
+extension JSONValue {
+  /// The characters of a string or number; `nil` for any other value.
+  fileprivate var numberOrText: String? {
+    switch kind {
+    case .string(let text), .number(let text): text
+    default: nil
+    }
   }
 }

@@ -23,34 +23,36 @@ extension CampaignStore {
     return partitions
   }
 
-  /// Erases a user from all campaigns that were created before the erasure.
+  /// Erases a user from all campaigns that exist.
   ///
-  /// - Parameter pending: gets the slices that a worker is building.
+  /// - Parameters:
+  ///   - pending: gets the slices that a worker is building.
+  ///   - only: the ids of the campaigns; `nil` for all.
   /// - Returns: how many campaigns had something of the user.
-  func eraseFromCampaigns(_ user: String, _ pending: inout PendingErasure) async throws -> Int {
+  func eraseFromCampaigns(_ user: String, _ pending: inout PendingErasure, only: Set<String>? = nil) async throws -> Int
+  {
     var building: [SliceReference] = []
     var (count, place) = (0, 0)
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("ZRANGE", keys.all, place, place + Self.erasedCampaigns - 1, "WITHSCORES")
+      pipeline.append("ZRANGE", keys.all, place, place + Self.erasedCampaigns - 1)
       let page = try await run(pipeline)[0]
-      let ids = stride(from: 0, to: page.count - 1, by: 2).compactMap { index in
-        page[index].string.map { (id: $0, createdAt: Double(page[index + 1].string ?? "") ?? 0) }
-      }
-      guard !ids.isEmpty else { break }
-      place += ids.count
+      let all = page.compactMap(\.string)
+      guard !all.isEmpty else { break }
+      place += all.count
+      let ids = all.filter { only?.contains(CampaignID($0).whole) ?? true }
+      guard !ids.isEmpty else { continue }
       pipeline.removeAll()
-      for (id, _) in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
-      for ((id, createdAt), reply) in zip(ids, try await run(pipeline)) {
+      for id in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
+      for (id, reply) in zip(ids, try await run(pipeline)) {
         // As many partitions as when the campaign began: its keys stay where they were.
         let partitions = partitions(of: user, pending.tokens, count: reply.integer ?? keys.partitions)
         var changed = try await eraseFromSets(user, pending.tokens, of: id, in: partitions)
-        if createdAt <= Double(pending.at) {
-          let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
-          let erased = try await erase(user, pending.tokens, from: slices, now: time() / 1000)
-          building += erased.building
-          changed = changed || erased.targets > 0
-        }
+        let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
+        let erased = try await erase(user, pending.tokens, from: slices, now: time() / 1000)
+        building += erased.building
+        changed = changed || erased.targets > 0
+        if try await eraseFromJob(user, pending.tokens, of: id) { changed = true }
         if changed { count += 1 }
       }
     }

@@ -21,8 +21,8 @@ public enum AccessRole: String, CaseIterable, Sendable {
   private static let ofWorker = """
     bitpos blmove del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr
     incrby lindex llen lmove lpop lpos lpush lrange lrem lset ltrim mget persist pexpire pttl rename rpush rpushx sadd scard set
-    setbit setrange sismember smembers smismember srem sscan strlen ttl type unlink xadd xlen xrange xrevrange zadd zcard
-    zcount zmscore zrange zrangebyscore zrem zremrangebyscore zrevrange zscore
+    setbit setrange sismember smembers smismember srem sscan strlen ttl type unlink xadd xdel xlen xrange xrevrange zadd
+    zcard zcount zmscore zrange zrangebyscore zrem zremrangebyscore zrevrange zscore
     """
   private static let ofAdmin = """
     del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr incrby lindex

@@ -40,6 +40,7 @@ public struct DeadJob: Sendable {
     list = fields["list"]?.string.flatMap(EventList.init(rawValue:))
     size = fields["size"]?.integer ?? job.count
     user = fields["user"]?.string
+    if let time = fields["at"]?.integer { at = time }
   }
 }
 

@@ -101,7 +101,9 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - resolved: the job with the content of its template, where it names one.
-  ///   - request: what stands on the worker's list in the place of the job, where that is a run's (``RunRequest``).
+  ///   - request: what stands on the worker's list in the place of the job: a run's (``RunRequest``), or the job as its
+  ///     producer wrote it when an erasure has changed it.
+  ///   - original: the job as its producer wrote it when an erasure has changed it. The id stands for that job.
   ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
   ///     campaign of which workers may hold slices anywhere.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
@@ -110,23 +112,23 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new. A conflict is
   ///   returned, and leaves the job where it is.
   public func activate(
-    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, worker: String,
-    narrowed: Bool = false, approval: String? = nil, untimely: JobError? = nil
+    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
+    worker: String, narrowed: Bool = false, approval: String? = nil, untimely: JobError? = nil
   ) async throws -> Admission {
     try await pinned().activateHere(
-      campaign, job: job, resolved ?? job, request: request, worker: worker, narrowed: narrowed, approval: approval,
-      untimely: untimely)
+      campaign, job: job, resolved ?? job, request: request, original: original, worker: worker, narrowed: narrowed,
+      approval: approval, untimely: untimely)
   }
 
   /// Activates, all on one connection: the audience that a job lists must be where the campaign is written.
   private func activateHere(
-    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, worker: String, narrowed: Bool,
-    approval: String?, untimely: JobError?
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, original: [UInt8]?, worker: String,
+    narrowed: Bool, approval: String?, untimely: JobError?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
     if !narrowed { try await checkStages(of: campaign) }
-    let forms = try forms(of: job)
+    let forms = try forms(of: original ?? job)
     var pipeline = RedisPipeline(reserving: forms.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
       $0.append(forms.meaning)
@@ -150,7 +152,8 @@ extension CampaignStore {
     if let first = try firstRun(of: campaign, now: now) {
       // It is sent to nobody itself.
       campaign.sendAt = first
-      return try await write(campaign, job: job, digest: digest, partitions: [], start: now / 1000, worker: worker)
+      return try await write(
+        campaign, job: job, request: request, digest: digest, partitions: [], start: now / 1000, worker: worker)
     }
     let partitions = try await writeAudience(of: campaign)
     let start = max(now, campaign.sendAt ?? 0) / 1000
@@ -395,6 +398,8 @@ extension CampaignStore {
   /// members are searched for.
   func listedPartitions(of campaign: Campaign) -> [Int] {
     guard case .users(let users) = campaign.audience else { return Array(0..<keys.partitions) }
+    // An erasure may have removed every user. The campaign needs a slice to end.
+    if users.isEmpty { return [0] }
     return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
   }
 
@@ -442,7 +447,8 @@ extension CampaignStore {
       }
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
-    return members.keys.sorted()
+    // An erasure may have removed every member. The campaign needs a slice to end.
+    return members.isEmpty ? [0] : members.keys.sorted()
   }
 
   /// Members that one command works on at most, so that no command holds Redis up for long.

@@ -132,6 +132,22 @@ extension CampaignStore {
     return found
   }
 
+  /// The ids of jobs that wait, or that a worker takes in, and pass a test.
+  func waitingIDs(where passes: ([UInt8]) -> Bool) async throws -> Set<String> {
+    var found: Set<String> = []
+    let note: (Waiting) -> Void = { waiting in
+      guard let id = waiting.queued?.outline.id, passes(waiting.job) else { return }
+      found.insert(id)
+    }
+    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    for worker in try await workers() {
+      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
+    }
+    // A job of a worker that died goes back to the list of producers.
+    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    return found
+  }
+
   /// A job as it stands on a list.
   private struct Waiting {
     var job: [UInt8]

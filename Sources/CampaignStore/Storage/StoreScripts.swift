@@ -64,6 +64,10 @@ enum StoreScripts {
     "putinforce", PackageResources.putinforce_lua, ordersStatements: true, notesDepartures: true)
   static let eraseUser = script(
     "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true)
+  static let listing = script("listing", PackageResources.listing_lua)
+  static let replaceJob = script("replacejob", PackageResources.replacejob_lua)
+  static let replaceDead = script("replacedead", PackageResources.replacedead_lua)
+  static let eraseEvents = script("eraseevents", PackageResources.eraseevents_lua)
   static let blank = script("blank", PackageResources.blank_lua)
   static let blankControl = script("blankcontrol", PackageResources.blankcontrol_lua)
   static let forget = script("forget", PackageResources.forget_lua, ordersStatements: true)

@@ -167,7 +167,7 @@ struct JobAudience {
       }
       return .channel(channel)
     }
-    return .tokens(try readTokens(try fields.strings("tokens") ?? [], of: service, fields))
+    return .tokens(try readTokens(try fields.strings("tokens", skipsErased: true) ?? [], of: service, fields))
   }
 
   private static func readExpression(_ text: String, _ fields: JobFields) throws(JobError) -> AudienceExpression {
@@ -180,7 +180,7 @@ struct JobAudience {
 
   /// The users, each once, in their order.
   private static func readUsers(_ users: [String], _ fields: JobFields) throws(JobError) -> [String] {
-    guard !users.isEmpty else { throw fields.error("users", "is empty") }
+    guard !users.isEmpty || fields.hasErasedEntries("users") else { throw fields.error("users", "is empty") }
     return unique(users)
   }
 
@@ -188,7 +188,7 @@ struct JobAudience {
   private static func readTokens(
     _ texts: [String], of service: any PushService, _ fields: JobFields
   ) throws(JobError) -> [DeviceToken] {
-    guard !texts.isEmpty else { throw fields.error("tokens", "is empty") }
+    guard !texts.isEmpty || fields.hasErasedEntries("tokens") else { throw fields.error("tokens", "is empty") }
     var tokens: [DeviceToken] = []
     tokens.reserveCapacity(texts.count)
     for (index, text) in texts.enumerated() {

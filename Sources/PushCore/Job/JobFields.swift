@@ -104,13 +104,22 @@ public struct JobFields {
     return choice
   }
 
+  /// Whether a list has an entry in the place of an erased user or token. Such a list may have no other entry.
+  func hasErasedEntries(_ name: String) -> Bool {
+    guard case .array(let elements)? = values[name]?.kind else { return false }
+    return elements.contains(where: \.isErasedEntry)
+  }
+
   /// The strings of an array.
-  public func strings(_ name: String) throws(JobError) -> [String]? {
+  ///
+  /// - Parameter skipsErased: whether an entry may stand there in the place of an erased one.
+  public func strings(_ name: String, skipsErased: Bool = false) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
     var strings: [String] = []
     strings.reserveCapacity(elements.count)
     for (index, element) in elements.enumerated() {
+      if skipsErased, element.isErasedEntry { continue }
       guard case .string(let text) = element.kind else {
         throw error("\(name)[\(index)]", "must be a string, not \(element.kindName)")
       }
@@ -130,7 +139,9 @@ public struct JobFields {
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
     var users: [String] = []
     users.reserveCapacity(elements.count)
-    for (index, element) in elements.enumerated() { users.append(try user(element, "\(name)[\(index)]")) }
+    for (index, element) in elements.enumerated() where !element.isErasedEntry {
+      users.append(try user(element, "\(name)[\(index)]"))
+    }
     return users
   }
 

@@ -18,7 +18,7 @@ public struct JobRecipient: Sendable {
     }
     var all: [JobRecipient] = []
     all.reserveCapacity(elements.count)
-    for (index, element) in elements.enumerated() {
+    for (index, element) in elements.enumerated() where !element.isErasedEntry {
       switch element.kind {
       case .string, .number:
         all.append(JobRecipient(user: try fields.user(element, "users[\(index)]"), values: nil))

@@ -82,6 +82,9 @@ public enum JobSchema {
         "vars": #"{"type":"object","additionalProperties":{"type":["string","number","boolean","null"]}}"#,
       ], required: ["user"]))
 
+  /// The entry in the place of an erased user or token.
+  private static let erased = object(["erased": #"{"const":true}"#], required: ["erased"])
+
   /// Which users of a campaign are meant, where there is none.
   private static let ofCampaign = when(any(given("outcome"), given("opened")), given("campaign"))
 
@@ -92,7 +95,8 @@ public enum JobSchema {
 
   private static func audienceMembers(exclude: String) -> KeyValuePairs<String, String> {
     [
-      "segment": text, "users": list(recipient), "campaign": name, "activity": name, "tokens": list(someText),
+      "segment": text, "users": list(any(recipient, erased)), "campaign": name, "activity": name,
+      "tokens": list(any(someText, erased)),
       "channel": someText, "outcome": outcomes, "opened": flag, "where": text, "sample": share,
       "limit": #"{"type":"integer","minimum":1,"maximum":1000000000}"#,
       "devices": words(DeviceChoice.allCases.map(\.rawValue)), "exclude": exclude,
@@ -117,7 +121,8 @@ public enum JobSchema {
 
   private static let stage = object(
     [
-      "users": list(user, most: CampaignStages.maximumUsers), "share": realShare, "wait": anyDuration, "approval": flag,
+      "users": list(any(user, erased), most: CampaignStages.maximumUsers), "share": realShare, "wait": anyDuration,
+      "approval": flag,
       "maxFailures": #"{"type":"number","minimum":0,"maximum":1}"#, "minOpened": share,
       "winner": object([
         "by": words(CampaignVariants.Measure.allCases.map(\.rawValue)),

@@ -76,7 +76,8 @@ enum JobStages {
       }
       return .share(share)
     }
-    guard let users = try fields.users("users"), 1...CampaignStages.maximumUsers ~= users.count else {
+    let least = fields.hasErasedEntries("users") ? 0 : 1
+    guard let users = try fields.users("users"), least...CampaignStages.maximumUsers ~= users.count else {
       throw fields.error("users", "must be 1 to \(CampaignStages.maximumUsers) users")
     }
     return .users(users)

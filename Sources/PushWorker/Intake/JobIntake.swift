@@ -15,6 +15,7 @@ struct JobIntake: Sendable {
   private struct Arrival {
     /// As it stands on the worker's list.
     var entry: [UInt8]
+    /// The job, without users whose erasure waits for it.
     var job: [UInt8]
     /// The job with the content of its templates.
     var resolved: [UInt8]
@@ -75,6 +76,9 @@ struct JobIntake: Sendable {
         return .unchanged
       }
       (arrival.job, arrival.resolved) = (job, job)
+    } else {
+      arrival.job = try await store.withoutErased(arrival.entry)
+      arrival.resolved = arrival.job
     }
     switch try await check(&arrival) {
     case .activate(let campaign, let untimely): return try await activate(campaign, arrival, untimely)
@@ -115,8 +119,9 @@ struct JobIntake: Sendable {
   ) async throws -> Result {
     do {
       let admission = try await store.activate(
-        campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.run == nil ? nil : arrival.entry,
-        worker: instance.name, approval: try await whyApprovalIsNeeded(campaign), untimely: untimely)
+        campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
+        original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,
+        approval: try await whyApprovalIsNeeded(campaign), untimely: untimely)
       if case .deadLetter(let reason, let hint)? = Intake(campaign, admission) {
         return try await deadLetter(arrival, reason: reason, hint: hint)
       }
@@ -146,7 +151,7 @@ struct JobIntake: Sendable {
         try await store.deadLetter(
           run: run, request: arrival.entry, job: arrival.job, reason: reason, hint: hint, worker: instance.name)
       } else {
-        try await store.deadLetter(arrival.job, reason: reason, hint: hint, worker: instance.name)
+        try await store.deadLetter(arrival.entry, reason: reason, hint: hint, worker: instance.name)
       }
     return .deadLettered(key: key, campaign: arrival.run ?? JobOutline(arrival.job)?.id, reason: reason)
   }

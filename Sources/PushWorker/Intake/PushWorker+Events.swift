@@ -144,7 +144,8 @@ struct EventIntake: Sendable {
   ) -> [Listed<Event>] {
     var events: [Listed<Event>] = []
     events.reserveCapacity(texts.count)
-    for text in texts {
+    // An erasure leaves an entry in the place of an event.
+    for text in texts where text != CampaignJob.erasedEntry {
       do throws(DeviceRowDraft.Problem) {
         let event = try parse(text)
         events.append(Listed(text: text, event: event))

@@ -1,0 +1,92 @@
+import PushCore
+import Redis
+
+/// The erasure of a user from jobs and events that others wrote: jobs of campaigns, jobs that wait, events that wait.
+extension CampaignStore {
+  /// Events that one call of a script replaces at most: `LPOS` reads the list for each of them.
+  private static let replacedEvents = 20
+  /// Events that are read at once.
+  private static let erasedEventPage = 1000
+
+  /// Returns a function that tells whether a text is one of the tokens, in any form that their services read.
+  func tokenTest(_ tokens: [OwnedToken]) -> (String) -> Bool {
+    { text in
+      tokens.contains { token in self.services[token.service]?.token(text)?.bytes == token.bytes }
+    }
+  }
+
+  /// Erases a user from the job of a campaign. Its idempotency digest stays.
+  ///
+  /// - Parameter id: of a campaign; a part has no job.
+  /// - Returns: whether the job named the user or a token.
+  func eraseFromJob(_ user: String, _ tokens: [OwnedToken], of id: String) async throws -> Bool {
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.script(StoreScripts.listing, keys: [keys.campaign(id)]) { _ in }
+      guard let job = try await run(pipeline)[0].bytes.map(Array.init),
+        let erased = try? CampaignJob.erasing(user, from: job, isToken: tokenTest(tokens))
+      else { return false }
+      pipeline = RedisPipeline(reserving: job.count + erased.job.count + 256)
+      pipeline.script(StoreScripts.replaceJob, keys: [keys.campaign(id)]) {
+        $0.append(job)
+        $0.append(erased.job)
+      }
+      if try await run(pipeline)[0].integer == 1 { return true }
+    }
+  }
+
+  /// Returns the ids of the jobs that wait, or that a worker takes in, and list a user or one of the tokens.
+  func waitingJobs(naming user: String, _ tokens: [OwnedToken]) async throws -> Set<String> {
+    let isToken = tokenTest(tokens)
+    return try await waitingIDs { job in
+      ((try? CampaignJob.erasing(user, from: job, isToken: isToken)) ?? nil) != nil
+    }
+  }
+
+  /// Removes users from a job whose erasure found the job on the list of producers. A worker calls this before it takes
+  /// the job in.
+  public func withoutErased(_ job: [UInt8]) async throws -> [UInt8] {
+    var pipeline = RedisPipeline()
+    pipeline.append("HLEN", keys.erasing)
+    guard try await run(pipeline)[0].integer ?? 0 > 0, let id = JobOutline(job)?.id else { return job }
+    pipeline.removeAll()
+    pipeline.append("HGETALL", keys.erasing)
+    let pairs = try await run(pipeline)[0]
+    var job = job
+    for index in stride(from: 0, to: pairs.count - 1, by: 2) {
+      guard let user = pairs[index].string, let pending = pairs[index + 1].string.flatMap(PendingErasure.init),
+        pending.jobs.contains(id),
+        let erased = try? CampaignJob.erasing(user, from: job, isToken: tokenTest(pending.tokens))
+      else { continue }
+      job = erased.job
+    }
+    return job
+  }
+
+  /// Erases a user from the events that wait on the lists of producers and were pushed before the erasure. An event that
+  /// names no time happens when it is read, so it would bring the user back.
+  ///
+  /// - Parameter instant: of the erasure, in ms since the epoch.
+  func eraseFromWaitingEvents(_ user: String, _ tokens: [OwnedToken], at instant: Int) async throws {
+    for list in EventList.allCases {
+      var (place, found): (Int, Set<[UInt8]>) = (0, [])
+      while true {
+        var pipeline = RedisPipeline()
+        pipeline.append("LRANGE", keys.events(list), place, place + Self.erasedEventPage - 1)
+        let page = try await run(pipeline)[0].compactMap { $0.bytes.map(Array.init) }
+        found.formUnion(page.filter { Self.names($0, user, tokenTest(tokens), until: instant) })
+        place += page.count
+        if page.count < Self.erasedEventPage { break }
+      }
+      let events = Array(found)
+      for start in stride(from: 0, to: events.count, by: Self.replacedEvents) {
+        var pipeline = RedisPipeline()
+        pipeline.script(StoreScripts.eraseEvents, keys: [keys.events(list)]) {
+          $0.append(CampaignJob.erasedEntry)
+          for event in events[start..<min(start + Self.replacedEvents, events.count)] { $0.append(event) }
+        }
+        _ = try await run(pipeline)
+      }
+    }
+  }
+}

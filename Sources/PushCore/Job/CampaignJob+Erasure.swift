@@ -1,0 +1,71 @@
+/// A job without an erased user.
+public struct ErasedJob: Sendable {
+  /// The job, in which ``CampaignJob/erasedEntry`` stands in the place of each removed entry.
+  public var job: [UInt8]
+  /// Whether the audience of the job is a list and names nobody else.
+  public var isOfNobodyElse: Bool
+}
+
+/// The erasure of a user from the text of a job.
+extension CampaignJob {
+  /// The entry in the place of an erased user or token, in lists of jobs and of events. The lists keep their length.
+  public static let erasedEntry = Array(#"{"erased":true}"#.utf8)
+
+  /// Removes a user, with the values beside the id, and the user's tokens from the lists of a job: `audience.users`,
+  /// `audience.tokens` and `stages[].users`.
+  ///
+  /// - Parameters:
+  ///   - user: the user's id.
+  ///   - job: the text of a job.
+  ///   - isToken: whether a text is one of the user's tokens.
+  /// - Returns: `nil` when no list of the job names the user or a token.
+  /// - Throws: when the job is not valid JSON.
+  public static func erasing(
+    _ user: String, from job: [UInt8], isToken: (String) -> Bool
+  ) throws(JSONSyntaxError) -> ErasedJob? {
+    let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
+    guard case .object(let members) = root.kind else { return nil }
+    var (removed, others): ([Range<Int>], Int) = ([], 0)
+    func isUser(_ value: JSONValue) -> Bool { (try? UserID.read(value)) == user }
+    func look(at list: JSONValue?, _ isErased: (JSONValue) -> Bool) -> Int {
+      guard case .array(let elements)? = list?.kind else { return 0 }
+      removed += elements.filter(isErased).map(\.range)
+      return elements.count { !$0.isErasedEntry && !isErased($0) }
+    }
+    var isList = false
+    if case .object(let audience)? = members.value("audience")?.kind {
+      let (users, tokens) = (audience.value("users"), audience.value("tokens"))
+      if case .array? = (users ?? tokens)?.kind { isList = true }
+      others += look(at: users) { element in
+        guard case .object(let recipient) = element.kind else { return isUser(element) }
+        return recipient.value("user").map(isUser) ?? false
+      }
+      others += look(at: tokens) { if case .string(let text) = $0.kind { isToken(text) } else { false } }
+    }
+    if case .array(let stages)? = members.value("stages")?.kind {
+      for stage in stages {
+        guard case .object(let fields) = stage.kind else { continue }
+        _ = look(at: fields.value("users"), isUser)
+      }
+    }
+    guard !removed.isEmpty else { return nil }
+    var (text, end): ([UInt8], Int) = ([], 0)
+    text.reserveCapacity(job.count + removed.count * erasedEntry.count)
+    for range in removed.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      text += job[end..<range.lowerBound]
+      text += erasedEntry
+      end = range.upperBound
+    }
+    return ErasedJob(job: text + job[end...], isOfNobodyElse: isList && others == 0)
+  }
+}
+
+extension JSONValue {
+  /// Whether the value is ``CampaignJob/erasedEntry``.
+  var isErasedEntry: Bool {
+    guard case .object(let members) = kind, members.count == 1, case .bool(true)? = members.value("erased")?.kind else {
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+/// One of 10,000 users is erased while a campaign runs and after another has ended. Worker and command are killed on the way.
+/// Then no byte that Redis would save has the user's id, token or values.
+struct ErasureProofTests {
+  private static let users = 10_000
+  private static let number = 7007
+  private static let user = "victim-zoë"
+  private static let value = "Zanzibar-7007"
+
+  /// Everything that Redis has, uncompressed: a snapshot of the whole server.
+  private func snapshot(of server: RedisServer) async throws -> Data {
+    try await server.command("config", "set", "rdbcompression", "no")
+    try await server.command("save")
+    let folder = try await server.command("config", "get", "dir").split(separator: "\n").last.map(String.init)
+    return try Data(contentsOf: URL(filePath: #require(folder)).appending(path: "dump.rdb"))
+  }
+
+  private func found(in snapshot: Data) throws -> Set<String> {
+    let text = CarillonWorld.token(Self.number)
+    let bytes = stride(from: 0, to: text.utf8.count, by: 2).map { index in
+      UInt8(text.dropFirst(index).prefix(2), radix: 16) ?? 0
+    }
+    let needles = [
+      "id": Data(Self.user.utf8), "token as text": Data(text.utf8), "token": Data(bytes),
+      "value": Data(Self.value.utf8),
+    ]
+    return Set(needles.filter { snapshot.range(of: $0.value) != nil }.keys)
+  }
+
+  /// The pipelines of the command before which it is killed; the last run is not killed. `make faults` tries more.
+  private static let kills: [Int] = {
+    let count = ProcessInfo.processInfo.environment["CARILLON_TEST_ERASURE_KILLS"].flatMap { Int($0) } ?? 0
+    var seed = Seed("ErasureProofTests")
+    return [14, 24] + (0..<count).map { _ in Int.random(in: 8...48, using: &seed) }
+  }()
+
+  @Test func oneOfTenThousandUsersLeavesEveryKey() async throws {
+    let server = try await RedisServer.start()
+    var world = try await CarillonWorld(partitions: 4, engine: PushEngineKind.native.rawValue, server: server)
+    world.environment["CARILLON_WORKER_WINDOW"] = "500"
+    let simulator = try await world.startSimulator()
+    try await world.importDevices(Self.users, columns: ["attributes"]) {
+      $0 == Self.number ? (Self.user, [#""{""city"":""\#(Self.value)""}""#]) : ("u\($0)", [#""{""city"":""Oslo""}""#])
+    }
+    // A campaign that lists the user has ended.
+    let listed = #"{"users":[{"user":"\#(Self.user)","vars":{"street":"\#(Self.value)"}},"u1","u2"]}"#
+    try await world.submit("ended", audience: listed, more: #","results":"all""#)
+    try await world.drain("first")
+    #expect(try await world.show("ended").object("outcomes")?.numbers == ["accepted": 3])
+
+    // Another one runs: answers come slowly.
+    try await simulator.setLatency(milliseconds: 100)
+    let victim = try await world.start("worker", "--name", "victim")
+    let heir = try await world.start("worker", "--name", "heir")
+    let job = CarillonWorld.job(
+      "during", content: #""payload":{"aps":{"alert":"{{city}}"}}"#, more: #","results":"all""#)
+    try await world.succeed("campaign", "submit", "-", input: job)
+    try await world.until("during") { $0.object("outcomes")?.number("accepted") ?? 0 >= 500 }
+    victim.send(signal: SIGKILL)
+    #expect(await victim.waitForExit() == .signal(SIGKILL))
+    #expect(try found(in: await snapshot(of: server)) == ["id", "token as text", "token", "value"])
+    var killed = 0
+    for step in Self.kills {
+      let command = try await world.start(
+        ["users", "forget", Self.user, "--yes"], environment: ["CARILLON_FAULT_STEP": String(step)])
+      if await command.waitForExit() == .signal(SIGKILL) { killed += 1 }
+    }
+    #expect(killed > 0)
+    try await simulator.setLatency(milliseconds: 0)
+    try await world.succeed("campaign", "watch", "during")
+    // The heir keeps house, and completes what the killed command left.
+    while try await server.command("hlen", "{\(world.namespace)}:erasing") != "0", heir.exit == nil { await nextLook() }
+
+    #expect(try found(in: await snapshot(of: server)) == [])
+    for (id, targets) in [("during", Self.users), ("ended", 3)] {
+      let campaign = try await world.show(id)
+      #expect(campaign.number("targets") == targets)
+      #expect(campaign.object("outcomes")?.numbers.values.reduce(0, +) == targets, "\(campaign)")
+    }
+    heir.send(signal: SIGTERM)
+    #expect(await heir.waitForExit() == .status(0))
+    #expect(try await world.run("store", "check").exit == .status(0))
+    await server.kill(SIGKILL)
+  }
+}

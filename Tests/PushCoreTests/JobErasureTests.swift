@@ -1,0 +1,58 @@
+import APNs
+@testable import PushCore
+import Testing
+
+/// A user leaves the lists of a job, and everything else stays as it was written.
+struct JobErasureTests {
+  private static let token = "00ff"
+
+  /// The audience before and after; `nil` where the job does not name the user.
+  static let audiences: [(before: String, after: String?, isOfNobodyElse: Bool)] = [
+    (#"{"users":["ada","bob"]}"#, #"{"users":[{"erased":true},"bob"]}"#, false),
+    (#"{"users":[ "ada" ]}"#, #"{"users":[ {"erased":true} ]}"#, true),
+    (
+      #"{"users":[{"user":"ada","vars":{"x":"Zanzibar"}},{"user":"bob"}]}"#,
+      #"{"users":[{"erased":true},{"user":"bob"}]}"#, false
+    ),
+    (#"{"users":["\u0061da","ada","bob"]}"#, #"{"users":[{"erased":true},{"erased":true},"bob"]}"#, false),
+    (#"{"tokens":["00FF","<00 ff>","00aa"]}"#, #"{"tokens":[{"erased":true},{"erased":true},"00aa"]}"#, false),
+    (#"{"tokens":["00ff"]}"#, #"{"tokens":[{"erased":true}]}"#, true),
+    (#"{"users":["adam","Ada"]}"#, nil, false), (#"{"segment":"ada"}"#, nil, false),
+    (#"{"users":[{"erased":true},"bob"]}"#, nil, false),
+  ]
+
+  @Test(arguments: audiences.indices)
+  func userLeavesTheLists(row: Int) throws {
+    let (before, after, isOfNobodyElse) = Self.audiences[row]
+    let job = Array(
+      #"{"id":"a","app":"news","audience":\#(before),"payload":{"aps":{"alert":"ada"}}}"#.utf8)
+    let erased = try CampaignJob.erasing("ada", from: job) {
+      APNsService().token($0).map { $0.bytes == [0, 0xff] } ?? false
+    }
+    guard let after else {
+      #expect(erased == nil)
+      return
+    }
+    let text = #"{"id":"a","app":"news","audience":\#(after),"payload":{"aps":{"alert":"ada"}}}"#
+    #expect(erased.map { String(decoding: $0.job, as: UTF8.self) } == text)
+    #expect(erased?.isOfNobodyElse == isOfNobodyElse)
+    // The job is still one, of those who are left.
+    let campaign = try CampaignJob.parse(Array(text.utf8), .any(APNsService()))
+    switch campaign.audience {
+    case .users(let users): #expect(users == (isOfNobodyElse ? [] : ["bob"]))
+    case .tokens(let tokens): #expect(tokens.map(\.bytes) == (isOfNobodyElse ? [] : [[0, 0xaa]]))
+    default: Issue.record("\(campaign.audience)")
+    }
+  }
+
+  @Test func userLeavesAStage() throws {
+    let job = Array(
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"x"}},"stages":[{"users":["ada"]}]}"#
+        .utf8)
+    let erased = try #require(try CampaignJob.erasing("ada", from: job) { _ in false })
+    #expect(!erased.isOfNobodyElse)
+    #expect(!String(decoding: erased.job, as: UTF8.self).contains("ada"))
+    let campaign = try CampaignJob.parse(erased.job, .any(APNsService()))
+    #expect(campaign.stages != nil)
+  }
+}
