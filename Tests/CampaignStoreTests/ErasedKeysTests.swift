@@ -52,7 +52,7 @@ struct ErasedKeysTests {
     "importing": .stays(until: "the import is put in force without the user, at most a day"),
     "delivered": .erased(by: "eraseFromSets"), "opened": .erased(by: "eraseFromSets"),
     "dismissed": .erased(by: "eraseFromSets"), "recipients": .erased(by: "blank"),
-    "audience": .erased(by: "eraseFromSets"), "values": .erased(by: "eraseFromSets"),
+    "arrivals": .erased(by: "erase"), "audience": .erased(by: "eraseFromSets"), "values": .erased(by: "eraseFromSets"),
     "slice": .holdsNone("numbers, places of erased targets"),
     "building": .stays(until: "the seal, at most two hours: PendingErasure.longest"),
     "control": .erased(by: "blankcontrol"),

@@ -39,6 +39,36 @@ struct ManifestTests {
     #expect(wrong.exit == .status(1) && wrong.standardError.contains("is of campaign 'story', not of 'other'"))
   }
 
+  /// 20 users have a token for alerts, 15 of them a token for widgets as well: 35 pushes to 20 users.
+  @Test func approverSeesTheNumberOfTheEstimateWithWidgets() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
+    _ = try await world.startSimulator()
+    _ = try await world.importDevices(20)
+    let widgets = (0..<15).map {
+      #"{"user":"u\#($0)","token":"\#(CarillonWorld.token(1000 + $0))","kind":"widgets"}"# + "\n"
+    }
+    try await world.succeed("devices", "import", "--format", "ndjson", "-", input: widgets.joined())
+    let job = CarillonWorld.job("goal", more: #","also":["widgets"]"#)
+    let estimate = try JSONObject(
+      await world.succeed("campaign", "submit", "-", "--estimate", "--json", input: job))
+    #expect(estimate.number("targets") == 35 && estimate.number("users") == 20)
+    try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job)
+    // Without the refresh the campaign stays below the limit, though users have 35 tokens.
+    try await world.submit("plain")
+    try await world.drain()
+    let show = try await world.show("goal")
+    #expect(show.bool("needsApproval") == true && show.number("estimate") == 35 && show.text("text") == "hi")
+    #expect(try await world.show("plain").text("state") == "completed")
+    let text = try await world.succeed("campaign", "show", "goal")
+    #expect(text.contains("20 users, 35 pushes"))
+    let status = try await world.run("status")
+    #expect(status.exit == .status(1) && status.standardOutput.contains("campaign goal waits for approval"))
+    let approved = try await world.run("campaign", "approve", "goal", "--by", "grace")
+    #expect(approved.standardOutput == "goal active\n")
+    #expect(approved.standardError == "estimate  20 users, 35 pushes\naudience  *\ntext      hi\n")
+  }
+
   @Test func largeCampaignIsSentWhenSomebodyElseAgrees() async throws {
     var world = try await CarillonWorld(engine: "native")
     world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
@@ -53,6 +83,7 @@ struct ManifestTests {
     #expect(show.text("state") == "paused" && show.bool("needsApproval") == true && show.text("submittedBy") == "ada")
     #expect(
       show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news sends to more than 30") == true)
+    #expect(show.number("estimate") == 40 && show.text("text") == "hi")
     let own = try await world.run("campaign", "approve", "big", "--by", "ada")
     #expect(own.exit == .status(1) && own.standardError.contains("somebody else has to approve it"))
     #expect(try await world.run("campaign", "resume", "big").exit == .status(1))

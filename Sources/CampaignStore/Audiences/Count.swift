@@ -5,7 +5,7 @@ import Redis
 public struct Reached: Sendable, Equatable {
   /// Users with a device that it would go to; of a list of tokens nobody knows them.
   public var users: Int?
-  /// Pushes.
+  /// Pushes, including those of `also`.
   public var targets: Int
   /// Users who are meant, and in a control group.
   public var control = 0
@@ -14,6 +14,23 @@ public struct Reached: Sendable, Equatable {
 extension CampaignStore {
   /// Seconds after which a list of users is gone that whoever counts has left behind.
   private static let countTimeout = 3600
+
+  /// Counts the users and pushes of a campaign and its companions as if they began now. `submit --estimate`, the API and the
+  /// approval of large campaigns use this number.
+  ///
+  /// - Parameters:
+  ///   - companions: the campaigns of the job's `also` (``PushCore/CampaignJob/companions(of:_:_:)``).
+  ///   - filter: returns the filter of a campaign for devices.
+  /// - Returns: the users of the campaign itself, and the pushes of all.
+  public func count(
+    _ campaign: Campaign, with companions: [Campaign], filter: (Campaign) throws -> DeviceFilter
+  ) async throws -> Reached {
+    var reached = try await count(campaign, filter: filter(campaign))
+    for companion in companions {
+      reached.targets += try await count(companion, filter: filter(companion)).targets
+    }
+    return reached
+  }
 
   /// Counts whom a campaign would reach if it began now: reads what its slices would read, and sends nothing.
   ///

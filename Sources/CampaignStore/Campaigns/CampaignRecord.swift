@@ -80,6 +80,8 @@ public struct CampaignRecord: Sendable {
   /// ms before its start at which a missing approval becomes urgent: an hour to find somebody who may approve.
   static let approvalNotice = 3_600_000
 
+  /// Users and pushes, counted when the campaign was found to need approval; `nil` if they were not counted.
+  public var estimate: Reached?
   /// Who submitted it, where the job says so.
   public var submittedBy: String?
   /// Who approved it, where that was needed.
@@ -210,7 +212,7 @@ public struct CampaignRecord: Sendable {
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
       "spread",
       "finishBy", "repeat", "runs", "leftOut", "lastRun", "pending", "of", "run", "parts", "gated", "stage", "verdict",
-      "overruled", "winner", "variant", "start", "overtook",
+      "overruled", "winner", "variant", "start", "overtook", "reachedTargets", "reachedUsers",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -231,6 +233,9 @@ public struct CampaignRecord: Sendable {
     isUnguarded = try values.number("unguarded") == 1
     pausedItself = try values.number("pausedItself") == 1
     needsApproval = try values.text("approval") == "needed"
+    if let targets = try values.number("reachedTargets") {
+      estimate = Reached(users: try values.number("reachedUsers"), targets: targets)
+    }
     submittedBy = try values.text("submittedBy")
     approvedBy = try values.text("approvedBy")
     counters = try SliceCounters(totals: values)

@@ -107,23 +107,24 @@ extension CampaignStore {
   ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
   ///     campaign of which workers may hold slices anywhere.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
+  ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
   ///   - untimely: what only the present time makes wrong. A job that the command line or the API has submitted was judged
   ///     then and is known. A job that a producer pushed raw is new, and is refused.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new. A conflict is
   ///   returned, and leaves the job where it is.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
-    worker: String, narrowed: Bool = false, approval: String? = nil, untimely: JobError? = nil
+    worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil
   ) async throws -> Admission {
     try await pinned().activateHere(
       campaign, job: job, resolved ?? job, request: request, original: original, worker: worker, narrowed: narrowed,
-      approval: approval, untimely: untimely)
+      approval: approval, reached: reached, untimely: untimely)
   }
 
   /// Activates, all on one connection: the audience that a job lists must be where the campaign is written.
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, original: [UInt8]?, worker: String,
-    narrowed: Bool, approval: String?, untimely: JobError?
+    narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
@@ -159,7 +160,8 @@ extension CampaignStore {
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
       campaign, job: job, dated(resolved, of: campaign, start: start), request: request, digest: digest,
-      partitions: partitions, start: start, worker: worker, narrowed: narrowed, approval: approval)
+      partitions: partitions, start: start, worker: worker, narrowed: narrowed, approval: approval,
+      reached: reached)
   }
 
   /// Who has submitted a job: that is what the store was told by the call that submitted it, and never what a raw job says of
@@ -196,9 +198,11 @@ extension CampaignStore {
   ///   - digest: what the id was reserved for.
   ///   - start: when it begins, in UNIX seconds.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
+  ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
-    partitions: [Int], start: Int, worker: String, narrowed: Bool = false, approval: String? = nil
+    partitions: [Int], start: Int, worker: String, narrowed: Bool = false, approval: String? = nil,
+    reached: Reached? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
     // What Redis has lost and a worker brings back was taken in before, whatever its repeated campaign lists by now.
@@ -224,6 +228,10 @@ extension CampaignStore {
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       var fields = fields(of: campaign, start: start, narrowed: narrowed) + ownFields(of: campaign)
+      if let reached {
+        fields.append(("reachedTargets", "\(reached.targets)"))
+        if let users = reached.users { fields.append(("reachedUsers", "\(users)")) }
+      }
       arguments.append(campaign.id)
       arguments.append(parts.isEmpty ? "sent" : "parts")
       arguments.append(2 * fields.count + 2)

@@ -89,6 +89,7 @@ enum StoredHash {
       "decidedBy": .text(1024),
       "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
+      "reachedTargets": .number(0...StoredHash.mostCounted), "reachedUsers": .number(0...StoredHash.mostCounted),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
     ]
     for field in ["targets", "pruned", "quarantined", "control"] + outcomes + AudienceCount.fields {

@@ -129,6 +129,19 @@ public enum CampaignJob {
     return companion
   }
 
+  /// Returns the companions of a job with `also`, each for the whole audience.
+  ///
+  /// - Parameter campaign: the campaign that was read from the job.
+  public static func companions(
+    of campaign: Campaign, _ job: [UInt8], _ apps: JobApps
+  ) throws(JobError) -> [Campaign] {
+    guard !campaign.also.isEmpty else { return [] }
+    let (whole, service) = try read(parsed(job), in: job, apps, as: campaign.whole)
+    var companions: [Campaign] = []
+    for type in campaign.also { companions.append(try companion(of: whole, type, job, apps, service)) }
+    return companions
+  }
+
   /// A part of a campaign.
   ///
   /// - Parameters:

@@ -32,8 +32,8 @@ struct JobIntake: Sendable {
   let store: CampaignStore
   let instance: WorkerInstance
   let apps: JobApps
-  /// Targets above which a campaign of an app waits for approval, by app.
-  let approvalAbove: [String: Int]
+  /// The apps by name, with their limits for approval.
+  let channels: [String: AppChannel]
   let checker: JobChecker
   /// Called with each job that is checked; `nil` but in tests.
   let hook: (@Sendable ([UInt8]) -> Void)?
@@ -118,10 +118,11 @@ struct JobIntake: Sendable {
     _ campaign: Campaign, _ arrival: Arrival, _ untimely: JobError?
   ) async throws -> Result {
     do {
+      let approval = try await whyApprovalIsNeeded(campaign, arrival.resolved)
       let admission = try await store.activate(
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
         original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,
-        approval: try await whyApprovalIsNeeded(campaign), untimely: untimely)
+        approval: approval?.reason, reached: approval?.reached, untimely: untimely)
       if case .deadLetter(let reason, let hint)? = Intake(campaign, admission) {
         return try await deadLetter(arrival, reason: reason, hint: hint)
       }
@@ -133,17 +134,52 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Why a campaign waits for somebody's approval; `nil` where it need not.
-  private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
-    guard let most = approvalAbove[campaign.app] else { return nil }
+  /// Returns the reason why a campaign needs approval and its number of pushes; `nil` for a campaign that needs none.
+  ///
+  /// The sizes of the sets give a first number, which is usually too high. The worker counts user by user, as
+  /// `submit --estimate` does, only if that number is near the limit or above it, and not above ``mostCounted``.
+  private func whyApprovalIsNeeded(
+    _ campaign: Campaign, _ job: [UInt8]
+  ) async throws -> (reason: String, reached: Reached?)? {
+    guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
     // What the names of rules mean: without that they would mean nobody.
     var known = campaign
     known.definitions = try await store.check(known)
-    let targets = try await store.estimate(of: known).targets
+    let bound = try await store.estimate(of: known).targets
+    guard bound > most / Self.estimateMargin else { return nil }
+    let start = try await store.time() / 1000
+    let companions = try CampaignJob.companions(of: campaign, job, apps)
+    var reached: Reached?
+    if bound <= Self.mostCounted {
+      reached = try await count(campaign, with: companions, channel, start)
+    }
+    let targets = reached?.targets ?? bound
     guard targets > most else { return nil }
-    return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
-      + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME"
+    return (
+      "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
+        + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME", reached
+    )
   }
+
+  /// Counts the pushes of a campaign and its companions; `nil` if its audience refers to a campaign that has not ended.
+  private func count(
+    _ campaign: Campaign, with companions: [Campaign], _ channel: AppChannel, _ start: Int
+  ) async throws -> Reached? {
+    do {
+      return try await store.count(campaign, with: companions) {
+        DeviceFilter(
+          $0, service: channel.service, environment: channel.environment, start: start, control: channel.control)
+      }
+    } catch let error as StoreError where error.code == .invalid {
+      return nil
+    }
+  }
+
+  /// The first number comes from samples, so it may be too low. A factor of 2 allows for uneven partitions.
+  private static let estimateMargin = 2
+  /// Targets by the first number up to which a worker counts user by user. Intake of the worker's other jobs waits
+  /// meanwhile, some seconds for a million.
+  private static let mostCounted = 1_000_000
 
   private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws -> Result {
     let key =

@@ -133,7 +133,7 @@ extension PushWorker {
   private func take(in entry: [UInt8], _ checker: JobChecker) async throws {
     let intake = JobIntake(
       store: control, instance: membership.instance, apps: configuration.jobApps,
-      approvalAbove: configuration.apps.compactMapValues(\.approvalAbove), checker: checker, hook: jobHook)
+      channels: configuration.apps, checker: checker, hook: jobHook)
     switch try await intake.take(in: entry) {
     case .activated(let id, let isTransactional):
       pass(.activated)

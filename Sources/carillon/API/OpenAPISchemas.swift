@@ -52,7 +52,7 @@ enum OpenAPISchemas {
     "Campaign": """
     {"type":"object","required":["id","state"],"properties":{"id":{"type":"string"},\
     "state":{"enum":["queued","scheduled","waiting","active","paused","cancelled","completed","failed"]},\
-    "reason":{"type":["string","null"]},"needsApproval":{"type":"boolean"},"submittedBy":{"type":"string"},\
+    "reason":{"type":["string","null"]},"needsApproval":{"type":"boolean"},"text":{"type":"string"},"submittedBy":{"type":"string"},\
     "approvedBy":{"type":"string"},"app":{"type":["string","null"]},"lane":{"type":["string","null"]},\
     "targets":{"type":["integer","null"]},"estimate":{"type":["integer","null"]},\
     "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\

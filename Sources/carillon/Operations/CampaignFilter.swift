@@ -8,11 +8,18 @@ extension CampaignStore {
   ///
   /// - Throws: `CommandError` when the configuration has no such app.
   func filter(of campaign: Campaign, _ configuration: CarillonConfiguration) async throws -> DeviceFilter {
+    try Self.filter(of: campaign, start: try await time() / 1000, configuration)
+  }
+
+  /// The same for a campaign that begins at a time, in ms since the epoch.
+  static func filter(
+    of campaign: Campaign, start: Int, _ configuration: CarillonConfiguration
+  ) throws -> DeviceFilter {
     guard let app = configuration.apps[campaign.app] else {
       throw CommandError(.input, "no app \(Excerpt.quoted(campaign.app)) in the configuration")
     }
     return DeviceFilter(
       campaign, service: APNsService(app.traits(named: campaign.app)), environment: app.environment.rawValue,
-      start: try await time() / 1000, control: app.control)
+      start: start, control: app.control)
   }
 }

@@ -72,6 +72,20 @@ extension CampaignStore {
     return outcome
   }
 
+  /// Approves a campaign.
+  ///
+  /// - Returns: a line each for the estimate, the audience and the text of the campaign; and the outcome.
+  func approveShown(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
+    let before = try await campaignAndJob(id)
+    let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
+    let state = try await approve(id, by: person)
+    let lines = [
+      before?.0.estimate.map { "estimate  \($0.text)" }, audience.map { "audience  \($0.text)" },
+      audience?.message.map { "text      \($0)" },
+    ]
+    return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))
+  }
+
   /// What a verb acts on beside a campaign: its parts, and of a repeated one the last run.
   private func others(than id: String) async throws -> [(id: String, state: CampaignState)] {
     guard let record = try await campaign(CampaignID(id).whole) else { return [] }

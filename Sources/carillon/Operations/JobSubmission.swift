@@ -8,6 +8,8 @@ import PushCore
 struct JobSubmission {
   let job: [UInt8]
   let campaign: Campaign
+  /// The campaigns of the job's `also`.
+  private let companions: [Campaign]
   /// What the rules only warn of.
   private(set) var warnings: [Finding]
   /// What only the present time makes wrong. The same job again is no error for that.
@@ -23,6 +25,7 @@ struct JobSubmission {
     let resolved = try await resolved()
     let judgement = try CampaignJob.judge(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
     (campaign, warnings, untimely) = (judgement.campaign, judgement.warnings, judgement.untimely)
+    companions = try CampaignJob.companions(of: judgement.campaign, resolved, apps)
   }
 
   /// Adds the warnings that need the store.
@@ -103,8 +106,10 @@ struct JobSubmission {
   /// - Throws: the same errors as ``submit(to:by:)`` for a new job.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
     if let untimely { throw untimely }
-    let filter = try await store.filter(of: campaign, configuration)
-    let reached = try await store.count(campaign, filter: filter)
+    let start = try await store.time() / 1000
+    let reached = try await store.count(campaign, with: companions) {
+      try CampaignStore.filter(of: $0, start: start, configuration)
+    }
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))
   }
 

@@ -22,6 +22,22 @@ struct AudienceReport: JSONReport {
   /// Whether it goes to users on the app's suppression lists too.
   var isTransactional: Bool { campaign.isTransactional }
 
+  /// The text of its pushes before values are filled in; `nil` for a payload without an alert.
+  var message: String? {
+    func member(_ name: String, of value: JSONValue?) -> JSONValue? {
+      guard case .object(let members)? = value?.kind else { return nil }
+      return members.first { $0.name == name }?.value
+    }
+    let root = try? JSONValue(parsing: campaign.payload, maximumDepth: CampaignJob.maximumNesting)
+    let alert = member("alert", of: member("aps", of: root))
+    if case .string(let text)? = alert?.kind { return text }
+    let lines = ["title", "subtitle", "body"].compactMap { name -> String? in
+      guard case .string(let text)? = member(name, of: alert)?.kind else { return nil }
+      return text
+    }
+    return lines.isEmpty ? nil : lines.joined(separator: " / ")
+  }
+
   /// The members of the job's `audience`; of lists their lengths.
   func write(to json: inout JSONWriter) {
     json.beginObject()

@@ -68,6 +68,7 @@ struct CampaignReport: JSONReport {
     json.member("state", record.state.rawValue)
     json.member("reason", record.reason)
     if record.needsApproval { json.member("needsApproval", true) }
+    if record.needsApproval, let message = audience?.message { json.member("text", message) }
     if let person = record.submittedBy { json.member("submittedBy", person) }
     if let person = record.approvedBy { json.member("approvedBy", person) }
     json.member("app", record.app)
@@ -88,7 +89,7 @@ struct CampaignReport: JSONReport {
       json.endObject()
     }
     json.member("targets", record.counters.targets)
-    json.member("estimate", total?.count)
+    json.member("estimate", record.waitsForApproval ? record.estimate?.targets ?? total?.count : total?.count)
     json.name("outcomes")
     json.beginObject()
     for outcome in outcomes { json.member(outcome.name, outcome.count) }
@@ -173,6 +174,10 @@ struct CampaignReport: JSONReport {
     if let person = record.submittedBy { rows.append(("submitted by", person)) }
     if let person = record.approvedBy { rows.append(("approved by", person)) }
     if let audience { rows.append(("audience", audience.text)) }
+    if record.waitsForApproval {
+      if let message = audience?.message { rows.append(("text", message)) }
+      if let estimate = record.estimate { rows.append(("estimate", estimate.text)) }
+    }
     rows += rateRows
     if let backend, audience?.isTransactional != true {
       let since = backend.since.map { " since " + Timestamp.format(milliseconds: $0) } ?? ""
@@ -255,5 +260,13 @@ struct CampaignReport: JSONReport {
       return nil
     }
     return record.counters.targets * 1000 / (finishedAt - startedAt)
+  }
+}
+
+extension Reached {
+  /// Users and pushes, for people.
+  var text: String {
+    let users = users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
+    return "\(users)\(targets.grouped) \(targets == 1 ? "push" : "pushes")"
   }
 }

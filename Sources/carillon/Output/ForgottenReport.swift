@@ -28,7 +28,7 @@ struct ForgottenReport: JSONReport {
       + "\(forgotten.suppression.count.grouped) suppression lists, what \(forgotten.campaigns.grouped) campaigns kept, "
       + "\(forgotten.feedback.grouped) entries of the feedback list"
       + (forgotten.completeBy.map {
-        "; a worker is reading users into a campaign: housekeeping completes the erasure by "
+        "; a queued job or a running expansion may hold the user: housekeeping completes the erasure by "
           + Timestamp.format(milliseconds: $0)
       } ?? "")
   }

@@ -254,11 +254,13 @@ def operate(browser):
     lines = pathlib.Path(download.value.path()).read_text().splitlines()
     assert len(lines) == 3 and all(json.loads(line)["outcome"] == "badToken" for line in lines), lines
 
-    # Whoever has not submitted it lets a large one begin.
+    # A person other than the submitter approves a large campaign, and sees the estimate, the text and the audience.
     visit.open("campaigns/everybody")
     page.get_by_role("button", name="Approve").click()
-    expect(dialog(page)).to_contain_text("It goes to about 900 devices; more than 800 need somebody else's word")
-    dialog(page).get_by_role("button", name="Approve, 900 get it").click()
+    pushes = answer(visit, "everybody")["estimate"]
+    for shown in [f"Estimate: {pushes} pushes.", "more than 800", "Text: hi", 'Audience: {"segment":"*"}']:
+        expect(dialog(page)).to_contain_text(shown)
+    dialog(page).get_by_role("button", name=f"Approve {pushes} pushes").click()
     expect(page.locator("#toasts")).to_contain_text("everybody is approved")
     assert answer(visit, "everybody")["approvedBy"] == "operator"
 

@@ -3,8 +3,8 @@
 -- Keeps: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
 -- list, where '' stands for the whole list. A member of which the time was forgotten has been one for as long as times
 -- are kept. Nothing is entered that was said of a user before that user was erased.
--- Who enters a suppression list has departed (`depart.lua`). While a replacement of the list is read in, the users who opt
--- out are noted in `arrivals`, so that the replacement keeps them.
+-- A user who enters a suppression list has departed (`depart.lua`). While a replacement of the list is read in, this
+-- script notes users who opt out in `arrivals`, so that the replacement keeps them.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
 -- ARGV 1 '1' when of two statements of the same time membership stands, '0' when the other one does, 2 ms for which
 --      times are kept, then three each, of at most 500 users, each once: user, when this was said (ms; '' for now),

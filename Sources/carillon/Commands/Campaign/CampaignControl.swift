@@ -83,8 +83,9 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      let outcome = CampaignVerbOutcome(id: id, state: try await store.approve(id, by: by))
+      let (shown, outcome) = try await store.approveShown(id, by: by)
       await store.note(.commandLine, "campaign.approve", id, detail: by)
+      if !global.json { for line in shown { StandardError.write(Excerpt.harmless(line) + "\n") } }
       try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
     }
   }

@@ -83,11 +83,9 @@ extension CampaignCommand {
       try await submission.addWarnings(from: store)
       if global.json { return try StandardOutput.printLine(submission.json(reached, bytes: bytes)) }
       say(submission.warnings)
-      let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
-      let pushes = "\(reached.targets.grouped) \(reached.targets == 1 ? "push" : "pushes")"
       let control = reached.control > 0 ? ", \(reached.control.grouped) in a control group" : ""
       try StandardOutput.printLine(
-        "\(users)\(pushes)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
+        "\(reached.text)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
     }
 
     private func awaitReplicas(_ wanted: Int, of id: String, _ store: CampaignStore) async throws {
