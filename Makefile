@@ -33,6 +33,7 @@ faults: ## kills, stops, fills, cuts and delays everything there is, and checks 
 	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
 ifeq ($(ARGS),)
+	CARILLON_TEST_ENGINES=both swift test --disable-xctest --filter 'PushWorkerTests\.|CommandLineTests\.'
 	CARILLON_AUDIENCE_USERS=200000 swift test --disable-xctest --filter AudienceProofTests
 	CARILLON_TEST_REDIS=single swift test --skip-build --disable-xctest --filter CampaignStoreTests
 	CARILLON_TEST_SIGNALS=2000 CARILLON_TEST_LOG_TARGETS=100000 CARILLON_TEST_ERASURE_KILLS=20 swift test --skip-build --disable-xctest --filter 'SignalTests|UnreadLogTests|ErasureProofTests'

@@ -109,7 +109,8 @@ let package = Package(
 
     // What tests share: private Redis servers, scratch folders, keys made on the spot.
     .target(
-      name: "TestSupport", dependencies: ["TLS", "EventLoop"], path: "Tests/TestSupport", swiftSettings: settings),
+      name: "TestSupport", dependencies: ["TLS", "EventLoop", "PushTransport"], path: "Tests/TestSupport",
+      swiftSettings: settings),
     // A second push service: what may not be Apple's is tested with both.
     .target(
       name: "TestPushService", dependencies: ["PushCore"], path: "Tests/TestPushService", swiftSettings: settings),

@@ -55,7 +55,7 @@ struct DeadTests {
     #expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "retriedJobRunsOnceWhatWasWrongIsMended"))
   func retriedJobRunsOnceWhatWasWrongIsMended(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
@@ -77,7 +77,7 @@ struct DeadTests {
     #expect(try await world.show("mended").object("outcomes")?.numbers == ["accepted": 1])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt"))
   func whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()

@@ -5,7 +5,7 @@ import Testing
 
 /// Outcomes and prunes as a stream, read by the consumer of `deploy/consumers`.
 struct EventStreamTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "consumerGetsEveryOutcomeAndPruneOnce"))
   func consumerGetsEveryOutcomeAndPruneOnce(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_REDIS_STREAM_LENGTH"] = "100000"

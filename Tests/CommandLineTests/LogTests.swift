@@ -23,7 +23,7 @@ struct LogTests {
 
   /// A campaign with bad and dead tokens, a worker that is killed over it, jobs and events that can't be run, each with a
   /// token and a text of its own: of all that is logged, at every level, no token and no text is part.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "noTokenAndNoPayloadIsLogged"))
   func noTokenAndNoPayloadIsLogged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     // Slow enough that a worker dies over its work.

@@ -6,7 +6,7 @@ import Testing
 /// campaigns in every state that somebody has to do something about.
 @Suite(
   .enabled(if: Browser.isPresent, "not to be had: deploy/install-browser makes .build/browser, and finds Chromium"),
-  .serialized, .timeLimit(.minutes(4)))
+  .timeLimit(.minutes(8)))
 struct PageTests {
   /// Somebody's token, by what it is good for.
   private static let people = [
@@ -97,15 +97,26 @@ struct PageTests {
       "\(output.standardOutput)\(output.standardError)")
   }
 
-  @Test("each token may what its scopes say; it is the server that refuses the rest")
-  func scopes() async throws {
+  /// One test, because scenarios must not share the processor: each has a browser, and campaigns that are still sending when
+  /// it looks at them.
+  @Test("scopes; mouse; keyboard alone; 10,000 campaigns and 500 workers; accessibility in light, dark and on a phone")
+  func scenarios() async throws {
+    try await scopes()
+    try await operate()
+    try await compose()
+    try await huge()
+    try await looks()
+  }
+
+  /// The server refuses each token everything outside its scopes.
+  private func scopes() async throws {
     let house = try await House.open()
     try await play("scopes", in: house)
     await house.close()
   }
 
-  @Test("progress, pause, resume, cancel, dead jobs, quarantine and results, with the mouse")
-  func operate() async throws {
+  /// Progress, pause, resume, cancel, approve, dead jobs, quarantine and results, with the mouse.
+  private func operate() async throws {
     let house = try await House.open()
     try await play("operate", in: house)
     #expect(try await house.world.show("slow-news").text("state") == "cancelled")
@@ -113,8 +124,8 @@ struct PageTests {
     await house.close()
   }
 
-  @Test("a campaign is written, linted, previewed, counted and sent with the keyboard alone, and APNs gets it")
-  func compose() async throws {
+  /// Writes, lints, previews, counts and sends a campaign with the keyboard alone; APNs gets it.
+  private func compose() async throws {
     let house = try await House.open()
     let before = try await house.simulator.counters()
     try await play("compose", in: house)
@@ -126,8 +137,8 @@ struct PageTests {
     await house.close()
   }
 
-  @Test("10,000 campaigns and 500 workers")
-  func huge() async throws {
+  /// Pages of a fleet with 10,000 campaigns and 500 workers.
+  private func huge() async throws {
     let house = try await House.open()
     // Copies of the one that has ended and of the worker: as the store writes them, and nothing that a worker would touch.
     let copies = """
@@ -151,8 +162,8 @@ struct PageTests {
     await house.close()
   }
 
-  @Test("axe has nothing to say of any page: light, dark, on a phone")
-  func looks() async throws {
+  /// `axe` finds nothing on any page: light, dark, on a phone.
+  private func looks() async throws {
     let house = try await House.open()
     try await play("looks", in: house)
     await house.close()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct QuarantineCommandTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "badTokensAreListedReleasedAndPurged"))
   func badTokensAreListedReleasedAndPurged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
@@ -67,7 +67,7 @@ import Testing
   private func address(_ simulator: SimulatorProcess) -> String { "https://127.0.0.1:\(simulator.port)" }
 
   /// The way of an operator: look, probe, mend, resume.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "pausedCampaignIsProbedMendedAndResumed"))
   func pausedCampaignIsProbedMendedAndResumed(engine: PushEngineKind) async throws {
     let (world, production, sandbox, tokens) = try await made(engine, 900)
     let lines = tokens.map { #"{"token":"\#($0)","environment":"sandbox"}"# }
@@ -136,7 +136,7 @@ import Testing
     #expect(try await world.succeed("quarantine", "list").contains(tokens[0]))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatCanNotBeToldIsSaid"))
   func whatCanNotBeToldIsSaid(engine: PushEngineKind) async throws {
     let (world, production, sandbox, tokens) = try await made(engine, 12)
     let nothing = try await world.run("quarantine", "probe", "--all", "--yes", "--endpoint", address(sandbox))
@@ -164,7 +164,7 @@ import Testing
       "\(refused.standardOutput)")
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "certificateOfOneEnvironmentCanNotAskTheOther"))
   func certificateOfOneEnvironmentCanNotAskTheOther(engine: PushEngineKind) async throws {
     var (world, production, sandbox, tokens) = try await made(engine, 12)
     try await production.load([#"{"token":"\#(tokens[0])","state":"bad"}"#])

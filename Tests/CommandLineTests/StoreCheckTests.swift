@@ -37,7 +37,7 @@ import Testing
 
   /// Workers that are killed and taken over from, an import that moves tokens between users, one of a segment, and
   /// campaigns with bad and dead tokens, beside one check after the other.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatIsInMotionIsNotFound"))
   func whatIsInMotionIsNotFound(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "20ms")

@@ -6,7 +6,7 @@ import Testing
 /// A store that gets more partitions under workers that run.
 struct StoreTests {
   /// A campaign runs, another waits for what comes after, and the same worker sends both.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "partitionsAreRaisedUnderAWorkerThatRuns"))
   func partitionsAreRaisedUnderAWorkerThatRuns(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "300ms")

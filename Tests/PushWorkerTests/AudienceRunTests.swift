@@ -4,11 +4,12 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// Listed users and tokens, answers that are retried, jobs that can't be run.
 @Suite struct AudienceRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "listedUsersAndTokensAreReachedOnce"))
   func listedUsersAndTokensAreReachedOnce(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(20) { $0 == 4 ? .unregistered : .registered }
@@ -24,7 +25,7 @@ import Testing
     #expect(try await rig.store.user("u4") == nil)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "busyServerIsAskedAgain"))
   func busyServerIsAskedAgain(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(60)
@@ -39,7 +40,7 @@ import Testing
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "connectionsThatAreClosedAgainAndAgainLoseNothing"))
   func connectionsThatAreClosedAgainAndAgainLoseNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(600)
@@ -59,7 +60,7 @@ import Testing
     if engine == .native { #expect(counters.duplicates == 0) }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "retriesEndAndTheTargetIsFailed"))
   func retriesEndAndTheTargetIsFailed(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
@@ -73,7 +74,7 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "expiredCampaignSendsNothing"))
   func expiredCampaignSendsNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
@@ -84,7 +85,7 @@ import Testing
     #expect(await rig.simulator.counters().received == 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "malformedJobsAreBuriedAndOthersRun"))
   func malformedJobsAreBuriedAndOthersRun(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
@@ -101,7 +102,7 @@ import Testing
     #expect(log.all.count { $0.contains("deadLettered") } == 4, "\(log.all)")
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "refusedCredentialPausesTheCampaignAndKeepsItsTargets"))
   func refusedCredentialPausesTheCampaignAndKeepsItsTargets(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.keys = [] }
     try await rig.register(30)

@@ -13,7 +13,7 @@ import Testing
   private static let rate = 200.0
   private static let least = 0.1
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignGoesSlowerUntilTheBackendIsWellAgain"))
   func campaignGoesSlowerUntilTheBackendIsWellAgain(engine: PushEngineKind) async throws {
     let backend = try HealthServer(.status(503))
     let folder = try ScratchFolder()

@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// What people do to a campaign while it runs.
@@ -37,7 +38,7 @@ import Testing
     #expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "pausedCampaignRestsAndGoesOnWithoutDuplicates"))
   func pausedCampaignRestsAndGoesOnWithoutDuplicates(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000)
@@ -69,7 +70,7 @@ import Testing
     return await rig.simulator.counters().received
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "atMostOneWindowAWorkerIsSentOncePausingIsConfirmed"))
   func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed(engine: PushEngineKind) async throws {
     // Many small slices: there is always one that is just being claimed when the campaign is paused.
     let rig = try await WorkerRig(engine: engine, partitions: 64)
@@ -101,7 +102,7 @@ import Testing
     #expect(try await rig.store.show("stop-and-go")?.pending == 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubt"))
   func stoppedWorkerLeavesNothingInDoubt(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000)

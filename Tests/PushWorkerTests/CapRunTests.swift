@@ -31,7 +31,7 @@ import Testing
   }
 
   /// Three campaigns at once, and two workers; few slices with many targets each, or slices of a target or two.
-  @Test(arguments: PushEngineKind.allCases, [4, 300])
+  @Test(arguments: PushEngineKind.one(for: "eachUserGetsAsManyAsTheCapAllows"), [4, 300])
   func eachUserGetsAsManyAsTheCapAllows(engine: PushEngineKind, partitions: Int) async throws {
     let rig = try await rig(
       engine, partitions: partitions,
@@ -67,7 +67,7 @@ import Testing
   }
 
   /// A worker that was granted targets dies: the next owner keeps what was decided about them, and no user is counted twice.
-  @Test(arguments: PushEngineKind.allCases, ["resend", "skip"])
+  @Test(arguments: PushEngineKind.one(for: "takeoverGoesOnWithWhatWasDecided"), ["resend", "skip"])
   func takeoverGoesOnWithWhatWasDecided(engine: PushEngineKind, ambiguity: String) async throws {
     let rig = try await rig(engine, partitions: 1, caps: [FrequencyCap(most: 1, seconds: Self.day)])
     try await rig.register(Self.users)

@@ -36,7 +36,7 @@ import Testing
   }
 
   /// Caps hold for the alert, and neither for nor by what goes beside it.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "widgetsOfTheSameUsersAreRefreshedBesideTheAlert"))
   func widgetsOfTheSameUsersAreRefreshedBesideTheAlert(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, log: folder.path("requests"))
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// A cancelled story takes its widgets' refresh with it, wherever that is.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cancelStopsBoth"))
   func cancelStopsBoth(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, log: folder.path("requests"))

@@ -4,11 +4,12 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// A campaign with a condition is sent to whom it means, and to nobody else.
 struct ConditionRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "onlyDevicesForWhichItHoldsAreSentTo"))
   func onlyDevicesForWhichItHoldsAreSentTo(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     var registrations: [DeviceRegistration] = []

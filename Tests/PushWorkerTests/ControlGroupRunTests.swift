@@ -4,11 +4,12 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestSupport
 import Testing
 
 /// Who is in a control group is not sent to, by any worker.
 struct ControlGroupRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "controlGroupsGetNothingAndAreCounted"))
   func controlGroupsGetNothingAndAreCounted(engine: PushEngineKind) async throws {
     var made = try await WorkerRig(engine: engine, partitions: 16)
     made.channel.control = 0.3

@@ -4,11 +4,12 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestSupport
 import Testing
 
 /// Campaigns to whom an earlier one reached, and without those who want nothing.
 struct EarlierAudienceRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "correctionGoesToThoseWhoGotIt"))
   func correctionGoesToThoseWhoGotIt(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(200) { $0 % 10 == 3 ? .unregistered : .registered }
@@ -25,7 +26,7 @@ struct EarlierAudienceRunTests {
     #expect(Set(try await rig.results("others").map(\.user)) == left)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignWaitsForOneThatHasNotEnded"))
   func campaignWaitsForOneThatHasNotEnded(engine: PushEngineKind) async throws {
     // So many partitions that the story has no targets in most of them when the correction is taken in.
     let rig = try await WorkerRig(engine: engine, partitions: 64)
@@ -52,7 +53,7 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().accepted == 40)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing"))
   func campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(20)
@@ -73,7 +74,7 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "nobodyOnASuppressionListIsSentTo"))
   func nobodyOnASuppressionListIsSentTo(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(100)

@@ -4,11 +4,12 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestSupport
 import Testing
 
 /// A limit holds over a fleet, and over the death of its workers.
 struct LimitRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "fleetSendsToAsManyAsTheLimitSaysThoseSeenLast"))
   func fleetSendsToAsManyAsTheLimitSaysThoseSeenLast(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16)
     let now = try await rig.store.time() / 1000

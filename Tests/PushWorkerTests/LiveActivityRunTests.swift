@@ -19,7 +19,7 @@ struct LiveActivityRunTests {
     #"{"id":"\#(id)","app":"news","audience":\#(audience),"pushType":"liveactivity","payload":\#(Self.aps(event))}"#
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "activityIsStartedUpdatedAndEndedByItsName"))
   func activityIsStartedUpdatedAndEndedByItsName(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await WorkerRig(engine: engine) {

@@ -55,7 +55,7 @@ struct PersonalRunTests {
   }
 
   /// The dead worker's push and that of its heir are the same, whatever has become of the user in between.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "eachTargetIsSentItsOwnAlsoAfterATakeover"))
   func eachTargetIsSentItsOwnAlsoAfterATakeover(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, partitions: 4, folder)
@@ -95,7 +95,7 @@ struct PersonalRunTests {
   }
 
   /// Slices of a target or two, in bunches; and users that the job lists.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "bunchesOfSmallSlicesArePersonalToo"))
   func bunchesOfSmallSlicesArePersonalToo(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, partitions: 200, folder)
@@ -115,7 +115,7 @@ struct PersonalRunTests {
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "targetThatExceedsIsRefusedUnsentOrTrimmed"))
   func targetThatExceedsIsRefusedUnsentOrTrimmed(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, partitions: 2, folder)

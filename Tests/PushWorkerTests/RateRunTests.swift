@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
+import TestSupport
 import Testing
 
 /// Whole campaigns that have a rate. Bounds are those that no machine is too slow for: what has arrived by a moment was lent
@@ -58,7 +59,7 @@ import Testing
   }
 
   /// Slices of a target or two, which are driven in bunches.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "manySmallSlicesKeepToTheRate"))
   func manySmallSlicesKeepToTheRate(engine: PushEngineKind) async throws {
     let (rig, log) = try await rig(engine, partitions: 256)
     try await rig.register(450)
@@ -69,7 +70,7 @@ import Testing
     #expect(try await rig.store.show("small")?.counters.outcomes == [.accepted: 450])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "allCampaignsOfAnAppShareItsRate"))
   func allCampaignsOfAnAppShareItsRate(engine: PushEngineKind) async throws {
     var (rig, log) = try await rig(engine)
     rig.channel.rate = 300
@@ -81,7 +82,7 @@ import Testing
     for id in ["a", "b", "c"] { #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: 300]) }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce"))
   func campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(40)
@@ -105,7 +106,7 @@ import Testing
 
   /// The rate follows from the targets, of which the first slice says how many there may be: an estimate that may be
   /// wrong by some, and a rate that may be a quarter above the average.
-  @Test(arguments: PushEngineKind.allCases, [#""spread":"4s""#, #""finishBy":"END""#])
+  @Test(arguments: PushEngineKind.one(for: "rateMayFollowFromATime"), [#""spread":"4s""#, #""finishBy":"END""#])
   func rateMayFollowFromATime(engine: PushEngineKind, rate: String) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(600)
@@ -126,7 +127,7 @@ import Testing
   }
 
   /// More of them than slices that a worker has in hand, and each with more targets than its window.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesHoldUpNobody"))
   func campaignsThatWaitForTheirRatesHoldUpNobody(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(400)
@@ -144,7 +145,7 @@ import Testing
   }
 
   /// Nothing is sent of it any more, so nothing waits for its rate.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce"))
   func whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300)

@@ -4,11 +4,12 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
+import TestSupport
 import Testing
 
 /// Workers that apply what producers say of users and devices.
 struct RegistrationRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "eventsAreAppliedByOneOfSeveralWorkersAndBadOnesAreDead"))
   func eventsAreAppliedByOneOfSeveralWorkersAndBadOnesAreDead(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     let log = EventLog()

@@ -2,6 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 import PushTransport
+import TestSupport
 import Testing
 
 @testable import PushWorker
@@ -31,7 +32,7 @@ struct ReportTests {
   }
 
   /// A real worker over a real store: everything that others want to know of it arrives with its heartbeats.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "workerIsSeenWithWhatItDoes"))
   func workerIsSeenWithWhatItDoes(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(40)

@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// Campaigns that begin later, with workers that wait for them.
@@ -35,7 +36,7 @@ import Testing
     #expect(await rig.simulator.counters().received == 400)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached"))
   func whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 64)
     try await rig.register(1)
@@ -58,7 +59,7 @@ import Testing
     #expect(try await rig.results("later").count == 20)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "drainingWorkerLeavesScheduledCampaignsAlone"))
   func drainingWorkerLeavesScheduledCampaignsAlone(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(10)
@@ -69,7 +70,7 @@ import Testing
     #expect(try await rig.store.campaign("now")?.counters.outcomes == [.accepted: 10])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cancelledBeforeItsTimeNothingIsSent"))
   func cancelledBeforeItsTimeNothingIsSent(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(10)
@@ -89,7 +90,7 @@ import Testing
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignThatTheScheduleLostIsFound"))
   func campaignThatTheScheduleLostIsFound(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(10)

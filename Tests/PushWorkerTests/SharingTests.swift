@@ -5,11 +5,12 @@ import CampaignStore
 import PushCore
 import PushWorker
 import Redis
+import TestSupport
 import Testing
 
 /// Several workers share a campaign's slices, its tail too.
 @Suite struct SharingTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whoComesFirstLeavesSlicesToTheOthers"))
   func whoComesFirstLeavesSlicesToTheOthers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     // Expanding one takes longer than taking all of them would.

@@ -44,7 +44,7 @@ import Testing
   }
 
   /// A slice is opened where anybody of `some` is; in many there is nobody left.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "slicesWithoutTargetsEndWithTheOthers"))
   func slicesWithoutTargetsEndWithTheOthers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
     try await rig.register(Self.users)
@@ -81,7 +81,7 @@ import Testing
   }
 
   /// Each target is refused once with 500, so each slice waits for a retry.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "slicesThatWaitLeaveTheirBunchAndEnd"))
   func slicesThatWaitLeaveTheirBunchAndEnd(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
     try await rig.register(Self.users)
@@ -120,7 +120,7 @@ import Testing
     await server.stop()
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "pauseAndCancelReachBunches"))
   func pauseAndCancelReachBunches(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
     var knobs = rig.simulator.knobs

@@ -16,7 +16,7 @@ import Testing
     try await rig.until { try await rig.store.campaign(id)?.state == state }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "restFollowsByItself"))
   func restFollowsByItself(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(Self.users)
@@ -44,7 +44,7 @@ import Testing
     #expect(try await rig.store.timeline(of: "story").map(\.reason) == ["stage 2", "stage rest"])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignPausesWithTheReasonAndGoesOnWhenSomebodyResumesIt"))
   func campaignPausesWithTheReasonAndGoesOnWhenSomebodyResumesIt(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     // A quarter of the tokens are another app's; the guard lets that pass here.
@@ -69,7 +69,7 @@ import Testing
   }
 
   /// Who is there when the gate opens gets it; who has gone meanwhile does not.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "stageHasThoseWhoAreThereWhenItBegins"))
   func stageHasThoseWhoAreThereWhenItBegins(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(100)
@@ -88,7 +88,7 @@ import Testing
     #expect(try await rig.results("story").count == 120)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cancelEndsEveryStage"))
   func cancelEndsEveryStage(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(100)
@@ -106,7 +106,7 @@ import Testing
   }
 
   /// A later campaign that names this one means all of its stages.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "correctionReachesEverybodyAndExclusionNobody"))
   func correctionReachesEverybodyAndExclusionNobody(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(Self.users)

@@ -11,7 +11,7 @@ import Testing
 /// A story that turns out to be wrong: it is taken back, or put right.
 @Suite struct StoryRunTests {
   /// When the cancelling command returns every worker has stopped; that, and whatever was on its way then, is within a second.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cancelStopsEveryWorkerWithinASecond"))
   func cancelStopsEveryWorkerWithinASecond(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests")
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// The same collapse id, a new text, and nobody who did not get the first.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived"))
   func correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await WorkerRig(engine: engine) {

@@ -100,7 +100,7 @@ struct VariantRunTests {
   }
 
   /// On two workers that take over from a third.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "eachUserIsToldTheirVariantAndItIsCountedOnce"))
   func eachUserIsToldTheirVariantAndItIsCountedOnce(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 200)
@@ -140,7 +140,7 @@ struct VariantRunTests {
   }
 
   /// The best is by share: `c`, of which fewer opened it than of `b`.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "theRestIsToldWhatDidBest"))
   func theRestIsToldWhatDidBest(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 300)
@@ -181,7 +181,7 @@ struct VariantRunTests {
   }
 
   /// Where too little is known the campaign pauses itself; a person who names a variant sets it going.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whereItIsUnclearAPersonDecides"))
   func whereItIsUnclearAPersonDecides(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 100)
@@ -204,7 +204,7 @@ struct VariantRunTests {
 
   /// Which users are meant and what they are told are apart: as many as the limit takes, none who is in the control group,
   /// each at their own time.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whoIsMeantDoesNotDependOnVariants"))
   func whoIsMeantDoesNotDependOnVariants(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 120)
