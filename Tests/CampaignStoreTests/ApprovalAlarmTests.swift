@@ -63,8 +63,11 @@ struct ApprovalAlarmTests {
     #expect(try await alarms(in: world).isEmpty)
     try await world.store.control("a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
     #expect(try await alarms(in: world) == ["a": .approvalUrgent])
+    // A running campaign is seen without the list. The list has it beyond the first 250 running campaigns too.
+    #expect(try await world.command("ZSCORE", world.keys.approvals, "a").string != nil)
     #expect(try await world.store.approve("a", by: "grace") == .active)
     #expect(try await alarms(in: world).isEmpty)
+    #expect(try await world.command("ZCARD", world.keys.approvals).integer == 0)
   }
 
   /// An earlier version keeps no list of campaigns that wait for approval.
