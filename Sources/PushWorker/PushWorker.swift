@@ -11,7 +11,7 @@ import PushCore
 ///
 /// It has many properties and decides little: they are the parts, each of which owns its state and decides (``Scheduler``,
 /// ``CreditBudget``, ``CampaignControl``, ``FailoverReplay`` …), and the actor wires them: it brings them what happened
-/// and does what they say. Its files are the loops and errands: `PushWorker+….swift`, each in the room of its part.
+/// and does what they say. Each `PushWorker+….swift` is a loop or a step, in the folder of its part.
 public actor PushWorker {
   let loop: EventLoop
   var configuration: WorkerConfiguration

@@ -4,7 +4,7 @@ import Testing
 
 /// The table of every key form: whether it may hold the id, a token or a value of a user, and which step erases it.
 struct ErasedKeysTests {
-  /// What an erasure does to a key.
+  /// The effect of an erasure on a key.
   enum Answer: Equatable {
     /// The step that erases it.
     case erased(by: String)
@@ -69,7 +69,7 @@ struct ErasedKeysTests {
       encoding: .utf8)
   }
 
-  /// Whoever adds a key form says here what an erasure does to it.
+  /// A new key form needs a row.
   @Test func everyKeyFormHasARow() throws {
     let keyspace = try source("Storage/Keyspace.swift")
     // Channels are no keys, and `home` names no key of its own.

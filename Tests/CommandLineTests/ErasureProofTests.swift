@@ -72,7 +72,7 @@ struct ErasureProofTests {
     #expect(killed > 0)
     try await simulator.setLatency(milliseconds: 0)
     try await world.succeed("campaign", "watch", "during")
-    // The heir keeps house, and completes what the killed command left.
+    // The other worker becomes the housekeeper and completes the erasure of the killed command.
     while try await server.command("hlen", "{\(world.namespace)}:erasing") != "0", heir.exit == nil { await nextLook() }
 
     #expect(try found(in: await snapshot(of: server)) == [])

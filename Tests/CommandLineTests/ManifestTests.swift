@@ -69,6 +69,21 @@ struct ManifestTests {
     #expect(approved.standardError == "estimate  20 users, 35 pushes\naudience  *\ntext      hi\n")
   }
 
+  /// Eight users have five devices each, the other users one: the average hides 40 pushes from an estimate by sizes.
+  @Test func usersWithManyDevicesAreCounted() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
+    _ = try await world.startSimulator()
+    _ = try await world.importDevices(200)
+    let more = (0..<32).map { #"{"user":"u\#($0 % 8)","token":"\#(CarillonWorld.token(1000 + $0))"}"# + "\n" }
+    try await world.succeed("devices", "import", "--format", "ndjson", "-", input: more.joined())
+    let users = (0..<8).map { "\"u\($0)\"" }.joined(separator: ",")
+    try await world.submit("few", audience: #"{"users":[\#(users)]}"#)
+    try await world.drain()
+    let show = try await world.show("few")
+    #expect(show.bool("needsApproval") == true && show.number("estimate") == 40)
+  }
+
   @Test func largeCampaignIsSentWhenSomebodyElseAgrees() async throws {
     var world = try await CarillonWorld(engine: "native")
     world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"

@@ -33,7 +33,7 @@ extension CampaignStore {
     return SegmentReplacement(of: segment, at: instant, began: now)
   }
 
-  /// Has opt-outs noted that arrive while a list is read in. Their own times may be before that of the list.
+  /// Starts a list of the opt-outs that arrive during the import. Their own times may be before that of the list.
   private func noteArrivals(on list: String, from now: Int) async throws {
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       var pipeline = RedisPipeline()

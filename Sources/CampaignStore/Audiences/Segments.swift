@@ -104,7 +104,6 @@ extension CampaignStore {
     }
   }
 
-  /// The key in which it is counted who enters a list; none for a segment, which makes no sealed target invalid.
   /// Returns the keys that scripts take for a suppression list beside those of any list: departures and arrivals.
   func suppressionKeys(_ partition: Int, _ list: String) -> [String] {
     SuppressionList(segment: list) == nil ? [] : [keys.departures(partition), keys.arrivals(partition, list)]

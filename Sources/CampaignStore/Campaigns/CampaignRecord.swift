@@ -69,7 +69,7 @@ public struct CampaignRecord: Sendable {
   public var pausedItself: Bool
   /// Whether it waits for somebody's approval.
   public var needsApproval: Bool
-  /// Whether it is paused until somebody approves it.
+  /// Whether the campaign is paused until a person approves it.
   public var waitsForApproval: Bool { state == .paused && needsApproval && of == nil }
 
   /// Whether it waits for approval and begins in less than an hour, or should have begun.
@@ -77,7 +77,7 @@ public struct CampaignRecord: Sendable {
   /// - Parameter now: ms since the epoch.
   public func isApprovalUrgent(at now: Int) -> Bool { waitsForApproval && start - now < Self.approvalNotice }
 
-  /// ms before its start at which a missing approval becomes urgent: an hour to find somebody who may approve.
+  /// The time before its start at which a missing approval becomes urgent, in ms. An hour is enough to find an approver.
   static let approvalNotice = 3_600_000
 
   /// Users and pushes, counted when the campaign was found to need approval; `nil` if they were not counted.

@@ -8,7 +8,7 @@ extension CampaignStore {
   /// Events that are read at once.
   private static let erasedEventPage = 1000
 
-  /// Returns a function that tells whether a text is one of the tokens, in any form that their services read.
+  /// Returns a function that compares a text with the tokens, in every form that their services read.
   func tokenTest(_ tokens: [OwnedToken]) -> (String) -> Bool {
     { text in
       tokens.contains { token in self.services[token.service]?.token(text)?.bytes == token.bytes }

@@ -13,9 +13,10 @@ extension CampaignStore {
     }
   }
 
-  /// Erases a user from the dead list. An event of the user leaves the list, and so does a job that names nobody else. Any
-  /// other job that names the user stays without the user, as a new entry with the old time. Of a job that is cut or no
-  /// JSON only reason and hint stay.
+  /// Erases a user from the dead list.
+  ///
+  /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user stays
+  /// without the user, as a new entry with the old time. A job that is cut or not JSON keeps only its reason and hint.
   func eraseFromDeadList(_ user: String, _ tokens: [OwnedToken]) async throws {
     let isToken = tokenTest(tokens)
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
@@ -42,7 +43,7 @@ extension CampaignStore {
     }
   }
 
-  /// Whether a text that is no JSON has a word in quotes.
+  /// Whether a text that is not JSON has a word in quotes.
   private static func isQuoted(_ word: String, in text: [UInt8]) -> Bool {
     text.firstRange(of: Array("\"\(word)\"".utf8)) != nil
   }
@@ -53,7 +54,7 @@ extension CampaignStore {
     }
   }
 
-  /// What becomes of an entry of a stream.
+  /// The change of an entry of a stream.
   private enum Fate {
     case keep, remove
     case replace([String: [UInt8]])

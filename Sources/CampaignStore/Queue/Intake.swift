@@ -101,9 +101,9 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - resolved: the job with the content of its template, where it names one.
-  ///   - request: what stands on the worker's list in the place of the job: a run's (``RunRequest``), or the job as its
-  ///     producer wrote it when an erasure has changed it.
-  ///   - original: the job as its producer wrote it when an erasure has changed it. The id stands for that job.
+  ///   - request: the entry of the worker's list: a run's request (``RunRequest``), or the job as its producer wrote it if
+  ///     an erasure has changed the job.
+  ///   - original: the job as its producer wrote it if an erasure has changed it. The id's digest is of this text.
   ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
   ///     campaign of which workers may hold slices anywhere.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.

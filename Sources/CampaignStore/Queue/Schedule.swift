@@ -38,9 +38,8 @@ extension CampaignStore {
     return begun + (try runs.get())
   }
 
-  /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost, and for campaigns with stages
-  /// whose gates are looked at by nobody. Lists the campaigns that wait for approval and are not listed, such as those that an
-  /// earlier version has paused.
+  /// Repairs the schedule, the list of gates and the list of campaigns that wait for approval, from one page of all
+  /// campaigns. An earlier version has no list of campaigns that wait for approval.
   ///
   /// - Parameter position: where the page begins.
   /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.

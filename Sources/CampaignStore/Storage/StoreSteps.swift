@@ -4,7 +4,7 @@
 
   /// For tests that decide in which order the steps of several callers of a store are done, and who dies between two.
   enum StoreSteps {
-    /// Called before each pipeline that the task runs; what it throws ends the call.
+    /// Called before each pipeline that the task runs; an error from it ends the call.
     @TaskLocal static var beforeEach: (@Sendable () async throws -> Void)?
 
     /// `CARILLON_FAULT_STEP`: the pipeline of the process before which the process kills itself; `nil` for none.

@@ -1,8 +1,8 @@
 /// A job without an erased user.
 public struct ErasedJob: Sendable {
-  /// The job, in which ``CampaignJob/erasedEntry`` stands in the place of each removed entry.
+  /// The job, with ``CampaignJob/erasedEntry`` in the place of each removed entry.
   public var job: [UInt8]
-  /// Whether the audience of the job is a list and names nobody else.
+  /// Whether the audience of the job is a list without other users.
   public var isOfNobodyElse: Bool
 }
 

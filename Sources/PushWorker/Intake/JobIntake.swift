@@ -136,21 +136,24 @@ struct JobIntake: Sendable {
 
   /// Returns the reason why a campaign needs approval and its number of pushes; `nil` for a campaign that needs none.
   ///
-  /// The sizes of the sets give a first number, which is usually too high. The worker counts user by user, as
-  /// `submit --estimate` does, only if that number is near the limit or above it, and not above ``mostCounted``.
+  /// The sizes of the sets give an upper bound, which comes from samples. If the bound is a tenth of the limit or more, the
+  /// worker counts user by user, as `submit --estimate` does. An audience above ``mostCounted`` is not counted: the bound
+  /// decides.
   private func whyApprovalIsNeeded(
     _ campaign: Campaign, _ job: [UInt8]
   ) async throws -> (reason: String, reached: Reached?)? {
     guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
-    // What the names of rules mean: without that they would mean nobody.
+    // The estimate needs the definitions of the segments that are rules.
     var known = campaign
     known.definitions = try await store.check(known)
-    let bound = try await store.estimate(of: known).targets
+    let sizes = try await store.estimate(of: known).targets
+    // Each companion may reach every user again.
+    let bound = sizes * (1 + campaign.also.count)
     guard bound > most / Self.estimateMargin else { return nil }
     let start = try await store.time() / 1000
     let companions = try CampaignJob.companions(of: campaign, job, apps)
     var reached: Reached?
-    if bound <= Self.mostCounted {
+    if sizes <= Self.mostCounted {
       reached = try await count(campaign, with: companions, channel, start)
     }
     let targets = reached?.targets ?? bound
@@ -175,10 +178,12 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// The first number comes from samples, so it may be too low. A factor of 2 allows for uneven partitions.
-  private static let estimateMargin = 2
-  /// Targets by the first number up to which a worker counts user by user. Intake of the worker's other jobs waits
-  /// meanwhile, some seconds for a million.
+  /// The bound comes from samples and from the devices of an average user. The users of one audience may have more devices,
+  /// so a campaign is counted from a tenth of the limit on. Counting every job would cost those to single users four round
+  /// trips each.
+  private static let estimateMargin = 10
+  /// Targets by the sizes of the sets up to which a worker counts user by user. The worker takes in no other job meanwhile,
+  /// so the count is bounded.
   private static let mostCounted = 1_000_000
 
   private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws -> Result {

@@ -44,7 +44,7 @@ struct CommandTextTests {
         ["suppression", "import", "news", "-", "--as-of", "2026-01-01T00:00:00Z"], "a\n", 64, "--as-of is for --replace"
       ),
       (["suppression", "import", "news", "-", "--allow-shrink"], "a\n", 64, "--allow-shrink is for --replace"),
-      // Nobody is on the list: an empty file is refused all the same.
+      // The list is empty, and an empty file is refused all the same.
       (["suppression", "import", "news", "-", "--replace"], "", 65, "has no user"),
       (
         ["suppression", "import", "news", "-", "--replace", "--as-of", "2025-01-01T00:00:00Z"], "a\n", 65,
