@@ -97,16 +97,16 @@ enum IsolationCases {
       let alone = try await scene.timeAlone()
       if isFromTheStart { try await suffer(scene.app) }
       let sick = scene.campaign("sick", app: SecondApp.name)
-      // Pushes without an answer keep the campaign from ending before the endpoint fails, however slow this machine is.
+      // Answers that come 8 s late keep the campaign from ending before the endpoint fails on a slow machine.
       let holdsCampaign = isUnreachable && !isFromTheStart
-      if holdsCampaign { try await scene.app.set(#"{"withheldShare":0.01}"#) }
+      if holdsCampaign { try await scene.app.set(#"{"stallShare":0.01,"stallMilliseconds":8000}"#) }
       try await scene.world.push(sick)
       if isFromTheStart {
         try await until("campaign sick begins") { try await scene.world.store.campaign(sick.id)?.startedAt != nil }
       } else {
         // By then its guard has decided, and the windows have been filled more than once.
         try await scene.world.reached(stage.times(short: 3000, full: 5000), of: sick)
-        if holdsCampaign { try await scene.app.set(#"{"withheldShare":0}"#) }
+        if holdsCampaign { try await scene.app.set(#"{"stallShare":0}"#) }
         try await suffer(scene.app)
       }
       try await scene.restOfSick()
