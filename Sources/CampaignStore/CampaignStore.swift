@@ -7,7 +7,9 @@ import Synchronization
 
 /// Everything that Carillon keeps in Redis: the one place that knows its keys and its scripts.
 ///
-/// A value over a client; copies share the connection. Callers with different needs of latency use different clients.
+/// It is opened and closed here. Every other operation belongs to a room (``queue``, ``campaigns``, …), which has a type
+/// and a folder of its own. A value over a client; copies share the connection. Callers with different needs of latency
+/// use different clients.
 public struct CampaignStore: Sendable {
   /// The keys, for those who show them to other programs.
   public private(set) var keys: Keyspace
@@ -22,6 +24,8 @@ public struct CampaignStore: Sendable {
   /// How many devices a user has at most; for another one the oldest leaves.
   let devicesPerUser: Int
   let redis: RedisClient
+  /// Members that one command works on at most, so that no command keeps Redis from others for long.
+  static let batch = 500
   /// Which connections may be used; `nil` for any.
   private var fence: ConnectionFence?
   /// Whether what is rebuilt from other keys is set aside when it is damaged: workers do that, commands change nothing.
@@ -78,7 +82,7 @@ public struct CampaignStore: Sendable {
   ///   reach.
   @discardableResult
   public func open(creating: Bool, adopting: Bool = false, holding: Bool = false) async throws -> CampaignStore {
-    for sight in try await redis.sights() { try Self.check(sight) }
+    for sight in try await redis.sights() { try Self.checkServer(sight) }
     // Read first: a full Redis, which takes no writes, can still be looked at.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.store, "partitions", "version", "nextPartitions")
@@ -122,7 +126,7 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  private static func check(_ server: RedisServerSight) throws(StoreError) {
+  private static func checkServer(_ server: RedisServerSight) throws(StoreError) {
     if let version = server.info.version, version < oldestServer {
       throw StoreError(
         .unfit, "Redis \(version) at \(server.endpoint) is too old: Carillon needs \(oldestServer) or newer",
@@ -146,6 +150,23 @@ public struct CampaignStore: Sendable {
   public func time() async throws -> Int {
     Int(try await redis.time())
   }
+
+  // MARK: Rooms
+
+  public var queue: Queue { Queue(store: self) }
+  public var campaigns: Campaigns { Campaigns(store: self) }
+  public var slices: Slices { Slices(store: self) }
+  public var audiences: Audiences { Audiences(store: self) }
+  public var expansion: Expansion { Expansion(store: self) }
+  public var registry: Registry { Registry(store: self) }
+  public var erasure: Erasure { Erasure(store: self) }
+  public var limits: Limits { Limits(store: self) }
+  public var results: Results { Results(store: self) }
+  public var fleet: Fleet { Fleet(store: self) }
+  public var repair: Repair { Repair(store: self) }
+  public var repartition: Repartition { Repartition(store: self) }
+
+  // MARK: Connections
 
   /// The same store for a worker: after a reconnect it refuses every call until the new connection is admitted, see
   /// ``identify()``, and what is damaged and rebuilt from other keys it sets aside.
@@ -204,7 +225,7 @@ public struct CampaignStore: Sendable {
 
   func checked(_ replies: [RedisReply], of pipeline: RedisPipeline) async throws -> [RedisReply] {
     for (position, reply) in replies.enumerated() {
-      if let error = reply.error { throw await explain(error, of: position, in: pipeline) }
+      if let error = reply.error { throw await repair.explain(error, of: position, in: pipeline) }
     }
     return replies
   }
@@ -214,7 +235,7 @@ public struct CampaignStore: Sendable {
     var results: [Result<RedisReply, StoreError>] = []
     for (position, reply) in try await redis.execute(pipeline, on: pin ?? fence?.admitted).enumerated() {
       if let error = reply.error {
-        results.append(.failure(await explain(error, of: position, in: pipeline)))
+        results.append(.failure(await repair.explain(error, of: position, in: pipeline)))
       } else {
         results.append(.success(reply))
       }

@@ -122,7 +122,7 @@ struct CampaignRun: Sendable {
         _ = try await process.finish()
         throw CommandError(.failed, "a process ended while a campaign ran")
       }
-      guard let campaign = try await redis.store.campaign("campaign") else { continue }
+      guard let campaign = try await redis.store.campaigns.find("campaign") else { continue }
       let done = campaign.counters.outcomes.values.reduce(0, +)
       result.progress.append((WallClock.now - began, done))
       if campaign.state != .active {

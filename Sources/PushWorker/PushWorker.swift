@@ -158,8 +158,8 @@ public actor PushWorker {
         }
       }
     }
-    if housekeeping.isMine { try? await control.endHousekeeping(of: membership.instance) }
-    try? await control.removeWorker(membership.instance.name, nonce: membership.instance.nonce)
+    if housekeeping.isMine { try? await control.fleet.endHousekeeping(of: membership.instance) }
+    try? await control.fleet.removeWorker(membership.instance.name, nonce: membership.instance.nonce)
     await membership.ear?.close()
     log.tell(.stopped(figures.totals))
     life.end()
@@ -206,7 +206,7 @@ public actor PushWorker {
   /// Ends the wait for a job. Again and again, as it may be about to begin; where Redis does not let us, it ends by itself.
   private func endIntakeWait() async {
     while let connection = intakeConnection {
-      try? await control.endWait(of: connection)
+      try? await control.queue.endWait(of: connection)
       await pause(milliseconds: 100)
     }
   }

@@ -65,8 +65,8 @@ struct MetricsTests {
 
   @Test("the same of the fleet")
   func fleetIsDocumented() throws {
-    var fleet = Fleet()
-    fleet.lanes = Lane.allCases.map { Fleet.LaneBacklog(lane: $0) }
+    var fleet = FleetSnapshot()
+    fleet.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
     fleet.backends = [BackendStanding(app: "news", share: 0.5, at: 1)]
     var exposition = Exposition()
     FleetExposition(fleet, WantedWorkers(fleet)).write(to: &exposition)

@@ -11,8 +11,8 @@ struct WantedWorkersTests {
   /// A fleet with one campaign.
   private func fleet(
     _ slices: Int, finished: Int = 0, targets: Int = 0, state: CampaignState = .active, _ more: [String: String] = [:]
-  ) throws -> Fleet {
-    var fleet = Fleet()
+  ) throws -> FleetSnapshot {
+    var fleet = FleetSnapshot()
     fleet.at = 1_000_000_000
     fleet.campaigns = [try Self.campaign(slices, finished, targets, state, more)]
     return fleet
@@ -21,7 +21,7 @@ struct WantedWorkersTests {
   /// A campaign whose hash has these fields, as Redis would bring them.
   private static func campaign(
     _ slices: Int, _ finished: Int, _ targets: Int, _ state: CampaignState, _ more: [String: String]
-  ) throws -> Fleet.RunningCampaign {
+  ) throws -> FleetSnapshot.RunningCampaign {
     let hash = [
       "state": state.rawValue, "slices": "\(slices)", "finished": "\(finished)", "targets": "\(targets)",
     ].merging(more) { $1 }
@@ -32,23 +32,23 @@ struct WantedWorkersTests {
     let keys = try #require(Keyspace(namespace: "wanted", partitions: 8))
     let reply = RedisReply(arena: parser.take(), index: root)
     let record = try CampaignRecord(id: "a", StoredFields(.campaign("a", keys), CampaignRecord.fields, reply))
-    return Fleet.RunningCampaign(record: try #require(record), openSlices: 0)
+    return FleetSnapshot.RunningCampaign(record: try #require(record), openSlices: 0)
   }
 
-  private static func worker(_ health: WorkerReport.Pool.Health, isAlive: Bool = true) -> Fleet.Worker {
+  private static func worker(_ health: WorkerReport.Pool.Health, isAlive: Bool = true) -> FleetSnapshot.Worker {
     var report = WorkerReport()
     report.pools = [.init(endpoint: "https://a", open: 0, inFlight: 0, backlog: 0, failures: 9, health: health)]
-    return Fleet.Worker(name: "ada", heardAt: 1_000_000_000, isAlive: isAlive, report: report)
+    return FleetSnapshot.Worker(name: "ada", heardAt: 1_000_000_000, isAlive: isAlive, report: report)
   }
 
   @Test func nothingWantsNobodyAndWhatIsAboutToBeginWantsOne() {
-    var fleet = Fleet()
+    var fleet = FleetSnapshot()
     #expect(WantedWorkers(fleet).workers == 0)
     fleet.intake.count = 3
     #expect(WantedWorkers(fleet).workers == 1)
     fleet.intake.count = 0
     fleet.at = 1_000_000
-    fleet.scheduled = Fleet.Agenda(count: 1, next: fleet.at + 30_000)
+    fleet.scheduled = FleetSnapshot.Agenda(count: 1, next: fleet.at + 30_000)
     #expect(WantedWorkers(fleet, seconds: 60).workers == 1)
     #expect(WantedWorkers(fleet, seconds: 10).workers == 0)
   }
@@ -101,7 +101,7 @@ struct WantedWorkersTests {
   @Test("slices that are parked for a retry need nobody, until they are due")
   func parked() throws {
     var fleet = try fleet(180)
-    fleet.parked = Fleet.Agenda(count: 120, next: fleet.at + 60_000)
+    fleet.parked = FleetSnapshot.Agenda(count: 120, next: fleet.at + 60_000)
     let wanted = WantedWorkers(fleet)
     #expect(wanted.workers == 2 && wanted.remaining == 600_000)
     fleet.parked.count = 178
@@ -112,7 +112,7 @@ struct WantedWorkersTests {
     fleet.parked.next = fleet.at - 1
     #expect(WantedWorkers(fleet).workers == 6)
     // Those of paused campaigns are parked too.
-    fleet.parked = Fleet.Agenda(count: 1000, next: fleet.at + 60_000)
+    fleet.parked = FleetSnapshot.Agenda(count: 1000, next: fleet.at + 60_000)
     #expect(WantedWorkers(fleet).workers == 1)
   }
 

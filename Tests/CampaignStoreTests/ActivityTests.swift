@@ -22,12 +22,12 @@ struct ActivityTests {
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"pushType":"liveactivity","payload":{"aps":\#(aps)}}"#.utf8)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     var users: [String] = []
-    for partition in world.store.partitions(of: try #require(try await world.store.campaign(id))) {
+    for partition in (try #require(try await world.store.campaigns.find(id))).reachedPartitions {
       let ledger = try await world.claimed(id, partition).ledger
       let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
-      let count = try #require(try await world.store.expand(ledger, of: campaign, filter: filter)).count
+      let count = try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)).count
       let chunk = try await ledger.targets(from: 0, count: count)
       users += (0..<count).map { String(decoding: chunk.user($0), as: UTF8.self) }
     }
@@ -37,7 +37,7 @@ struct ActivityTests {
   @Test(arguments: Backend.wholeWay)
   func onlyTokensOfTheActivityAreTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<40).map {
         let activity = [nil, "a", "b"][$0 % 3]
         return DeviceRegistration(user: "u\($0 % 20)", device: device($0, activity, at: 1000))
@@ -49,7 +49,7 @@ struct ActivityTests {
     let rest = try await users(world, #"{"segment":"*","exclude":{"activity":"a"}}"#, id: "rest")
     #expect(Set(rest) == others && !others.isEmpty)
     // It is no segment of anybody's.
-    #expect(try await world.store.segmentNames() == [])
+    #expect(try await world.store.audiences.segmentNames() == [])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -57,18 +57,18 @@ struct ActivityTests {
     let world = try await TestStore(on: backend, partitions: 2)
     let now = try await world.store.time() / 1000
     let long = now - 3 * Self.day
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "ada", device: device(1, "old", at: long)),
       DeviceRegistration(user: "ada", device: TestStore.device(2)),
     ])
     try await world.command("ZADD", world.keys.activities, long, "old")
-    try await world.store.register([DeviceRegistration(user: "ada", device: device(3, "new", at: now))])
-    let tokens = try await world.store.user("ada")?.devices.map(\.token) ?? []
+    try await world.store.registry.register([DeviceRegistration(user: "ada", device: device(3, "new", at: now))])
+    let tokens = try await world.store.registry.user("ada")?.devices.map(\.token) ?? []
     #expect(tokens == [TestStore.token(2), TestStore.token(3)])
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], APNsService()) == [nil])
-    #expect(try await world.store.userLists() == ["@new"])
+    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], APNsService()) == [nil])
+    #expect(try await world.store.audiences.userLists() == ["@new"])
     #expect(try await world.command("ZRANGE", world.keys.activities, 0, -1).compactMap(\.string) == ["new"])
-    await #expect(throws: StoreError.self) { try await world.store.checkActivity("old") }
-    try await world.store.checkActivity("new")
+    await #expect(throws: StoreError.self) { try await world.store.registry.checkActivity("old") }
+    try await world.store.registry.checkActivity("new")
   }
 }

@@ -13,7 +13,8 @@ struct ApprovalAlarmTests {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(
-      try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large") == .new)
+      try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large")
+        == .new)
   }
 
   private func tomorrow(in world: TestStore) async throws -> String {
@@ -22,7 +23,7 @@ struct ApprovalAlarmTests {
 
   /// The alarms about approval, by the campaign's id, as they are so many ms from now.
   private func alarms(in world: TestStore, after: Int = 0) async throws -> [String: FleetAlarm.Kind] {
-    var fleet = try await world.store.fleet(lease: TestStore.patience)
+    var fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     fleet.at += after
     let found = fleet.alarms().filter { [.approvalUrgent, .approvalWaits, .campaignPaused].contains($0.kind) }
     return Dictionary(uniqueKeysWithValues: found.map { ($0.subject, $0.kind) })
@@ -41,16 +42,16 @@ struct ApprovalAlarmTests {
     #expect(try await alarms(in: world, after: Self.day - 3_700_000)["later"] == .approvalWaits)
     #expect(try await alarms(in: world, after: Self.day - 3_500_000)["later"] == .approvalUrgent)
     #expect(try await alarms(in: world, after: 2 * Self.day)["later"] == .approvalUrgent)
-    let scheduled = try await world.store.scheduled(count: 10)
+    let scheduled = try await world.store.campaigns.scheduled(count: 10)
     #expect(Set(scheduled.map(\.id)) == ["now", "later", "parts"] && scheduled.allSatisfy(\.needsApproval))
     #expect(scheduled.last?.id == "later")
     // A pause changes nothing: the campaign is paused already.
-    #expect(try await world.store.control("now", .pause) == .paused)
-    #expect(try await world.store.approve("now", by: "grace") == .active)
-    #expect(try await world.store.approve("later", by: "grace") == .scheduled)
-    #expect(try await world.store.control("parts", .cancel) == .cancelled)
+    #expect(try await world.store.campaigns.control("now", .pause) == .paused)
+    #expect(try await world.store.campaigns.approve("now", by: "grace") == .active)
+    #expect(try await world.store.campaigns.approve("later", by: "grace") == .scheduled)
+    #expect(try await world.store.campaigns.control("parts", .cancel) == .cancelled)
     #expect(try await alarms(in: world).isEmpty)
-    #expect(try await world.store.control("later", .pause) == .paused)
+    #expect(try await world.store.campaigns.control("later", .pause) == .paused)
     #expect(try await alarms(in: world).isEmpty)
     #expect(try await world.command("EXISTS", world.keys.approvals).integer == 0)
   }
@@ -61,11 +62,12 @@ struct ApprovalAlarmTests {
     try await world.activate(
       "a", audience: #"{"segment":"*"}"#, #","stages":[{"share":0.5,"approval":true}]"#)
     #expect(try await alarms(in: world).isEmpty)
-    try await world.store.control("a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
+    try await world.store.campaigns.control(
+      "a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
     #expect(try await alarms(in: world) == ["a": .approvalUrgent])
     // A running campaign is seen without the list. The list has it beyond the first 250 running campaigns too.
     #expect(try await world.command("ZSCORE", world.keys.approvals, "a").string != nil)
-    #expect(try await world.store.approve("a", by: "grace") == .active)
+    #expect(try await world.store.campaigns.approve("a", by: "grace") == .active)
     #expect(try await alarms(in: world).isEmpty)
     #expect(try await world.command("ZCARD", world.keys.approvals).integer == 0)
   }
@@ -79,7 +81,7 @@ struct ApprovalAlarmTests {
     try await world.command("DEL", world.keys.approvals)
     try await world.command("ZADD", world.keys.approvals, 1, "gone")
     #expect(try await alarms(in: world).isEmpty)
-    _ = try await world.store.repairSchedule(from: 0)
+    _ = try await world.store.queue.repairSchedule(from: 0)
     #expect(try await alarms(in: world) == ["large": .approvalWaits, "parts": .approvalUrgent])
     #expect(try await world.command("ZCARD", world.keys.approvals).integer == 2)
   }

@@ -10,7 +10,7 @@ struct ApprovalTests {
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     try await world.noteSubmitter(of: job, campaign)
     #expect(
-      try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
+      try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
   }
 
   /// A producer can write any name into a raw job: approval does not go by it.
@@ -19,47 +19,47 @@ struct ApprovalTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("raw", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
-    #expect(try await world.store.campaign("raw")?.submittedBy == nil)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
+    #expect(try await world.store.campaigns.find("raw")?.submittedBy == nil)
     // Who submits the same job by a call is known, whatever a raw job named before.
     let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let called = try CampaignJob.parse(second, .any(APNsService()))
-    #expect(try await world.store.submit(second, as: called, by: "grace") == .new)
-    #expect(try await world.store.activate(called, job: second, worker: "w", approval: "it is large") == .new)
-    #expect(try await world.store.campaign("called")?.submittedBy == "grace")
-    await #expect(throws: StoreError.self) { try await world.store.approve("called", by: "grace") }
+    #expect(try await world.store.queue.submit(second, as: called, by: "grace") == .new)
+    #expect(try await world.store.queue.activate(called, job: second, worker: "w", approval: "it is large") == .new)
+    #expect(try await world.store.campaigns.find("called")?.submittedBy == "grace")
+    await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("called", by: "grace") }
     // Another job under a name that is free again is nobody's.
     let third = TestStore.job("later", audience: #"{"segment":"*"}"#)
     let first = TestStore.job("later", audience: #"{"users":["u1"]}"#)
-    _ = try await world.store.submit(first, as: CampaignJob.parse(first, .any(APNsService())), by: "ada")
-    try await world.store.deadLetter(first, reason: "r", hint: "", worker: "w")
+    _ = try await world.store.queue.submit(first, as: CampaignJob.parse(first, .any(APNsService())), by: "ada")
+    try await world.store.queue.deadLetter(first, reason: "r", hint: "", worker: "w")
     let later = try CampaignJob.parse(third, .any(APNsService()))
-    #expect(try await world.store.activate(later, job: third, worker: "w") == .new)
-    #expect(try await world.store.campaign("later")?.submittedBy == nil)
+    #expect(try await world.store.queue.activate(later, job: third, worker: "w") == .new)
+    #expect(try await world.store.campaigns.find("later")?.submittedBy == nil)
   }
 
   @Test(arguments: Backend.wholeWay)
   func campaignWaitsUntilSomebodyElseApproves(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await activate("big", #","submittedBy":"ada""#, "needs approval: it is large", in: world)
-    var record = try #require(try await world.store.show("big"))
+    var record = try #require(try await world.store.campaigns.show("big"))
     #expect(record.state == .paused && record.reason == "needs approval: it is large" && record.needsApproval)
     #expect(record.submittedBy == "ada" && record.approvedBy == nil)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     let refusal = await #expect(throws: StoreError.self) {
-      try await world.store.resume("big", unguarded: false, by: "grace")
+      try await world.store.campaigns.resume("big", unguarded: false, by: "grace")
     }
     #expect(refusal?.hint.contains("carillon campaign approve big --by NAME") == true)
     // Whatever asks: no worker, and no earlier version's command, gets around it.
-    #expect(try await world.store.control("big", .resume) == .paused)
-    let own = await #expect(throws: StoreError.self) { try await world.store.approve("big", by: "ada") }
+    #expect(try await world.store.campaigns.control("big", .resume) == .paused)
+    let own = await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("big", by: "ada") }
     #expect(own?.message.contains("'ada' has submitted campaign big") == true)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.approve("big", by: "grace") == .active)
-    record = try #require(try await world.store.show("big"))
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.approve("big", by: "grace") == .active)
+    record = try #require(try await world.store.campaigns.show("big"))
     #expect(record.state == .active && record.reason == nil && !record.needsApproval && record.approvedBy == "grace")
-    #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == "big")
-    let again = await #expect(throws: StoreError.self) { try await world.store.approve("big", by: "grace") }
+    #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "big")
+    let again = await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("big", by: "grace") }
     #expect(again?.message.contains("waits for no approval: it is active") == true)
   }
 
@@ -68,13 +68,13 @@ struct ApprovalTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let tomorrow = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 86_400_000)
     try await activate("later", ",\"sendAt\":\"\(tomorrow)\"", "needs approval", in: world)
-    #expect(try await world.store.promote(["later"]).isEmpty)
-    #expect(try await world.store.show("later")?.state == .paused)
-    #expect(try await world.store.approve("later", by: "grace") == .scheduled)
+    #expect(try await world.store.queue.promote(["later"]).isEmpty)
+    #expect(try await world.store.campaigns.show("later")?.state == .paused)
+    #expect(try await world.store.campaigns.approve("later", by: "grace") == .scheduled)
     // Nobody else approves what is cancelled.
     try await activate("never", "", "needs approval", in: world)
-    #expect(try await world.store.control("never", .cancel) == .cancelled)
-    await #expect(throws: StoreError.self) { try await world.store.approve("never", by: "grace") }
+    #expect(try await world.store.campaigns.control("never", .cancel) == .cancelled)
+    await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("never", by: "grace") }
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -82,12 +82,12 @@ struct ApprovalTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate("a", "", nil, in: world)
     let start = try await world.store.time() / 1000
-    try await world.store.control("a", .pause, reason: "looks\twrong")
+    try await world.store.campaigns.control("a", .pause, reason: "looks\twrong")
     // What changes nothing is nothing that was done.
-    try await world.store.control("a", .pause, reason: "again")
-    _ = try await world.store.resume("a", unguarded: false, by: "Grace H.")
-    _ = try await world.store.controlEverywhere("a", .cancel, reason: "", by: "ada", lease: 100)
-    let timeline = try await world.store.timeline(of: "a")
+    try await world.store.campaigns.control("a", .pause, reason: "again")
+    _ = try await world.store.campaigns.resume("a", unguarded: false, by: "Grace H.")
+    _ = try await world.store.campaigns.controlEverywhere("a", .cancel, reason: "", by: "ada", lease: 100)
+    let timeline = try await world.store.campaigns.timeline(of: "a")
     #expect(timeline.map(\.verb) == [.pause, .resume, .cancel])
     #expect(timeline.map(\.isByWorker) == [true, false, false])
     #expect(timeline.map(\.person) == [nil, "Grace H.", "ada"])
@@ -101,10 +101,10 @@ struct ApprovalTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate("a", "", nil, in: world)
     for number in 0..<105 {
-      try await world.store.control("a", .pause, reason: "\(number)")
-      try await world.store.control("a", .resume)
+      try await world.store.campaigns.control("a", .pause, reason: "\(number)")
+      try await world.store.campaigns.control("a", .resume)
     }
-    let timeline = try await world.store.timeline(of: "a")
+    let timeline = try await world.store.campaigns.timeline(of: "a")
     #expect(timeline.count == 200 && timeline.first?.reason == "5" && timeline.last?.verb == .resume)
   }
 }

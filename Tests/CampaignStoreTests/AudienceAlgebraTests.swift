@@ -19,19 +19,19 @@ struct AudienceAlgebraTests {
       // Some members have never registered: they are in the segment, and reached by no expression.
       let members = Set((0..<70).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
       segments[name] = members
-      try await world.store.add(Array(members), to: name)
+      try await world.store.audiences.add(Array(members), to: name)
     }
     for _ in 0..<40 {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 5, using: &seed))
       let expected = expression.root.members(segments, everybody).intersection(everybody)
       var found: Set<String> = []
       for partition in 0..<3 {
-        try await world.store.forEachUser(of: AudienceSearch(expression), in: partition) { page in
+        try await world.store.expansion.forEachUser(of: AudienceSearch(expression), in: partition) { page in
           for user in page.members { #expect(found.insert(user.string ?? "").inserted, "twice") }
         }
       }
       #expect(found.intersection(everybody) == expected, "\(expression), seed \(seed.value)")
-      #expect(try await world.store.count(expression) == (expected.count, expected.count), "\(expression)")
+      #expect(try await world.store.audiences.count(expression) == (expected.count, expected.count), "\(expression)")
     }
   }
 
@@ -39,13 +39,13 @@ struct AudienceAlgebraTests {
   func longestExpressionIsEvaluated(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<10)
-    try await world.store.add(["u1", "u2"], to: "a")
+    try await world.store.audiences.add(["u1", "u2"], to: "a")
     let text =
       Array(repeating: "!a", count: 128).joined(separator: " & ") + " | "
       + Array(
         repeating: "a", count: 127
       ).joined(separator: " | ")
-    #expect(try await world.store.count(AudienceExpression(parsing: text)).users == 10)
+    #expect(try await world.store.audiences.count(AudienceExpression(parsing: text)).users == 10)
   }
 
   /// Sets of several pages, read in every order in which pages follow each other.
@@ -61,13 +61,14 @@ struct AudienceAlgebraTests {
       let members = Set(
         (0..<count + 500).filter { _ in Double.random(in: 0..<1, using: &seed) < share }.map { "u\($0)" })
       segments[name] = members
-      try await world.store.add(Array(members), to: name)
+      try await world.store.audiences.add(Array(members), to: name)
     }
     for _ in 0..<25 {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 4, using: &seed))
       let expected = expression.root.members(segments, everybody).intersection(everybody).count
       try await world.command("CONFIG", "RESETSTAT")
-      #expect(try await world.store.count(expression) == (expected, expected), "\(expression), seed \(seed.value)")
+      #expect(
+        try await world.store.audiences.count(expression) == (expected, expected), "\(expression), seed \(seed.value)")
       let stats = RedisServerInfo(parsing: try await world.command("INFO", "commandstats").string ?? "").fields
       let calls = stats.compactMapValues { $0.firstMatch(of: /calls=(\d+)/).flatMap { Int($0.1) } }
       // What reads everybody reads pages; nothing else is about more than a page.
@@ -87,8 +88,8 @@ struct AudienceAlgebraTests {
     let server = try await RedisServer.start(.single)
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     try await world.registerUsers(0..<3000)
-    try await world.store.add((0..<2500).map { "u\($0)" }, to: "a")
-    try await world.store.add((2490..<2520).map { "u\($0)" }, to: "b")
+    try await world.store.audiences.add((0..<2500).map { "u\($0)" }, to: "a")
+    try await world.store.audiences.add((2490..<2520).map { "u\($0)" }, to: "b")
     let many = Array(repeating: "!a | b & a", count: 80).joined(separator: " & ")
     for (text, users, commands) in [
       // Names and definitions are read, sizes asked for, b is read, a asked about, records read.
@@ -97,7 +98,7 @@ struct AudienceAlgebraTests {
     ] {
       let expression = try AudienceExpression(parsing: text)
       let before = try await Self.commands(world)
-      #expect(try await world.store.count(expression).users == users, "\(text)")
+      #expect(try await world.store.audiences.count(expression).users == users, "\(text)")
       let spent = try await Self.commands(world) - before - 1
       #expect(spent <= commands, "\(text): \(spent)")
     }

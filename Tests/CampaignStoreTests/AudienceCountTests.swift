@@ -51,10 +51,10 @@ struct AudienceCountTests {
         registrations.append(DeviceRegistration(user: row.user, device: device))
       }
     }
-    try await world.store.register(registrations)
-    try await world.store.add(Self.rows.map(\.user), to: "all")
-    try await world.store.add(["churned", "churned-refuses"], to: "churned")
-    try await world.store.add(
+    try await world.store.registry.register(registrations)
+    try await world.store.audiences.add(Self.rows.map(\.user), to: "all")
+    try await world.store.audiences.add(["churned", "churned-refuses"], to: "churned")
+    try await world.store.audiences.add(
       ["refuses", "refuses-gone", "churned-refuses"], to: SuppressionList(app: "news").segment)
   }
 
@@ -72,7 +72,7 @@ struct AudienceCountTests {
       let slice = SliceReference(campaign: "c", partition: partition)
       if partition % 2 == 0 {
         let ledger = try await world.claimed("c", partition).ledger
-        #expect(try await world.store.expand(ledger, of: campaign, filter: filter) != nil)
+        #expect(try await world.store.expansion.expand(ledger, of: campaign, filter: filter) != nil)
       } else {
         let ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
         var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
@@ -81,7 +81,7 @@ struct AudienceCountTests {
         #expect(try await bunch.seal([(0, 0)])[0].get().isSealed)
       }
     }
-    let counters = try #require(try await world.store.show("c")).counters
+    let counters = try #require(try await world.store.campaigns.show("c")).counters
     var expected = AudienceCount()
     for row in Self.rows {
       if let reason = row.reason { expected[reason] += 1 } else { expected.users += 1 }

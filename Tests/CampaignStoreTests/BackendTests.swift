@@ -7,21 +7,21 @@ struct BackendTests {
   @Test(arguments: Backend.wholeWay)
   func whatIsKeptIsReadByAll(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await world.store.backends().isEmpty)
+    #expect(try await world.store.limits.backends().isEmpty)
     let slow = BackendStanding(
       app: "news", share: 0.25, badLooks: 3, since: 1000, at: 2000, reason: "status 503: \"no\"\nnow")
     let well = BackendStanding(app: "shop", at: 5)
-    for standing in [slow, well] { try await world.store.keep(standing) }
-    #expect(try await world.store.backends() == ["news": slow, "shop": well])
-    try await world.store.keep(BackendStanding(app: "news", at: 3000))
-    #expect(try await world.store.backends()["news"]?.isSlowed == false)
+    for standing in [slow, well] { try await world.store.limits.keep(standing) }
+    #expect(try await world.store.limits.backends() == ["news": slow, "shop": well])
+    try await world.store.limits.keep(BackendStanding(app: "news", at: 3000))
+    #expect(try await world.store.limits.backends()["news"]?.isSlowed == false)
     // What nobody of ours has written says nothing.
     for text in ["", "0 0 0 0 ", "2 0 0 0 ", "half 0 0 0 x", "0.5 1 2"] {
       try await world.command("HSET", world.keys.backends, "news", text)
-      #expect(try await world.store.backends()["news"] == nil, "\(text)")
+      #expect(try await world.store.limits.backends()["news"] == nil, "\(text)")
     }
     // A share that nobody renews does not slow anybody for ever.
     #expect(slow.isCurrent(2000 + BackendStanding.memory - 1) && !slow.isCurrent(2000 + BackendStanding.memory))
-    #expect(try await world.store.lend(10, of: .backend("news"), at: .perSecond(1000), returned: 0).lent == 1)
+    #expect(try await world.store.limits.lend(10, of: .backend("news"), at: .perSecond(1000), returned: 0).lent == 1)
   }
 }

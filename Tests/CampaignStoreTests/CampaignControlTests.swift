@@ -11,17 +11,17 @@ struct CampaignControlTests {
   func pausedCampaignGivesNoSlicesUntilItIsResumed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.activate("a")
-    let held = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.control("a", .pause, reason: "looks wrong") == .paused)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.campaign("a")?.reason == "looks wrong")
+    let held = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.campaigns.control("a", .pause, reason: "looks wrong") == .paused)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.find("a")?.reason == "looks wrong")
     // What a worker gives back meanwhile waits with the rest.
-    try await world.store.requeue(held, lane: .normal, worker: "w")
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.control("a", .resume) == .active)
-    #expect(try await world.store.campaign("a")?.reason == nil)
+    try await world.store.slices.requeue(held, lane: .normal, worker: "w")
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.control("a", .resume) == .active)
+    #expect(try await world.store.campaigns.find("a")?.reason == nil)
     var dequeued: Set<Int> = []
-    while let slice = try await world.store.dequeueSlice(worker: "w") { dequeued.insert(slice.partition) }
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") { dequeued.insert(slice.partition) }
     #expect(dequeued == [0, 1, 2])
   }
 
@@ -29,12 +29,12 @@ struct CampaignControlTests {
   func verbThatDoesNotApplyChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    #expect(try await world.store.control("a", .resume) == .active)
-    for _ in 0..<2 { #expect(try await world.store.control("a", .pause) == .paused) }
-    for _ in 0..<2 { #expect(try await world.store.control("a", .resume) == .active) }
-    for _ in 0..<2 { #expect(try await world.store.control("a", .cancel) == .cancelled) }
-    #expect(try await world.store.control("a", .pause) == .cancelled)
-    #expect(try await world.store.control("a", .resume) == .cancelled)
+    #expect(try await world.store.campaigns.control("a", .resume) == .active)
+    for _ in 0..<2 { #expect(try await world.store.campaigns.control("a", .pause) == .paused) }
+    for _ in 0..<2 { #expect(try await world.store.campaigns.control("a", .resume) == .active) }
+    for _ in 0..<2 { #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled) }
+    #expect(try await world.store.campaigns.control("a", .pause) == .cancelled)
+    #expect(try await world.store.campaigns.control("a", .resume) == .cancelled)
     // It stands on its lane once.
     #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
   }
@@ -43,10 +43,10 @@ struct CampaignControlTests {
   func completedCampaignStaysCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     for verb in [ControlVerb.pause, .resume, .cancel] {
-      #expect(try await world.store.control("a", verb) == .completed)
+      #expect(try await world.store.campaigns.control("a", verb) == .completed)
     }
   }
 
@@ -54,26 +54,26 @@ struct CampaignControlTests {
   func whatWasFoundBeforeTheResumePausesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.activate("a")
-    #expect(try await world.store.control("a", .pause, round: 0) == .paused)
-    try await world.store.control("a", .resume)
-    let epoch = try await world.store.syncControl([], worker: "w", applied: nil).epoch
-    #expect(try await world.store.control("a", .pause, reason: "late", round: 0) == .active)
-    #expect(try await world.store.timeline(of: "a").count == 2)
-    #expect(try await world.store.syncControl([], worker: "w", applied: nil).epoch == epoch)
-    #expect(try await world.store.control("a", .pause, round: 1) == .paused)
+    #expect(try await world.store.campaigns.control("a", .pause, round: 0) == .paused)
+    try await world.store.campaigns.control("a", .resume)
+    let epoch = try await world.store.campaigns.syncControl([], worker: "w", applied: nil).epoch
+    #expect(try await world.store.campaigns.control("a", .pause, reason: "late", round: 0) == .active)
+    #expect(try await world.store.campaigns.timeline(of: "a").count == 2)
+    #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).epoch == epoch)
+    #expect(try await world.store.campaigns.control("a", .pause, round: 1) == .paused)
     // Redis has forgotten resumes.
-    try await world.store.control("a", .resume)
-    #expect(try await world.store.control("a", .pause, round: 5) == .paused)
+    try await world.store.campaigns.control("a", .resume)
+    #expect(try await world.store.campaigns.control("a", .pause, round: 5) == .paused)
   }
 
   @Test(arguments: Backend.allCases)
   func pausedCampaignWhoseLastSliceFinishesIsCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    try await world.store.control("a", .pause)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    try await world.store.campaigns.control("a", .pause)
     #expect(
-      try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == .completed)
+      try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == .completed)
   }
 
   @Test(arguments: Backend.allCases)
@@ -81,19 +81,19 @@ struct CampaignControlTests {
     let world = try await TestStore(on: backend, partitions: 600)
     try await world.activate("a")
     var held: [SliceReference] = []
-    for _ in 0..<5 { held.append(try #require(try await world.store.dequeueSlice(worker: "w"))) }
+    for _ in 0..<5 { held.append(try #require(try await world.store.slices.dequeueSlice(worker: "w"))) }
     // Two are parked for an hour: they are not waited for. One stays with its worker.
-    for slice in held[0..<2] { #expect(try await world.store.park(slice, for: 3_600_000, worker: "w")) }
-    try await world.store.control("a", .pause)
-    #expect(try await world.store.control("a", .cancel) == .cancelled)
+    for slice in held[0..<2] { #expect(try await world.store.slices.park(slice, for: 3_600_000, worker: "w")) }
+    try await world.store.campaigns.control("a", .pause)
+    #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
     #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
     var dequeued: Set<Int> = []
-    while let slice = try await world.store.dequeueSlice(worker: "v") { dequeued.insert(slice.partition) }
+    while let slice = try await world.store.slices.dequeueSlice(worker: "v") { dequeued.insert(slice.partition) }
     #expect(dequeued == Set(0..<600).subtracting(held[2...].map(\.partition)))
     // Nothing of it is parked any more.
-    #expect(try await world.store.park(held[2], for: 1000, worker: "w") == false)
-    try await world.store.requeue(held[2], lane: .normal, worker: "w")
-    #expect(try await world.store.dequeueSlice(worker: "v") == held[2])
+    #expect(try await world.store.slices.park(held[2], for: 1000, worker: "w") == false)
+    try await world.store.slices.requeue(held[2], lane: .normal, worker: "w")
+    #expect(try await world.store.slices.dequeueSlice(worker: "v") == held[2])
   }
 
   @Test(arguments: Backend.allCases)
@@ -101,12 +101,12 @@ struct CampaignControlTests {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.activate("a")
     var held: [SliceReference] = []
-    while let slice = try await world.store.dequeueSlice(worker: "w") { held.append(slice) }
-    for slice in held { #expect(try await world.store.park(slice, for: 3_600_000, worker: "w")) }
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") { held.append(slice) }
+    for slice in held { #expect(try await world.store.slices.park(slice, for: 3_600_000, worker: "w")) }
     try await world.command("HSET", world.keys.campaign("a"), "state", "cancelled")
-    #expect(try await world.store.control("a", .cancel) == .cancelled)
+    #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
     var dequeued = 0
-    while try await world.store.dequeueSlice(worker: "v") != nil { dequeued += 1 }
+    while try await world.store.slices.dequeueSlice(worker: "v") != nil { dequeued += 1 }
     #expect(dequeued == 4)
   }
 
@@ -114,42 +114,42 @@ struct CampaignControlTests {
   func unknownCampaignIsAnError(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for verb in [ControlVerb.pause, .resume, .cancel] {
-      let error = await #expect(throws: StoreError.self) { try await world.store.control("nope", verb) }
+      let error = await #expect(throws: StoreError.self) { try await world.store.campaigns.control("nope", verb) }
       #expect(error?.code == .notFound)
     }
-    #expect(try await world.store.show("nope") == nil)
-    await #expect(throws: StoreError.self) { try await world.store.forEachResult(of: "nope") { _ in true } }
+    #expect(try await world.store.campaigns.show("nope") == nil)
+    await #expect(throws: StoreError.self) { try await world.store.results.forEachResult(of: "nope") { _ in true } }
   }
 
   @Test(arguments: Backend.allCases)
   func statesAreReadInOneCall(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for id in ["a", "b", "c"] { try await world.activate(id) }
-    try await world.store.control("b", .pause)
-    try await world.store.control("c", .cancel)
-    let view = try await world.store.syncControl(["c", "x", "a", "b"], worker: "w", applied: nil)
+    try await world.store.campaigns.control("b", .pause)
+    try await world.store.campaigns.control("c", .cancel)
+    let view = try await world.store.campaigns.syncControl(["c", "x", "a", "b"], worker: "w", applied: nil)
     #expect(view.states == [.cancelled, nil, .active, .paused])
     #expect(view.rounds == [0, 0, 0, 0])
     #expect(view.epoch == 2)
-    #expect(try await world.store.syncControl([], worker: "w", applied: nil).states == [])
+    #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).states == [])
   }
 
   @Test(arguments: Backend.allCases)
   func controlIsConfirmedWhenEveryLiveWorkerHasAppliedIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    for name in ["one", "two"] { _ = try await world.store.join(WorkerInstance(name: name, nonce: "0")) }
+    for name in ["one", "two"] { _ = try await world.store.fleet.join(WorkerInstance(name: name, nonce: "0")) }
     // Silent for longer than any lease: nobody waits for it.
     try await world.command("ZADD", world.keys.workers, 1, "dead")
-    async let confirmed = world.store.controlEverywhere("a", .pause, lease: 60_000)
-    while try await world.store.campaign("a")?.state != .paused { await nextLook(milliseconds: 1) }
-    let epoch = try await world.store.syncControl([], worker: "one", applied: nil).epoch
+    async let confirmed = world.store.campaigns.controlEverywhere("a", .pause, lease: 60_000)
+    while try await world.store.campaigns.find("a")?.state != .paused { await nextLook(milliseconds: 1) }
+    let epoch = try await world.store.campaigns.syncControl([], worker: "one", applied: nil).epoch
     // Reading is not following: what was read has to be acted on first.
-    #expect(try await world.store.workersLagging(behind: epoch, timeout: 60_000).sorted() == ["one", "two"])
-    _ = try await world.store.syncControl([], worker: "one", applied: epoch)
-    #expect(try await world.store.workersLagging(behind: epoch, timeout: 60_000) == ["two"])
+    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: 60_000).sorted() == ["one", "two"])
+    _ = try await world.store.campaigns.syncControl([], worker: "one", applied: epoch)
+    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: 60_000) == ["two"])
     // It stops instead, in good order.
-    try await world.store.removeWorker("two")
+    try await world.store.fleet.removeWorker("two")
     let answer = try await confirmed
     #expect(answer.state == .paused)
     #expect(answer.unconfirmed == [])
@@ -160,10 +160,10 @@ struct CampaignControlTests {
   func controlThatALiveWorkerDoesNotApplyIsSaidToBeUnconfirmed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    _ = try await world.store.join(WorkerInstance(name: "deaf", nonce: "0"))
+    _ = try await world.store.fleet.join(WorkerInstance(name: "deaf", nonce: "0"))
     // Alive for as long as anybody waits for it, however slow this machine is.
     try await world.command("ZADD", world.keys.workers, 9_999_999_999_999, "deaf")
-    let answer = try await world.store.controlEverywhere("a", .cancel, lease: 100)
+    let answer = try await world.store.campaigns.controlEverywhere("a", .cancel, lease: 100)
     #expect(answer.state == .cancelled)
     #expect(answer.unconfirmed == ["deaf"])
   }
@@ -171,23 +171,23 @@ struct CampaignControlTests {
   @Test(arguments: Backend.allCases)
   func idleIsWhenEveryCampaignHasEnded(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.campaigns.isIdle())
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    _ = try await world.store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
-    #expect(try await world.store.isIdle() == false)
+    _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
+    #expect(try await world.store.campaigns.isIdle() == false)
     // A job that a worker is taking in is work as well.
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "v"), "LEFT", "LEFT")
-    _ = try await world.store.heartbeat(worker: "v", timeout: 1000)
-    #expect(try await world.store.isIdle() == false)
+    _ = try await world.store.fleet.heartbeat(worker: "v", timeout: 1000)
+    #expect(try await world.store.campaigns.isIdle() == false)
     try await world.command("DEL", world.keys.intake(worker: "v"))
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.campaigns.isIdle())
     try await world.activate("b")
-    #expect(try await world.store.isIdle() == false)
+    #expect(try await world.store.campaigns.isIdle() == false)
     // Cancelled, it has still to be closed.
-    try await world.store.control("b", .cancel)
-    #expect(try await world.store.isIdle() == false)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
-    #expect(try await world.store.isIdle())
+    try await world.store.campaigns.control("b", .cancel)
+    #expect(try await world.store.campaigns.isIdle() == false)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.store.campaigns.isIdle())
   }
 }

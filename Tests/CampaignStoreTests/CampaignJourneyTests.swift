@@ -12,27 +12,27 @@ struct CampaignJourneyTests {
     let world = try await TestStore(on: backend)
     let store = world.store
     try await world.registerUsers(0..<100)
-    try await store.add((0..<60).map { "u\($0)" }, to: "vip")
-    try await store.add((50..<100).map { "u\($0)" }, to: "churned")
+    try await store.audiences.add((0..<60).map { "u\($0)" }, to: "vip")
+    try await store.audiences.add((50..<100).map { "u\($0)" }, to: "churned")
 
     // A producer submits, a worker takes the job in.
     let job = TestStore.job("spring", audience: #"{"segment":"vip & !churned"}"#, #","lane":"bulk""#)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
-    #expect(try await store.submit(job, as: campaign) == .new)
+    #expect(try await store.queue.submit(job, as: campaign) == .new)
     let blocked = try await backend.connect()
     let intake = CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services)
-    let taken = try #require(try await intake.awaitJob(worker: "w1", seconds: 1, now: 1))
+    let taken = try #require(try await intake.queue.awaitJob(worker: "w1", seconds: 1, now: 1))
     #expect(taken == job)
-    #expect(try await store.unfinishedJob(worker: "w1") == job)
-    #expect(try await store.activate(campaign, job: taken, worker: "w1") == .new)
-    #expect(try await store.unfinishedJob(worker: "w1") == nil)
+    #expect(try await store.queue.unfinishedJob(worker: "w1") == job)
+    #expect(try await store.queue.activate(campaign, job: taken, worker: "w1") == .new)
+    #expect(try await store.queue.unfinishedJob(worker: "w1") == nil)
     await blocked.close()
-    #expect(try await store.campaign("spring")?.state == .active)
+    #expect(try await store.campaigns.find("spring")?.state == .active)
 
     // It works its slices off, one after the other.
     var targets = 0
     var ended: CampaignState?
-    while let slice = try await store.dequeueSlice(worker: "w1") {
+    while let slice = try await store.slices.dequeueSlice(worker: "w1") {
       #expect(ended == nil)
       let (ledger, standing) = try await world.claimed(slice.campaign, slice.partition, worker: "w1")
       #expect(!standing.isSealed)
@@ -54,15 +54,15 @@ struct CampaignJourneyTests {
       #expect(answer.inDoubt == 0)
       let counters = try #require(try await ledger.close(.finish).counters)
       #expect(counters.targets == count)
-      ended = try await store.finish(slice, counters: counters, lane: .bulk, worker: "w1")
-      try await store.deliverFeedback(from: [slice.partition])
+      ended = try await store.slices.finish(slice, counters: counters, lane: .bulk, worker: "w1")
+      try await store.results.deliverFeedback(from: [slice.partition])
       targets += count
     }
     #expect(ended == .completed)
     #expect(targets == 50)
 
     // What the outside sees.
-    let record = try #require(try await store.show("spring"))
+    let record = try #require(try await store.campaigns.show("spring"))
     #expect(record.state == .completed)
     #expect(record.counters.targets == 50)
     #expect(record.counters.outcomes == [.accepted: 40, .unregistered: 5, .badToken: 5])
@@ -72,10 +72,10 @@ struct CampaignJourneyTests {
     #expect(record.slices == (4, 4))
     #expect(record.startedAt != nil)
     #expect(record.finishedAt != nil)
-    #expect(try await store.campaigns().map(\.id) == ["spring"])
+    #expect(try await store.campaigns.all().map(\.id) == ["spring"])
 
     var lines: [String: TargetResult] = [:]
-    try await store.forEachResult(of: "spring") { page in
+    try await store.results.forEachResult(of: "spring") { page in
       for result in page { lines[result.user] = result }
       return true
     }
@@ -85,8 +85,8 @@ struct CampaignJourneyTests {
     #expect(lines["u0"]?.reason == "Unregistered")
     #expect(lines["u1"]?.outcome == .badToken)
     #expect(lines["u2"]?.outcome == .accepted)
-    #expect(try await store.user("u0") == nil)
-    #expect(try await store.user("u1")?.devices.first?.isQuarantined == true)
+    #expect(try await store.registry.user("u0") == nil)
+    #expect(try await store.registry.user("u1")?.devices.first?.isQuarantined == true)
     #expect(try await world.command("LLEN", world.keys.feedback).integer == 5)
   }
 

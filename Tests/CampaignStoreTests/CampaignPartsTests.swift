@@ -12,7 +12,7 @@ struct CampaignPartsTests {
   private static let now = #","stages":[{"share":0.3},{"share":0.3}],"expiration":"4h""#
 
   private func states(_ id: String, _ world: TestStore) async throws -> [CampaignState] {
-    let record = try #require(try await world.store.campaign(id))
+    let record = try #require(try await world.store.campaigns.find(id))
     return [record.state] + record.parts.map(\.state)
   }
 
@@ -20,16 +20,16 @@ struct CampaignPartsTests {
   ///
   /// - Parameter outcomes: of its targets, by their codes.
   private func end(_ id: String, outcomes: [Outcome: Int] = [:], _ world: TestStore) async throws {
-    let (record, job) = try #require(try await world.store.campaignAndJob(id))
+    let (record, job) = try #require(try await world.store.campaigns.findWithJob(id))
     let campaign = try record.campaign(job, .any(APNsService()))
-    _ = try await world.store.narrow(campaign)
-    for partition in world.store.partitions(of: try #require(try await world.store.campaign(id))) {
+    _ = try await world.store.audiences.narrow(campaign)
+    for partition in (try #require(try await world.store.campaigns.find(id))).reachedPartitions {
       let slice = SliceReference(campaign: id, partition: partition)
       var counters: [(String, Int)] = []
       if partition == 0 {
         counters = outcomes.map { ("\($0.key.rawValue)", $0.value) } + [("targets", outcomes.values.reduce(0, +))]
       }
-      _ = try await world.store.finish(slice, adding: counters, lane: .normal, worker: "w")
+      _ = try await world.store.slices.finish(slice, adding: counters, lane: .normal, worker: "w")
     }
   }
 
@@ -37,7 +37,7 @@ struct CampaignPartsTests {
   private func look(_ world: TestStore) async throws -> [GateFinding] {
     var findings: [GateFinding] = []
     for (id, dueAt) in try await world.store.chores("w", timeout: 1000).gates {
-      findings.append(try await world.store.lookAtGate(of: id, dueAt: dueAt))
+      findings.append(try await world.store.campaigns.lookAtGate(of: id, dueAt: dueAt))
     }
     return findings
   }
@@ -48,7 +48,7 @@ struct CampaignPartsTests {
 
   private func problems(_ world: TestStore) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    _ = try await world.store.check(pause: .zero) { findings += $0 }
+    _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
     return findings
   }
 
@@ -58,7 +58,7 @@ struct CampaignPartsTests {
   func campaignAndPartsAreWrittenTogetherAndOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a", Self.stages)
-    let record = try #require(try await world.store.campaign("a"))
+    let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.partIDs == ["a~1", "a~1.widgets", "a~rest", "a~rest.widgets"] && record.stage == 0)
     #expect(record.parts.map(\.of) == Array(repeating: "a", count: 4))
     #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
@@ -70,12 +70,12 @@ struct CampaignPartsTests {
     // A stage that has not begun has its partitions and definitions fixed when it does.
     #expect(record.parts.map(\.isNarrowed) == [true, true, false, false])
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
-    let again = try await world.store.activate(
+    let again = try await world.store.queue.activate(
       CampaignJob.parse(job, .any(APNsService())), job: job, worker: "other", narrowed: true)
     #expect(again == .duplicate)
     // One campaign in every list of campaigns.
-    #expect(try await world.store.campaigns().map(\.id) == ["a"])
-    #expect(try await world.store.campaigns(.init(), from: nil, count: 10).elements.map(\.id) == ["a"])
+    #expect(try await world.store.campaigns.all().map(\.id) == ["a"])
+    #expect(try await world.store.campaigns.page(.init(), from: nil, count: 10).elements.map(\.id) == ["a"])
     #expect(try await problems(world) == [])
   }
 
@@ -88,7 +88,7 @@ struct CampaignPartsTests {
     #expect(try await world.command("EXISTS", world.keys.gates).integer == 0)
     // A campaign with a companion and no stages has one of each.
     try await world.activate("b", #","also":["widgets","controls"]"#)
-    #expect(try await world.store.campaign("b")?.partIDs == ["b~main", "b~main.widgets", "b~main.controls"])
+    #expect(try await world.store.campaigns.find("b")?.partIDs == ["b~main", "b~main.widgets", "b~main.controls"])
     #expect(try await states("b", world) == [.active, .active, .active, .active])
   }
 
@@ -98,14 +98,14 @@ struct CampaignPartsTests {
     let time = try await world.store.time() / 1000 + 3_600_000
     try await world.activate("a", Self.stages + #","sendAt":"\#(Timestamp.format(milliseconds: time))""#)
     #expect(try await states("a", world) == [.scheduled, .scheduled, .scheduled, .waiting, .waiting])
-    #expect(try await world.store.isIdle())
-    #expect(try await world.store.scheduled(count: 10).map(\.id) == ["a"])
-    #expect(try await world.store.repairSchedule(from: 0).begun == [])
+    #expect(try await world.store.campaigns.isIdle())
+    #expect(try await world.store.campaigns.scheduled(count: 10).map(\.id) == ["a"])
+    #expect(try await world.store.queue.repairSchedule(from: 0).begun == [])
     #expect(try await problems(world) == [])
     for id in ["a", "a~1", "a~1.widgets"] { try await world.command("HSET", world.keys.campaign(id), "sendAt", 1) }
-    #expect(try await Set(world.store.repairSchedule(from: 0).begun) == ["a~1", "a~1.widgets"])
+    #expect(try await Set(world.store.queue.repairSchedule(from: 0).begun) == ["a~1", "a~1.widgets"])
     #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
-    #expect(try await !world.store.isIdle())
+    #expect(try await !world.store.campaigns.isIdle())
   }
 
   // MARK: Gates
@@ -118,7 +118,7 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [.waits])
     #expect(try await look(world) == [])
     try await end("a~1", outcomes: [.accepted: 10], world)
-    let finishedAt = try #require(try await world.store.campaign("a~1")?.finishedAt)
+    let finishedAt = try #require(try await world.store.campaigns.find("a~1")?.finishedAt)
     #expect(try await look(world) == [.waits])
     #expect(try await gate("a", world) == finishedAt + 3_600_000)
     #expect(try await states("a", world) == [.active, .completed, .active, .waiting, .waiting])
@@ -130,11 +130,11 @@ struct CampaignPartsTests {
     #expect(try await gate("a", world) == nil)
     #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 2)
     // The list of gates may get lost: one that is missing comes back, and one that is not needed leaves again.
-    _ = try await world.store.repairSchedule(from: 0)
+    _ = try await world.store.queue.repairSchedule(from: 0)
     #expect(try await gate("a", world) == 0)
     #expect(try await look(world) == [.waits])
     #expect(try await gate("a", world) == nil)
-    #expect(try await world.store.timeline(of: "a").map(\.verb) == [.open])
+    #expect(try await world.store.campaigns.timeline(of: "a").map(\.verb) == [.open])
     #expect(try await problems(world) == [])
   }
 
@@ -143,7 +143,7 @@ struct CampaignPartsTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let before = try await world.store.time() / 1_000_000
     try await world.activate("a", Self.now)
-    let begun = try #require(try await world.store.campaign("a~1"))
+    let begun = try #require(try await world.store.campaigns.find("a~1"))
     // A second may end between the worker's look at the clock and the script's.
     let expiration = try #require(begun.expiration)
     #expect((before...begun.start / 1000).contains(expiration - 4 * 3600))
@@ -155,26 +155,26 @@ struct CampaignPartsTests {
           let client = try await backend.connect()
           defer { Task { await client.close() } }
           let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-          return try await store.lookAtGate(of: "a", dueAt: due)
+          return try await store.campaigns.lookAtGate(of: "a", dueAt: due)
         }
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(findings.count { $0 == .opened(stage: "2", winner: nil) } == 1)
-    #expect(try await world.store.campaign("a")?.stage == 1)
-    let second = try #require(try await world.store.campaign("a~2"))
+    #expect(try await world.store.campaigns.find("a")?.stage == 1)
+    let second = try #require(try await world.store.campaigns.find("a~2"))
     #expect(second.start >= due && second.expiration == second.start / 1000 + 4 * 3600)
-    #expect(try await world.store.campaign("a~rest")?.isGated == true)
+    #expect(try await world.store.campaigns.find("a~rest")?.isGated == true)
     // Redis has lost that it has begun, and a worker tells it again: at the same time.
-    let (record, job) = try #require(try await world.store.campaignAndJob("a~2"))
+    let (record, job) = try #require(try await world.store.campaigns.findWithJob("a~2"))
     let part = try record.campaign(job, .any(APNsService()))
     try await world.command("HSET", world.keys.campaign("a"), "stage", 0)
     try await world.command("HSET", world.keys.campaign("a~2"), "state", "waiting", "gated", 1)
     try await world.command("HDEL", world.keys.campaign("a~2"), "start", "expiration")
-    for _ in 0..<2 { try await world.store.restoreStage(of: part, job: job, start: second.start) }
-    let again = try #require(try await world.store.campaign("a~2"))
+    for _ in 0..<2 { try await world.store.campaigns.restoreStage(of: part, job: job, start: second.start) }
+    let again = try #require(try await world.store.campaigns.find("a~2"))
     #expect(again.start == second.start && again.expiration == second.expiration && !again.isGated)
-    #expect(try await world.store.campaign("a")?.stage == 1)
+    #expect(try await world.store.campaigns.find("a")?.stage == 1)
   }
 
   /// Redis has lost that two stages had begun, and a worker knows of the later one only: both begin again.
@@ -182,12 +182,12 @@ struct CampaignPartsTests {
   func stagesBeforeARestoredOneBeginWithIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", Self.now)
-    let (_, job) = try #require(try await world.store.campaignAndJob("a"))
+    let (_, job) = try #require(try await world.store.campaigns.findWithJob("a"))
     let part = try CampaignJob.part(CampaignID("a~rest"), of: job, .any(APNsService()), start: 5_000)
-    try await world.store.restoreStage(of: part, job: job, start: 5_000_000)
-    #expect(try await world.store.campaign("a")?.stage == 2)
+    try await world.store.campaigns.restoreStage(of: part, job: job, start: 5_000_000)
+    #expect(try await world.store.campaigns.find("a")?.stage == 2)
     for id in ["a~2", "a~rest"] {
-      let part = try #require(try await world.store.campaign(id))
+      let part = try #require(try await world.store.campaigns.find(id))
       #expect(!part.isGated && part.state == .active && part.start == 5_000_000, "\(id)")
     }
   }
@@ -197,8 +197,8 @@ struct CampaignPartsTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", #","stages":[{"share":0.1,"maxFailures":0},{"share":0.1,"maxFailures":0}]"#)
     // A pause and a resume before the verdict are none of it.
-    try await world.store.control("a", .pause)
-    try await world.store.control("a", .resume)
+    try await world.store.campaigns.control("a", .pause)
+    try await world.store.campaigns.control("a", .resume)
     try await end("a~1", outcomes: [.accepted: 9, .rejected: 1], world)
     guard case .paused(let reason)? = try await look(world).first else {
       Issue.record("it is not paused")
@@ -206,9 +206,9 @@ struct CampaignPartsTests {
     }
     #expect(reason.hasPrefix("stage 1: 1 of 10 pushes failed, more than 0 %"))
     #expect(try await states("a", world) == [.paused, .completed, .paused, .paused])
-    #expect(try await world.store.campaign("a")?.verdict == 0)
+    #expect(try await world.store.campaigns.find("a")?.verdict == 0)
     #expect(try await look(world).allSatisfy { $0 == .waits })
-    try await world.store.control("a", .resume)
+    try await world.store.campaigns.control("a", .resume)
     #expect(try await states("a", world) == [.active, .completed, .waiting, .waiting])
     #expect(try await look(world) == [.opened(stage: "2", winner: nil)])
     // The next gate is judged anew.
@@ -233,13 +233,14 @@ struct CampaignPartsTests {
       let error = await #expect(throws: StoreError.self) {
         _ =
           try await person.isEmpty
-          ? world.store.resume("a", unguarded: false, by: "bob") : world.store.approve("a", by: person)
+          ? world.store.campaigns.resume("a", unguarded: false, by: "bob")
+          : world.store.campaigns.approve("a", by: person)
       }
       #expect(error?.code == code)
     }
-    #expect(try await world.store.approve("a", by: "grace") == .active)
+    #expect(try await world.store.campaigns.approve("a", by: "grace") == .active)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
-    #expect(try await world.store.campaign("a")?.approvedBy == "grace")
+    #expect(try await world.store.campaigns.find("a")?.approvedBy == "grace")
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -251,20 +252,22 @@ struct CampaignPartsTests {
     // Nothing was counted.
     try await end("a~1", world)
     #expect(try await look(world) == [.opened(stage: "2", winner: "y")])
-    #expect(try await world.store.decision(of: "a")?.winner == 1)
-    #expect(try await world.store.campaign("a~2")?.variant == 1)
-    #expect(try await world.store.campaign("a~1")?.variant == nil)
-    let error = await #expect(throws: StoreError.self) { try await world.store.decide("a", variant: "x", by: "ada") }
+    #expect(try await world.store.campaigns.decision(of: "a")?.winner == 1)
+    #expect(try await world.store.campaigns.find("a~2")?.variant == 1)
+    #expect(try await world.store.campaigns.find("a~1")?.variant == nil)
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.campaigns.decide("a", variant: "x", by: "ada")
+    }
     #expect(error?.code == .decided)
     try await end("a~2", world)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
-    #expect(try await world.store.campaign("a~rest")?.variant == 1)
+    #expect(try await world.store.campaigns.find("a~rest")?.variant == 1)
     // What a person says stands, whatever the gate would.
     try await world.activate("b", variants + job)
-    #expect(try await world.store.decide("b", variant: "x", by: "ada").decision.person == "ada")
+    #expect(try await world.store.campaigns.decide("b", variant: "x", by: "ada").decision.person == "ada")
     try await end("b~1", world)
     #expect(try await look(world) == [.opened(stage: "2", winner: "x")])
-    #expect(try await world.store.campaign("b~2")?.variant == 0)
+    #expect(try await world.store.campaigns.find("b~2")?.variant == 0)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -274,7 +277,7 @@ struct CampaignPartsTests {
     try await world.activate("a", #","localTime":true,"sendAt":"\#(wall)","stages":[{"share":0.5}]"#)
     try await end("a~1", world)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
-    let rest = try #require(try await world.store.campaign("a~rest"))
+    let rest = try #require(try await world.store.campaigns.find("a~rest"))
     let begins = try #require(rest.sendAt)
     // Its clocks show it first on another day, and the campaign goes on meanwhile.
     #expect(rest.state == .scheduled && begins > rest.start && begins - rest.start <= 86_400_000)
@@ -293,22 +296,22 @@ struct CampaignPartsTests {
     _ = try await look(world)
     try await end("a~rest", outcomes: [.accepted: 6, .rejected: 1], world)
     // A companion is left.
-    #expect(try await world.store.campaign("a")?.finishedAt == nil)
+    #expect(try await world.store.campaigns.find("a")?.finishedAt == nil)
     for id in ["a", "a~1", "a~rest"] { #expect(try await world.command("TTL", world.keys.campaign(id)).integer == -1) }
     #expect(try await problems(world) == [])
     try await end("a~1.widgets", outcomes: [.rejected: 5], world)
     try await end("a~rest.widgets", outcomes: [.rejected: 5], world)
-    let record = try #require(try await world.store.campaign("a"))
+    let record = try #require(try await world.store.campaigns.find("a"))
     // Companions are reported apart.
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: 9, .rejected: 1])
     #expect(record.counters.targets == 10 && record.slices.finished == record.slices.total)
     for id in ["a"] + record.partIDs {
       #expect(try #require(try await world.command("TTL", world.keys.campaign(id)).integer) > 0, "\(id)")
     }
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.campaigns.isIdle())
     #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
     #expect(try await problems(world) == [])
-    let changes = try await world.store.changes(after: "0-0").changes.map(\.subject)
+    let changes = try await world.store.results.changes(after: "0-0").changes.map(\.subject)
     #expect(changes == [.campaign(id: "a", state: "active"), .campaign(id: "a", state: "completed")])
   }
 
@@ -342,7 +345,7 @@ struct CampaignPartsTests {
     _ = try await look(world)
     try await end("a~rest", outcomes: [.rejected: 3], world)
     #expect(try await states("a", world) == [.failed, .failed, .failed])
-    #expect(try await world.store.campaign("a")?.reason?.hasPrefix("none of its 6 pushes was accepted") == true)
+    #expect(try await world.store.campaigns.find("a")?.reason?.hasPrefix("none of its 6 pushes was accepted") == true)
   }
 
   /// A damaged campaign takes its parts with it, and a damaged part ends as failed.
@@ -352,13 +355,13 @@ struct CampaignPartsTests {
     for id in ["a", "b", "a.b"] { try await world.activate(id, Self.stages) }
     try await world.command("DEL", world.keys.campaign("a"))
     try await world.command("SET", world.keys.campaign("a"), "nonsense")
-    #expect(try await world.store.takeOut(campaign: "a", reason: "it is damaged", hint: ""))
+    #expect(try await world.store.repair.takeOut(campaign: "a", reason: "it is damaged", hint: ""))
     let left = try await world.command("ZRANGE", world.keys.all, 0, -1).compactMap(\.string)
     #expect(left.allSatisfy { ["b", "a.b"].contains(CampaignID($0).whole) } && left.count == 10)
     #expect(try await world.command("EXISTS", world.keys.campaign("a~1")).integer == 0)
-    #expect(try await world.store.takeOut(campaign: "b~rest", reason: "it is damaged", hint: ""))
+    #expect(try await world.store.repair.takeOut(campaign: "b~rest", reason: "it is damaged", hint: ""))
     for part in ["b~1", "b~1.widgets", "b~rest.widgets"] { try await end(part, outcomes: [.accepted: 1], world) }
-    #expect(try await world.store.campaign("b")?.state == .failed)
+    #expect(try await world.store.campaigns.find("b")?.state == .failed)
   }
 
   // MARK: Control
@@ -385,15 +388,15 @@ struct CampaignPartsTests {
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + time)
     try await world.activate(id, job + #","sendAt":"\#(sendAt)","submittedBy":"ada""#)
     guard moment == .waiting || moment == .after else { return }
-    let first = try #require(try await world.store.campaign(id)?.partIDs.first)
+    let first = try #require(try await world.store.campaigns.find(id)?.partIDs.first)
     try await end(first, outcomes: [.accepted: 1], world)
     guard moment == .after else { return }
     try await world.command("HINCRBY", world.keys.campaign(first), "finishedAt", -3_600_000)
     try await world.command("ZADD", world.keys.gates, 1, id)
-    let finding = try await world.store.lookAtGate(of: id, dueAt: 1)
+    let finding = try await world.store.campaigns.lookAtGate(of: id, dueAt: 1)
     if case .paused = finding {
-      #expect(try await world.store.approve(id, by: "bob") == .active)
-      _ = try await world.store.lookAtGate(of: id, dueAt: try #require(try await gate(id, world)))
+      #expect(try await world.store.campaigns.approve(id, by: "bob") == .active)
+      _ = try await world.store.campaigns.lookAtGate(of: id, dueAt: try #require(try await gate(id, world)))
     }
   }
 
@@ -408,28 +411,28 @@ struct CampaignPartsTests {
       try await bring(id, job, to: moment, world)
       let were = try await states(id, world)
       let paused = were.map { $0.isFinal ? $0 : .paused }
-      #expect(try await world.store.control(id, .pause, reason: "looks wrong") == .paused)
+      #expect(try await world.store.campaigns.control(id, .pause, reason: "looks wrong") == .paused)
       #expect(try await states(id, world) == paused, "\(moment) \(job)")
       #expect(try await world.command("LLEN", world.keys.lane("normal")).integer == 0)
       #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
       #expect(try await problems(world) == [], "\(moment) \(job)")
       // By the id of a part it is the whole that is meant.
-      #expect(try await world.store.control(id + "~rest", .resume) == were[0])
+      #expect(try await world.store.campaigns.control(id + "~rest", .resume) == were[0])
       #expect(try await states(id, world) == were, "\(moment) \(job)")
       #expect(try await problems(world) == [], "\(moment) \(job)")
-      try await world.store.control(id, .pause)
-      #expect(try await world.store.control(id, .cancel) == .cancelled)
+      try await world.store.campaigns.control(id, .pause)
+      #expect(try await world.store.campaigns.control(id, .cancel) == .cancelled)
       #expect(try await states(id, world) == were.map { $0.isFinal ? $0 : .cancelled }, "\(moment) \(job)")
-      let record = try #require(try await world.store.campaign(id))
+      let record = try #require(try await world.store.campaigns.find(id))
       // What has begun is closed by workers; all else has ended with it.
       let begun = zip(record.parts, were.dropFirst()).filter { $1 == .active }.map(\.0.id)
       for part in record.parts { #expect((part.finishedAt == nil) == begun.contains(part.id), "\(moment) \(part.id)") }
       for part in begun { try await end(part, world) }
-      #expect(try await world.store.campaign(id)?.finishedAt != nil, "\(moment) \(job)")
-      #expect(try await world.store.control(id, .resume) == .cancelled)
+      #expect(try await world.store.campaigns.find(id)?.finishedAt != nil, "\(moment) \(job)")
+      #expect(try await world.store.campaigns.control(id, .resume) == .cancelled)
       #expect(try await problems(world) == [], "\(moment) \(job)")
     }
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.campaigns.isIdle())
   }
 
   /// Approval is needed, and given, once for the whole.
@@ -440,12 +443,13 @@ struct CampaignPartsTests {
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     try await world.noteSubmitter(of: job, campaign)
     #expect(
-      try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large") == .new)
+      try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large")
+        == .new)
     #expect(try await states("a", world) == Array(repeating: .paused, count: 5))
-    #expect(try await world.store.control("a", .resume) == .paused)
-    #expect(try await world.store.control("a~1.widgets", .resume) == .paused)
-    await #expect(throws: StoreError.self) { try await world.store.approve("a~1", by: "ada") }
-    #expect(try await world.store.approve("a", by: "grace") == .active)
+    #expect(try await world.store.campaigns.control("a", .resume) == .paused)
+    #expect(try await world.store.campaigns.control("a~1.widgets", .resume) == .paused)
+    await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("a~1", by: "ada") }
+    #expect(try await world.store.campaigns.approve("a", by: "grace") == .active)
     #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
   }
 
@@ -456,13 +460,13 @@ struct CampaignPartsTests {
     try await world.activate("a", Self.stages)
     try await end("a~1", world)
     for _ in 0..<2 {
-      try await world.store.control("a", .pause)
-      try await world.store.control("a", .resume)
+      try await world.store.campaigns.control("a", .pause)
+      try await world.store.campaigns.control("a", .resume)
     }
-    let record = try #require(try await world.store.campaign("a"))
+    let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.round == 2 && record.parts.map(\.round) == [2, 2, 2, 2])
-    #expect(try await world.store.control("a~rest", .pause, reason: "late", round: 1) == .active)
-    #expect(try await world.store.control("a~rest", .pause, reason: "now", round: 2) == .paused)
+    #expect(try await world.store.campaigns.control("a~rest", .pause, reason: "late", round: 1) == .active)
+    #expect(try await world.store.campaigns.control("a~rest", .pause, reason: "now", round: 2) == .paused)
     #expect(try await states("a", world) == [.paused, .completed, .paused, .paused, .paused])
   }
 
@@ -476,11 +480,11 @@ struct CampaignPartsTests {
     try await world.activate(
       "a", audience: "{\"users\":[\(users)]}",
       #","stages":[{"share":0.5}],"sendAt":"\#(Timestamp.format(milliseconds: time))""#)
-    let spread = try await world.store.hold(for: 4)
-    #expect(try await world.store.repartition(to: 4, spread: spread).campaigns == 3)
+    let spread = try await world.store.repartition.hold(for: 4)
+    #expect(try await world.store.repartition.change(to: 4, spread: spread).campaigns == 3)
     let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 4))
     let store = CampaignStore(redis: world.store.redis, keys: keys, services: TestStore.services)
-    let record = try #require(try await store.campaign("a"))
+    let record = try #require(try await store.campaigns.find("a"))
     #expect(record.partitions == 4 && record.parts.map(\.partitions) == [4, 4])
     #expect(try await world.command("LLEN", keys.open("a~1")).integer == record.parts[0].slices.total)
     #expect(try await world.command("LLEN", keys.open("a~rest")).integer == 0)

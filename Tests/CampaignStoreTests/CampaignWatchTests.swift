@@ -10,36 +10,36 @@ struct CampaignWatchTests {
   @Test(arguments: Backend.allCases)
   func watchShowsWhatALookAtEverythingDoes(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 300)
-    _ = try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     try await world.registerUsers(0..<1000)
     let campaign = try await world.activate("a")
     var watch = CampaignWatch("a")
     #expect(try await watch.look(at: world.store)?.counters == SliceCounters())
     var held: [(ledger: SliceLedger, count: Int)] = []
     for _ in 0..<20 {
-      let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+      let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
       held.append((ledger, count))
-      #expect(try await watch.look(at: world.store)?.counters == world.store.show("a")?.counters)
+      #expect(try await watch.look(at: world.store)?.counters == world.store.campaigns.show("a")?.counters)
     }
     for (position, (ledger, count)) in held.enumerated() {
       for index in 0..<count { try await ledger.commit([index: .terminal(.accepted)]) }
       // Some are given back with what they have, some end.
       if position % 2 == 0 {
         let counters = try #require(try await ledger.close(.finish).counters)
-        _ = try await world.store.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
+        _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
       } else {
         try await ledger.unclaim()
-        try await world.store.requeue(ledger.slice, lane: .normal, worker: "w")
+        try await world.store.slices.requeue(ledger.slice, lane: .normal, worker: "w")
       }
-      let (seen, all) = (try await watch.look(at: world.store), try await world.store.show("a"))
+      let (seen, all) = (try await watch.look(at: world.store), try await world.store.campaigns.show("a"))
       #expect(seen?.counters == all?.counters && seen?.sealedSlices == all?.sealedSlices)
     }
     // Who begins to watch now sees at once what slices have counted that nobody has in hand.
     var late = CampaignWatch("a")
-    let (seen, all) = (try await late.look(at: world.store), try await world.store.show("a"))
+    let (seen, all) = (try await late.look(at: world.store), try await world.store.campaigns.show("a"))
     #expect(seen?.counters == all?.counters && seen?.sealedSlices == 20)
   }
 
@@ -48,9 +48,9 @@ struct CampaignWatchTests {
     var costs: [Int] = []
     for partitions in [100, 5000] {
       let world = try await TestStore(on: .single, partitions: partitions, server: server)
-      _ = try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+      _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
       try await world.activate("a")
-      _ = try await world.store.dequeueSlice(worker: "w")
+      _ = try await world.store.slices.dequeueSlice(worker: "w")
       var watch = CampaignWatch("a")
       // The first reads all.
       _ = try await watch.look(at: world.store)

@@ -53,7 +53,7 @@ struct CapTests {
   func userOverTheCapIsCappedWithAllDevicesAndCountsOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     // Three devices each: users stand on both sides of where pages and grants end.
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<360).map { DeviceRegistration(user: "u\($0 / 3)", device: TestStore.device($0)) })
     let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 2, seconds: Self.day)], memory: Self.day)
     for (number, id) in ["a", "b", "c"].enumerated() {
@@ -125,10 +125,10 @@ struct CapTests {
       return order.map { decisions[$0].badge }
     }
     #expect(try await badges("a") == [2, 2])
-    try await world.store.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 0), at: 1)])
-    try await world.store.apply([RegistrationEvent(.badge(user: "u1", app: "news", value: 40), at: 1)])
+    try await world.store.registry.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 0), at: 1)])
+    try await world.store.registry.apply([RegistrationEvent(.badge(user: "u1", app: "news", value: 40), at: 1)])
     // Of who has no device it is kept for a while: the registration may arrive late.
-    try await world.store.apply([RegistrationEvent(.badge(user: "nobody", app: "news", value: 1), at: 1)])
+    try await world.store.registry.apply([RegistrationEvent(.badge(user: "nobody", app: "news", value: 1), at: 1)])
     #expect(try await badges("b") == [2, 42])
     #expect(try await world.command("HLEN", world.keys.pressure(0)).integer == 3)
     #expect(
@@ -159,7 +159,7 @@ struct CapTests {
           time.at -= 10
           return time
         }))
-    try await world.store.apply([RegistrationEvent(.badge(user: user, app: "news", value: 4), at: now)])
+    try await world.store.registry.apply([RegistrationEvent(.badge(user: user, app: "news", value: 4), at: now)])
     let answer = try await ledger.commit(credit: 2)
     #expect(answer.retries.map(\.index) == [0, 1])
     #expect(answer.retryDecisions.map(\.badge) == [5, 1])
@@ -170,22 +170,24 @@ struct CapTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
     _ = try await grant(sealed("a", in: world), 3)
-    #expect(try await world.store.unregister([TestStore.deviceToken(1)], of: TestStore.service, at: 5000) == [true])
+    #expect(
+      try await world.store.registry.unregister([TestStore.deviceToken(1)], of: TestStore.service, at: 5000) == [true])
     func counted() async throws -> [String] {
       try await world.command("HKEYS", world.keys.pressure(0)).compactMap(\.string).sorted()
     }
     func pass(sinceLeft user: String) async throws {
       try await world.command("ZADD", world.keys.retained(0), "XX", 1, user)
-      try await world.store.forgetOldStatements(in: 0)
+      try await world.store.erasure.forgetOldStatements(in: 0)
     }
     #expect(try await counted() == ["u0", "u1", "u2"])
-    try await world.store.forgetOldStatements(in: 0)
+    try await world.store.erasure.forgetOldStatements(in: 0)
     #expect(try await counted() == ["u0", "u1", "u2"])
     try await pass(sinceLeft: "u1")
     #expect(try await counted() == ["u0", "u2"])
     // Nor does a user come back who has left since the seal.
     let later = try await sealed("b", in: world)
-    #expect(try await world.store.unregister([TestStore.deviceToken(0)], of: TestStore.service, at: 5000) == [true])
+    #expect(
+      try await world.store.registry.unregister([TestStore.deviceToken(0)], of: TestStore.service, at: 5000) == [true])
     let before = try await world.pressure(of: "u0")
     _ = try await grant(later, 2)
     #expect(try await world.pressure(of: "u0") == before)
@@ -199,7 +201,7 @@ struct CapTests {
   @Test(arguments: Outcome.allCases)
   func whatEndsUnsentGivesBack(outcome: Outcome) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<4).map { DeviceRegistration(user: "u\($0 / 2)", device: TestStore.device($0)) })
     let rules = GrantRules(
       app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day, badgeStep: 1)
@@ -223,7 +225,7 @@ struct CapTests {
   @Test(arguments: Backend.wholeWay)
   func oneDeviceThatGotItKeepsTheCount(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<2).map { DeviceRegistration(user: "u", device: TestStore.device($0)) })
     for (id, first, second) in [("a", Outcome.accepted, Outcome.expired), ("b", .expired, .accepted)] {
       let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 5, seconds: Self.day)], memory: Self.day)
@@ -239,7 +241,7 @@ struct CapTests {
   @Test(arguments: Backend.wholeWay)
   func whatWasNeverGrantedGivesNothingBack(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<2).map { DeviceRegistration(user: "u", device: TestStore.device($0)) })
     let ledger = try await sealed("a", in: world)
     try await ledger.commit(credit: 1)
@@ -338,7 +340,7 @@ struct CapTests {
         devices.append(DeviceRegistration(user: "u\(user)", device: TestStore.device(devices.count)))
       }
     }
-    try await world.store.register(devices)
+    try await world.store.registry.register(devices)
     let caps = [
       FrequencyCap(category: "offers", most: 1, seconds: Self.day), FrequencyCap(most: 2, seconds: 2 * Self.day),
     ]
@@ -396,7 +398,9 @@ struct CapTests {
         for index in run.withheld { #expect(try await ledger.record(index).withheld == .capped) }
       case 7:
         let (user, value) = ("u\(Int.random(in: 0..<90, using: &seed))", Int.random(in: 0..<9, using: &seed))
-        try await world.store.apply([RegistrationEvent(.badge(user: user, app: "news", value: value), at: step + 1)])
+        try await world.store.registry.apply([
+          RegistrationEvent(.badge(user: user, app: "news", value: value), at: step + 1)
+        ])
         model.badges[user] = value
       default: continue
       }
@@ -429,7 +433,7 @@ struct CapTests {
   @Test(arguments: Backend.allCases)
   func replayCountsAgainWhatRedisLost(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<300).map { DeviceRegistration(user: "u\($0 / 2)", device: TestStore.device($0)) })
     let rules = GrantRules(
       app: "news", caps: [FrequencyCap(most: 2, seconds: Self.day)], memory: Self.day, badgeStep: 1)

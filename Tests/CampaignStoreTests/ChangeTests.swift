@@ -9,18 +9,18 @@ struct ChangeTests {
   @Test(arguments: Backend.allCases)
   func lifeOfACampaignIsNotedInOrder(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let before = try await world.store.standings(of: ["w"])
+    let before = try await world.store.results.standings(of: ["w"])
     #expect(before.standings == [WebhookStanding(name: "w", position: "0-0")] && before.latest == "0-0")
     try await world.activate("a")
-    _ = try await world.store.control("a", .pause, reason: "wrong")
-    _ = try await world.store.control("a", .pause, reason: "again")
-    _ = try await world.store.controlEverywhere("a", .resume, lease: 1)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    let end = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    _ = try await world.store.campaigns.control("a", .pause, reason: "wrong")
+    _ = try await world.store.campaigns.control("a", .pause, reason: "again")
+    _ = try await world.store.campaigns.controlEverywhere("a", .resume, lease: 1)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    let end = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(end == .completed)
     let sendAt = try await world.store.time() / 1000 + 86_400_000
     try await world.activate("b", #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
-    let (changes, last) = try await world.store.changes(after: "0-0")
+    let (changes, last) = try await world.store.results.changes(after: "0-0")
     #expect(
       changes.map(\.subject) == [
         .campaign(id: "a", state: "active"), .campaign(id: "a", state: "paused"), .campaign(id: "a", state: "active"),
@@ -28,20 +28,20 @@ struct ChangeTests {
       ])
     #expect(changes[1].text == "wrong" && changes[1].isByWorker && !changes[2].isByWorker)
     #expect(last == changes.last?.id && Set(changes.map(\.id)).count == 5)
-    #expect(try await world.store.changes(after: changes[2].id).changes.count == 2)
+    #expect(try await world.store.results.changes(after: changes[2].id).changes.count == 2)
     // A webhook that comes now is told of what comes now.
-    let after = try await world.store.standings(of: ["new", "w"])
+    let after = try await world.store.results.standings(of: ["new", "w"])
     #expect(after.standings.map(\.position) == [last, "0-0"] && after.latest == last)
-    try await world.store.keep(
+    try await world.store.results.keep(
       WebhookStanding(name: "w", position: changes[1].id, failures: 2, retryAt: 77, error: "no: way"))
-    let fleet = try await world.store.fleet(lease: 60_000)
+    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
     #expect(
       fleet.problems.isEmpty && fleet.webhooks.map(\.name) == ["new", "w"] && fleet.webhooks.map(\.backlog) == [0, 3])
     #expect(fleet.webhooks[1].failures == 2 && fleet.webhooks[1].retryAt == 77 && fleet.webhooks[1].error == "no: way")
     #expect(!fleet.alarms().contains { $0.kind == .webhook })
-    try await world.store.keep(WebhookStanding(name: "w", position: changes[1].id, failures: 5, error: "no"))
+    try await world.store.results.keep(WebhookStanding(name: "w", position: changes[1].id, failures: 5, error: "no"))
     #expect(
-      try await world.store.fleet(lease: 60_000).alarms().filter { $0.kind == .webhook }.map(\.text)
+      try await world.store.fleet.snapshot(lease: 60_000).alarms().filter { $0.kind == .webhook }.map(\.text)
         == ["webhook w is not told of 3 changes: no"])
   }
 
@@ -50,11 +50,11 @@ struct ChangeTests {
   func cancelledCampaignIsToldOfOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    _ = try await world.store.control("a", .cancel)
-    let end = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    _ = try await world.store.campaigns.control("a", .cancel)
+    let end = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(end == .cancelled)
-    let changes = try await world.store.changes(after: "0-0").changes
+    let changes = try await world.store.results.changes(after: "0-0").changes
     #expect(
       changes.map(\.subject) == [.campaign(id: "a", state: "active"), .campaign(id: "a", state: "cancelled")])
   }
@@ -64,14 +64,14 @@ struct ChangeTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = FleetAlarm(.dead, "dead", "1 job", remedy: "r")
     let memory = FleetAlarm(.memory, "a b", "90 %", remedy: "r")
-    #expect(try await world.store.note([dead]) == 1)
+    #expect(try await world.store.results.note([dead]) == 1)
     var more = dead
     more.text = "2 jobs"
-    #expect(try await world.store.note([more]) == 0)
-    #expect(try await world.store.note([more, memory]) == 1)
-    #expect(try await world.store.note([memory]) == 1)
-    #expect(try await world.store.note([]) == 1)
-    let changes = try await world.store.changes(after: "0-0").changes
+    #expect(try await world.store.results.note([more]) == 0)
+    #expect(try await world.store.results.note([more, memory]) == 1)
+    #expect(try await world.store.results.note([memory]) == 1)
+    #expect(try await world.store.results.note([]) == 1)
+    let changes = try await world.store.results.changes(after: "0-0").changes
     #expect(
       changes.map(\.subject) == [
         .alarm(kind: "dead", subject: "dead", isRaised: true), .alarm(kind: "memory", subject: "a b", isRaised: true),
@@ -86,10 +86,10 @@ struct ChangeTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.command("SET", world.keys.changes, "x")
     try await world.activate("a")
-    _ = try await world.store.control("a", .pause)
-    _ = try await world.store.control("a", .resume)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    let end = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    _ = try await world.store.campaigns.control("a", .pause)
+    _ = try await world.store.campaigns.control("a", .resume)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    let end = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(end == .completed)
   }
 }

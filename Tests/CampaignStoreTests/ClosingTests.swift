@@ -43,22 +43,22 @@ struct ClosingTests {
     ])
     // One retry is granted again, and so in doubt beside targets 4 and 5.
     #expect(try await ledger.commit(credit: 1).retries.map(\.index) == [3])
-    try await world.store.control("a", .cancel)
+    try await world.store.campaigns.control("a", .cancel)
     let counters = try #require(try await ledger.close(.cancel).counters)
     #expect(counters.outcomes == [.accepted: 1, .badToken: 1, .unknown: 3, .cancelled: 5])
     #expect(counters.inDoubt == 0)
     #expect(counters.retrying == 0)
     #expect(counters.targets == 10)
     let slice = SliceReference(campaign: "a", partition: 0)
-    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .cancelled)
+    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == .cancelled)
 
-    let record = try #require(try await world.store.show("a"))
+    let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.state == .cancelled)
     #expect(record.counters.outcomes == counters.outcomes)
     #expect(record.pending == 0)
     // The export says the same target by target.
     var lines: [Outcome?] = []
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       lines += page.map(\.outcome)
       return true
     }
@@ -80,7 +80,7 @@ struct ClosingTests {
     _ = try await world.store.run(pipeline)
     #expect(try await ledger.close(.cancel).counters == SliceCounters())
     #expect(try await world.isBuilding(ledger) == false)
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       Issue.record("results of no targets: \(page)")
       return true
     }
@@ -100,8 +100,8 @@ struct ClosingTests {
     counters.outcomes = outcomes
     counters.targets = outcomes.values.reduce(0, +)
     let slice = SliceReference(campaign: "a", partition: 0)
-    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == state)
-    let record = try #require(try await world.store.campaign("a"))
+    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == state)
+    let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.state == state)
     #expect(record.reason?.hasPrefix("none of its 5 pushes was accepted: ") ?? false == (state == .failed))
   }
@@ -116,36 +116,36 @@ struct ClosingTests {
     counters.pruned = 1
     let first = SliceReference(campaign: "a", partition: 1)
     for _ in 0..<3 {
-      #expect(try await world.store.finish(first, counters: counters, lane: .normal, worker: "w") == nil)
+      #expect(try await world.store.slices.finish(first, counters: counters, lane: .normal, worker: "w") == nil)
     }
-    let record = try #require(try await world.store.campaign("a"))
+    let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.counters == counters)
     #expect(record.slices == (1, 2))
     #expect(record.state == .active)
     let second = SliceReference(campaign: "a", partition: 0)
-    #expect(try await world.store.finish(second, counters: counters, lane: .normal, worker: "w") == .completed)
-    #expect(try await world.store.finish(second, counters: counters, lane: .normal, worker: "w") == nil)
-    #expect(try await world.store.campaign("a")?.counters.targets == 10)
-    #expect(try await world.store.isIdle())
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w") == .completed)
+    #expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w") == nil)
+    #expect(try await world.store.campaigns.find("a")?.counters.targets == 10)
+    #expect(try await world.store.campaigns.isIdle())
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func finishedSliceIsInNoListAnyMore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     // As hints may: the reference is open, held and parked at once.
     try await world.command("RPUSH", world.keys.open("a"), slice.partition)
     try await world.command("ZADD", world.keys.parked, 0, slice.description)
-    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
     #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
     // Who takes it once more finds it closed, and that was all.
-    #expect(try await world.store.dequeueSlice(worker: "w") != slice)
-    #expect(try await world.store.dequeueSlice(worker: "w") == slice)
-    #expect(try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
-    #expect(try await world.store.campaign("a")?.slices.finished == 1)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") != slice)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
+    #expect(try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
+    #expect(try await world.store.campaigns.find("a")?.slices.finished == 1)
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 1)
     #expect(try await world.command("LLEN", world.keys.open("a")).integer == 0)
   }
@@ -154,15 +154,15 @@ struct ClosingTests {
   func workerThatDiedBetweenClosingAndCountingIsMadeUpFor(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 2)
-    #expect(try await world.store.dequeueSlice(worker: "dead") != nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "dead") != nil)
     try await ledger.commit(credit: 2)
     try await ledger.commit(.accepted, 0..<2)
     #expect(try await ledger.close(.finish).counters != nil)
-    #expect(try await world.store.uncounted([ledger.slice]) == [ledger.slice])
+    #expect(try await world.store.slices.uncounted([ledger.slice]) == [ledger.slice])
     // It is gone; its reference comes back, and the next worker finds the slice closed and not counted.
-    let requeued = try await world.store.takeOver(from: "dead")
+    let requeued = try await world.store.slices.takeOver(from: "dead")
     #expect(requeued == [ledger.slice])
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let next = SliceLedger(store: world.store, slice: slice, lease: 1000, app: "news")
     guard case .finished = try await next.claim(worker: "w") else {
       Issue.record("the slice had ended")
@@ -170,14 +170,14 @@ struct ClosingTests {
     }
     let counters = try #require(try await next.close(.finish).counters)
     #expect(counters.outcomes == [.accepted: 2])
-    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
-    #expect(try await world.store.uncounted([slice]) == [])
+    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
+    #expect(try await world.store.slices.uncounted([slice]) == [])
   }
 
   @Test(arguments: Backend.allCases)
   func everythingOfAnEndedCampaignGoesAfterItsTime(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
-    try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1))])
+    try await world.store.registry.register([DeviceRegistration(user: "x", device: TestStore.device(1))])
     let before = try await ownKeys(world)
     try await finishOne(world, "a", #","ttl":"1h""#)
     let keys = try await ownKeys(world).subtracting(before)
@@ -214,7 +214,7 @@ struct ClosingTests {
       try await world.command("ZADD", world.keys.all, number, "old-\(number)")
     }
     try await expireNow("a", world)
-    #expect(try await world.store.campaign("a") == nil)
+    #expect(try await world.store.campaigns.find("a") == nil)
     try await finishOne(world, "c")
     let listed = try await world.command("ZRANGE", world.keys.all, CampaignStore.batch, -1)
     #expect(listed.map(\.string) == ["b", "c"])
@@ -239,13 +239,13 @@ struct ClosingTests {
     try await finishOne(world, "a")
     for isForgotten in [false, true] {
       if isForgotten { try await world.command("DEL", world.keys.campaign("a")) }
-      let partitions = try await world.store.writeAudience(of: campaign)
+      let partitions = try await world.store.queue.writeAudience(of: campaign)
       #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 1)
-      let admission = try await world.store.write(
+      let admission = try await world.store.queue.write(
         campaign, job: job, digest: "", partitions: partitions, start: 0, worker: "slow")
       #expect(admission == .duplicate)
       #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 0)
-      #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+      #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     }
   }
 
@@ -257,13 +257,13 @@ struct ClosingTests {
 
   private func finishOne(_ world: TestStore, _ id: String, _ more: String = "") async throws {
     let campaign = try await world.activate(id, audience: #"{"users":["x"]}"#, more)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let ledger = try await world.claimed(id, slice.partition).ledger
     let count = try #require(try await world.expand(ledger, campaign))
     try await ledger.commit(credit: count)
     try await ledger.commit(.rejected, 0..<count)
     let counters = try #require(try await ledger.close(.finish).counters)
-    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w")?.isFinal == true)
+    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w")?.isFinal == true)
   }
 
   private func ownKeys(_ world: TestStore) async throws -> Set<String> {

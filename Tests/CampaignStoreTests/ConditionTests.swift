@@ -72,7 +72,7 @@ struct ConditionTests {
       let expected = Set(people.filter { named($0) && means($0) }.map(\.number))
       #expect(try await reached(campaign, world) == expected, "\(id), seed \(seed)")
     }
-    let count = try await world.store.count(
+    let count = try await world.store.audiences.count(
       AudienceExpression(parsing: "*"), where: DevicePredicate(parsing: text))
     // Counted from now on, nobody was seen lately.
     if !text.contains("lastSeen") {
@@ -108,7 +108,7 @@ struct ConditionTests {
       if partition % 2 == 0 {
         let ledger = try await world.claimed(campaign.id, partition).ledger
         let targets = try #require(
-          try await world.store.expand(ledger, of: campaign, filter: filter))
+          try await world.store.expansion.expand(ledger, of: campaign, filter: filter))
         reached += Self.numbers(targets.chunk)
       } else {
         ledgers.append(
@@ -125,7 +125,7 @@ struct ConditionTests {
         reached += Self.numbers(bunch.targets(of: position).chunk)
       } else {
         // Too large for a bunch.
-        let targets = try await world.store.expand(ledgers[position], of: campaign, filter: filter)
+        let targets = try await world.store.expansion.expand(ledgers[position], of: campaign, filter: filter)
         reached += Self.numbers(try #require(targets).chunk)
       }
     }
@@ -139,7 +139,7 @@ struct ConditionTests {
 
   private func filled(_ backend: Backend, _ people: [Person]) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: 4)
-    try await world.store.register(
+    try await world.store.registry.register(
       people.map { person in
         var device = TestStore.device(person.number)
         (device.locale, device.appVersion, device.lastSeen) = (person.locale, person.version, person.lastSeen)
@@ -150,8 +150,8 @@ struct ConditionTests {
         return DeviceRegistration(
           user: person.user, device: device, attributes: Array("{\(members.joined(separator: ","))}".utf8))
       })
-    try await world.store.add((0..<350).map { "u\($0)" } + ["nobody"], to: "half")
-    try await world.store.add((0..<20).map { "u\($0)" }, to: "few")
+    try await world.store.audiences.add((0..<350).map { "u\($0)" } + ["nobody"], to: "half")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "few")
     return world
   }
 }

@@ -27,7 +27,7 @@ struct ControlGroupTests {
     if campaign.limit != nil {
       for partition in 0..<world.keys.partitions {
         let slice = SliceReference(campaign: campaign.id, partition: partition)
-        quotas = try await world.store.quotas(for: slice, of: campaign, filter: filter)
+        quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter)
       }
     }
     for partition in 0..<world.keys.partitions {
@@ -45,21 +45,21 @@ struct ControlGroupTests {
         ledger = try await world.claimed(campaign.id, partition).ledger
         let quota = quotas.map { $0[partition] }
         let targets = try #require(
-          try await world.store.expand(ledger, of: campaign, filter: filter, quota: quota))
+          try await world.store.expansion.expand(ledger, of: campaign, filter: filter, quota: quota))
         // Redis has lost the seal, and is told again.
         try await world.command(
           "DEL", world.keys.targets(partition, campaign.id), world.keys.control(partition, campaign.id))
         try await world.command("HDEL", world.keys.slice(partition, of: campaign.id), "control", "count", "seal")
         try await world.command("HSET", world.keys.slice(partition, of: campaign.id), "phase", "expanding")
         try await world.command("RPUSH", world.building(ledger), "")
-        #expect(try await world.store.restore(targets, of: ledger))
+        #expect(try await world.store.expansion.restore(targets, of: ledger))
         let count = targets.count
         if count > 0 {
           _ = try await ledger.commit(credit: count)
           _ = try await ledger.commit(.accepted, 0..<count)
         }
         let counters = try #require(try await ledger.close(.finish).counters)
-        _ = try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w")
+        _ = try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w")
       } else {
         _ = try await bunch.claim(worker: "w", gracePeriod: 0)
         let count = try #require(try await bunch.expand([0])[0].get())
@@ -69,23 +69,23 @@ struct ControlGroupTests {
           _ = try await ledger.commit(.accepted, 0..<count)
           counters = try await ledger.close(.finish).counters
         }
-        _ = try await world.store.finish(slice, counters: try #require(counters), lane: .normal, worker: "w")
+        _ = try await world.store.slices.finish(slice, counters: try #require(counters), lane: .normal, worker: "w")
       }
     }
     var parts = Parts()
-    try await world.store.forEachResult(of: campaign.id) { results in
+    try await world.store.results.forEachResult(of: campaign.id) { results in
       parts.users.formUnion(results.map(\.user))
       return true
     }
     var control: [String] = []
-    try await world.store.forEachControlUser(of: campaign.id) { control += $0 }
+    try await world.store.expansion.forEachControlUser(of: campaign.id) { control += $0 }
     parts.control = Set(control)
     #expect(parts.control.count == control.count)
-    let record = try #require(try await world.store.show(campaign.id))
+    let record = try #require(try await world.store.campaigns.show(campaign.id))
     #expect(record.state == .completed)
     #expect(record.counters.control == control.count)
     #expect(record.counters.outcomes == (parts.users.isEmpty ? [:] : [.accepted: record.counters.targets]))
-    let counted = try await world.store.count(campaign, filter: filter)
+    let counted = try await world.store.audiences.count(campaign, filter: filter)
     #expect(counted == Reached(users: parts.users.count, targets: record.counters.targets, control: control.count))
     return parts
   }
@@ -95,7 +95,7 @@ struct ControlGroupTests {
     // So few in each partition that a bunch reads them with one page.
     let world = try await TestStore(on: backend, partitions: 16)
     try await world.registerUsers(0..<2400)
-    try await world.store.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
+    try await world.store.audiences.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
     let everybody = Set((0..<2400).map { "u\($0)" })
     let plain = try await run(try await world.activate("plain"), app: nil, world)
     #expect(plain == Parts(users: everybody))

@@ -22,14 +22,14 @@ struct DamageTests {
       try await ledger.commit(credit: 4)
       try await ledger.commit(.accepted, 0..<2)
       try await ledger.commit([2: .waiting(milliseconds: 1)])
-      for worker in ["u", "v", "w"] { _ = try await store.store.heartbeat(worker: worker, timeout: 60_000) }
-      _ = try await store.store.syncControl(["a"], worker: "w", applied: 1)
+      for worker in ["u", "v", "w"] { _ = try await store.store.fleet.heartbeat(worker: worker, timeout: 60_000) }
+      _ = try await store.store.campaigns.syncControl(["a"], worker: "w", applied: 1)
       let instance = WorkerInstance(name: "w", nonce: "0")
-      _ = try await store.store.join(instance)
-      _ = try await store.store.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: 1000)
-      try await store.store.write(HousekeepingNotes())
-      _ = try await store.store.control("a", .pause, reason: "r")
-      _ = try await store.store.control("a", .resume)
+      _ = try await store.store.fleet.join(instance)
+      _ = try await store.store.fleet.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: 1000)
+      try await store.store.fleet.write(HousekeepingNotes())
+      _ = try await store.store.campaigns.control("a", .pause, reason: "r")
+      _ = try await store.store.campaigns.control("a", .resume)
       // In the round that the resume has begun: of an earlier one nothing would be looked at.
       try await Self.tellGuard(store.store)
       var dump: [(String, RedisReply)] = []
@@ -42,11 +42,11 @@ struct DamageTests {
     }
 
     static func tellGuard(_ store: CampaignStore) async throws {
-      _ = try await store.guardTrial(
+      _ = try await store.limits.guardTrial(
         "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
-      _ = try await store.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
-      _ = try await store.object(to: "a", worker: "w", round: 1, timeout: 60_000)
-      try await store.noteWaiting("a", worker: "w", reason: "r", since: 1)
+      _ = try await store.limits.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
+      _ = try await store.campaigns.object(to: "a", worker: "w", round: 1, timeout: 60_000)
+      try await store.campaigns.noteWaiting("a", worker: "w", reason: "r", since: 1)
     }
 
     static func all(_ store: TestStore) async throws -> [String] {
@@ -84,43 +84,45 @@ struct DamageTests {
       }
       let store = self.store.store
       let other = SliceLedger(store: store, slice: slice, lease: 1000, app: "news")
-      try await attempt { _ = try await store.campaigns { errors.append($0) } }
-      try await attempt { _ = try await store.show("a") }
-      try await attempt { _ = try await store.campaignAndJob("a") }
-      try await attempt { _ = try await store.standing(of: "a") }
-      try await attempt { try await store.forEachResult(of: "a") { _ in true } }
-      try await attempt { _ = try await store.result(of: TestStore.deviceToken(9), in: "a") }
-      try await attempt { _ = try await store.isIdle() }
-      try await attempt { _ = try await store.syncControl(["a"], worker: "w", applied: 1) }
-      try await attempt { _ = try await store.workersLagging(behind: 1, timeout: 60_000) }
+      try await attempt { _ = try await store.campaigns.all { errors.append($0) } }
+      try await attempt { _ = try await store.campaigns.show("a") }
+      try await attempt { _ = try await store.campaigns.findWithJob("a") }
+      try await attempt { _ = try await store.campaigns.standing(of: "a") }
+      try await attempt { try await store.results.forEachResult(of: "a") { _ in true } }
+      try await attempt { _ = try await store.results.result(of: TestStore.deviceToken(9), in: "a") }
+      try await attempt { _ = try await store.campaigns.isIdle() }
+      try await attempt { _ = try await store.campaigns.syncControl(["a"], worker: "w", applied: 1) }
+      try await attempt { _ = try await store.campaigns.workersLagging(behind: 1, timeout: 60_000) }
       try await attempt {
-        _ = try await store.guardTrial(
+        _ = try await store.limits.guardTrial(
           "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
       }
-      try await attempt { _ = try await store.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1) }
       try await attempt {
-        _ = try await store.standDown(
+        _ = try await store.limits.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
+      }
+      try await attempt {
+        _ = try await store.limits.standDown(
           "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false, told: GuardCounts(answers: 1),
           leased: 1, timeout: 60_000, round: 1)
       }
-      try await attempt { _ = try await store.object(to: "a", worker: "w", round: 1, timeout: 60_000) }
-      try await attempt { try await store.noteWaiting("a", worker: "w", reason: "r", since: 1) }
-      try await attempt { _ = try await store.heartbeat(worker: "w", timeout: 1) }
+      try await attempt { _ = try await store.campaigns.object(to: "a", worker: "w", round: 1, timeout: 60_000) }
+      try await attempt { try await store.campaigns.noteWaiting("a", worker: "w", reason: "r", since: 1) }
+      try await attempt { _ = try await store.fleet.heartbeat(worker: "w", timeout: 1) }
       let instance = WorkerInstance(name: "w", nonce: "0")
-      try await attempt { _ = try await store.housekeep(as: instance, timeout: 1, beat: 250, idleBeat: nil) }
-      try await attempt { _ = try await store.housekeeper() }
-      try await attempt { try await store.write(HousekeepingNotes()) }
-      try await attempt { _ = try await store.join(instance) }
-      try await attempt { _ = try await store.sights() }
-      try await attempt { _ = try await store.mayHaveFailedOver(uptime: 10, timeout: 1000) }
-      try await attempt { _ = try await store.takeOver(from: "w") }
-      try await attempt { _ = try await store.takeOver(from: "v", isGone: true) }
-      try await attempt { _ = try await store.dequeueSlice(worker: "w") }
-      try await attempt { try await store.unpark([slice], worker: "w") }
-      try await attempt { _ = try await store.promote(["a"]) }
-      try await attempt { _ = try await store.repairSchedule(from: 0) }
-      try await attempt { _ = try await store.reopenLost().opened }
-      try await attempt { _ = try await store.park(slice, for: 0, worker: "w") }
+      try await attempt { _ = try await store.fleet.housekeep(as: instance, timeout: 1, beat: 250, idleBeat: nil) }
+      try await attempt { _ = try await store.fleet.housekeeper() }
+      try await attempt { try await store.fleet.write(HousekeepingNotes()) }
+      try await attempt { _ = try await store.fleet.join(instance) }
+      try await attempt { _ = try await store.fleet.sights() }
+      try await attempt { _ = try await store.slices.mayHaveFailedOver(uptime: 10, timeout: 1000) }
+      try await attempt { _ = try await store.slices.takeOver(from: "w") }
+      try await attempt { _ = try await store.slices.takeOver(from: "v", isGone: true) }
+      try await attempt { _ = try await store.slices.dequeueSlice(worker: "w") }
+      try await attempt { try await store.slices.unpark([slice], worker: "w") }
+      try await attempt { _ = try await store.queue.promote(["a"]) }
+      try await attempt { _ = try await store.queue.repairSchedule(from: 0) }
+      try await attempt { _ = try await store.slices.reopenLost().opened }
+      try await attempt { _ = try await store.slices.park(slice, for: 0, worker: "w") }
       try await attempt { _ = try await ledger.claim(worker: "w") }
       try await attempt {
         let answer = try await ledger.commit(credit: 3)
@@ -128,10 +130,12 @@ struct DamageTests {
         _ = try await ledger.targets(from: 0, count: 512, of: 10, seal: ledger.claim)
       }
       try await attempt { _ = try await other.claim(worker: "v") }
-      try await attempt { _ = try await store.control("a", .cancel) }
+      try await attempt { _ = try await store.campaigns.control("a", .cancel) }
       try await attempt { _ = try await ledger.close(.cancel) }
-      try await attempt { _ = try await store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") }
-      try await attempt { try await store.end("a") }
+      try await attempt {
+        _ = try await store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+      }
+      try await attempt { try await store.campaigns.end("a") }
       try await attempt { try await store.open(creating: false) }
       return errors
     }
@@ -179,16 +183,16 @@ struct DamageTests {
     // Counters are looked at where they are added up.
     if field != "16" { await expectNamed { _ = try await scene.ledger.claim(worker: "w") } }
     if ["count", "granted", "phase"].contains(field) {
-      await expectNamed { try await scene.store.store.forEachResult(of: "a") { _ in true } }
+      await expectNamed { try await scene.store.store.results.forEachResult(of: "a") { _ in true } }
     }
-    await expectNamed { _ = try await scene.store.store.show("a") }
+    await expectNamed { _ = try await scene.store.store.campaigns.show("a") }
   }
 
   @Test func listOfTargetsThatIsShorterThanTheSliceSaysIsNamed() async throws {
     let scene = try await Scene()
     try await scene.store.command("HSET", scene.store.keys.slice(0, of: "a"), "count", 11)
     let export = await #expect(throws: StoreError.self) {
-      try await scene.store.store.forEachResult(of: "a") { _ in true }
+      try await scene.store.store.results.forEachResult(of: "a") { _ in true }
     }
     #expect(export?.damage == .slice(scene.slice))
     let load = await #expect(throws: StoreError.self) {
@@ -217,7 +221,7 @@ struct DamageTests {
     let key = scene.store.keys.campaign("a")
     try await scene.store.command("HSET", key, field, value)
     var damage: [StoreError] = []
-    #expect(try await scene.store.store.campaigns { damage.append($0) }.map(\.id) == ["b"])
+    #expect(try await scene.store.store.campaigns.all { damage.append($0) }.map(\.id) == ["b"])
     #expect(damage.map(\.damage) == [.campaign("a")])
     #expect(damage[0].message.contains("the field \(field) of the key \(key) is "))
   }
@@ -253,14 +257,14 @@ struct DamageTests {
     let slice = SliceReference(campaign: "a", partition: 0)
     try await store.command("SET", store.keys.slice(0, of: "a"), "x")
     for _ in 0..<2 {
-      #expect(try await store.store.takeOut(slice, reason: "why", hint: "what", worker: "w") == nil)
+      #expect(try await store.store.repair.takeOut(slice, reason: "why", hint: "what", worker: "w") == nil)
     }
     var dead: [DeadJob] = []
-    try await store.store.forEachDeadJob { dead.append($0) }
+    try await store.store.queue.forEachDeadJob { dead.append($0) }
     #expect(dead.map(\.reason) == ["slice 0:a was taken out: why"])
     #expect(dead.map(\.id) == ["a"] && !dead[0].job.isEmpty)
     #expect(try await store.workOff(campaign) == [1])
-    let record = try #require(try await store.store.show("a"))
+    let record = try #require(try await store.store.campaigns.show("a"))
     #expect(record.state == .failed && record.reason == "slice 0:a was taken out: why")
     #expect(record.slices == (2, 2))
   }
@@ -272,14 +276,15 @@ struct DamageTests {
     for partition in 0..<2 {
       let slice = SliceReference(campaign: "a", partition: partition)
       for _ in 0..<2 {
-        #expect(try await store.store.putOnDeadList(slice, reason: "why", hint: "what"), "it is still to be counted")
+        #expect(
+          try await store.store.repair.putOnDeadList(slice, reason: "why", hint: "what"), "it is still to be counted")
       }
-      for _ in 0..<2 { _ = try await store.store.takeOut(slice, reason: "why", hint: "what", worker: "w") }
+      for _ in 0..<2 { _ = try await store.store.repair.takeOut(slice, reason: "why", hint: "what", worker: "w") }
     }
     var reasons: [String] = []
-    try await store.store.forEachDeadJob { reasons.append($0.reason) }
+    try await store.store.queue.forEachDeadJob { reasons.append($0.reason) }
     #expect(reasons.sorted() == ["slice 0:a was taken out: why", "slice 1:a was taken out: why"])
-    #expect(try await store.store.show("a")?.slices.finished == 2)
+    #expect(try await store.store.campaigns.show("a")?.slices.finished == 2)
   }
 
   @Test func campaignThatIsTakenOutIsSetAsideAndLeavesNothingForEver() async throws {
@@ -288,15 +293,15 @@ struct DamageTests {
     _ = try await store.claimed("a")
     try await store.command("DEL", store.keys.campaign("a"))
     try await store.command("SET", store.keys.campaign("a"), "x")
-    #expect(try await store.store.takeOut(campaign: "a", reason: "why", hint: "what"))
-    #expect(try await !store.store.takeOut(campaign: "a", reason: "why", hint: "what"))
+    #expect(try await store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
+    #expect(try await !store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
     var dead: [DeadJob] = []
-    try await store.store.forEachDeadJob { dead.append($0) }
+    try await store.store.queue.forEachDeadJob { dead.append($0) }
     #expect(dead.map(\.reason) == ["campaign a was taken out: why"])
-    #expect(try await store.store.show("a") == nil)
-    #expect(try await store.store.campaigns().isEmpty)
-    #expect(try await store.store.isIdle())
-    #expect(try await store.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await store.store.campaigns.show("a") == nil)
+    #expect(try await store.store.campaigns.all().isEmpty)
+    #expect(try await store.store.campaigns.isIdle())
+    #expect(try await store.store.slices.dequeueSlice(worker: "w") == nil)
     for key in try await store.keyNames("{\(store.keys.namespace)*:a")
     where key != store.keys.job("a") {
       #expect(try #require(try await store.command("TTL", key).integer) > 0, "\(key)")
@@ -314,15 +319,16 @@ struct DamageTests {
       try await store.command("SET", key, "x")
     }
     for store in [store.store, store.store, worker] {
-      let error = await #expect(throws: StoreError.self) { _ = try await store.dequeueSlice(worker: "w") }
+      let error = await #expect(throws: StoreError.self) { _ = try await store.slices.dequeueSlice(worker: "w") }
       #expect(error?.message == "the key \(lane) is a string, but should be a list")
     }
     #expect(try await store.command("TTL", store.keys.aside(lane)).integer ?? 0 > 0)
     // One after the other, each by the call that finds it.
-    for _ in 0..<2 { _ = try? await worker.reopenLost().opened }
-    #expect(try await worker.reopenLost().opened == 2)
+    for _ in 0..<2 { _ = try? await worker.slices.reopenLost().opened }
+    #expect(try await worker.slices.reopenLost().opened == 2)
     #expect(try await worker.chores("w", timeout: 1000).due.isEmpty)
-    #expect(try await Set([worker.dequeueSlice(worker: "w"), worker.dequeueSlice(worker: "w")]).count == 2)
+    #expect(
+      try await Set([worker.slices.dequeueSlice(worker: "w"), worker.slices.dequeueSlice(worker: "w")]).count == 2)
   }
 
   // MARK: Lists
@@ -341,7 +347,7 @@ struct DamageTests {
     }
     try await store.activate("a")
     let before = try await calls(store)
-    #expect(try await store.store.dequeueSlice(worker: "w")?.campaign == "a")
+    #expect(try await store.store.slices.dequeueSlice(worker: "w")?.campaign == "a")
     #expect(try await store.command("LRANGE", lane, 0, -1).compactMap(\.string) == ["a"])
     let number = try await calls(store) - before
     #expect(number < 100, "not two calls for each of them")
@@ -358,7 +364,7 @@ struct DamageTests {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.command("RPUSH", store.keys.lane("normal"), "ghost")
     try await store.activate("a")
-    #expect(try await store.store.dequeueSlices(worker: "w", while: { false }).isEmpty)
+    #expect(try await store.store.slices.dequeueSlices(worker: "w", while: { false }).isEmpty)
     #expect(try await store.command("LLEN", store.keys.lane("normal")).integer == 2)
   }
 
@@ -372,11 +378,11 @@ struct DamageTests {
       try await store.command("ZADD", store.keys.parked, 1, text + ":a")
     }
     #expect(try await store.store.chores("w", timeout: 1000).due.isEmpty)
-    #expect(try await store.store.processing(of: "w").isEmpty)
+    #expect(try await store.store.slices.processing(of: "w").isEmpty)
     #expect(try await store.command("ZCARD", store.keys.parked).integer == 0)
     #expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer == 0)
-    #expect(try await store.store.dequeueSlice(worker: "w")?.partition == 0)
-    #expect(try await store.store.dequeueSlice(worker: "w")?.partition == 1)
-    #expect(try await store.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await store.store.slices.dequeueSlice(worker: "w")?.partition == 0)
+    #expect(try await store.store.slices.dequeueSlice(worker: "w")?.partition == 1)
+    #expect(try await store.store.slices.dequeueSlice(worker: "w") == nil)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 struct DeadListTests {
   private func all(_ world: TestStore) async throws -> [DeadJob] {
     var jobs: [DeadJob] = []
-    try await world.store.forEachDeadJob { jobs.append($0) }
+    try await world.store.queue.forEachDeadJob { jobs.append($0) }
     return jobs
   }
 
@@ -16,7 +16,7 @@ struct DeadListTests {
     job: [UInt8], campaign: Campaign, dead: DeadJob
   ) {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    try await world.store.deadLetter(job, reason: "no app", hint: "add it", worker: "w")
+    try await world.store.queue.deadLetter(job, reason: "no app", hint: "add it", worker: "w")
     return (job, try CampaignJob.parse(job, .any(APNsService())), try #require(try await all(world).first))
   }
 
@@ -29,14 +29,14 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     #expect(try await all(world).isEmpty)
     for number in 0..<120 {
-      _ = try await world.store.deadLetter([UInt8]("j\(number)".utf8), reason: "r", hint: "", worker: "w")
+      _ = try await world.store.queue.deadLetter([UInt8]("j\(number)".utf8), reason: "r", hint: "", worker: "w")
     }
     let jobs = try await all(world)
     #expect(jobs.map { String(decoding: $0.job, as: UTF8.self) } == (0..<120).reversed().map { "j\($0)" })
     #expect(jobs[0].id == nil && jobs[0].isCut == false)
     let now = try await world.store.time() / 1000
     #expect((now - 60_000...now).contains(jobs[0].at))
-    #expect(try await world.store.deadJob(jobs[7].key).job == jobs[7].job)
+    #expect(try await world.store.queue.deadJob(jobs[7].key).job == jobs[7].job)
   }
 
   @Test(arguments: Backend.allCases)
@@ -44,22 +44,22 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     let users = (0..<10_000).map { "\"user\($0)\"" }.joined(separator: ",")
     let job = TestStore.job("long", audience: "{\"users\":[\(users)]}")
-    try await world.store.deadLetter(job, reason: "r", hint: "", worker: "w")
+    try await world.store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
     let dead = try #require(try await all(world).first)
     #expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
     // It is found by its id though that can't be read from what is left.
-    #expect(try await world.store.burial(of: "long")?.key == dead.key)
+    #expect(try await world.store.queue.burial(of: "long")?.key == dead.key)
   }
 
   @Test(arguments: Backend.allCases)
   func retriedJobIsInTheQueueAndNoLongerDead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
-    #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign, from: dead.key) == .new)
     #expect(try await queue(world) == [job])
     #expect(try await all(world).isEmpty)
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.submit(job, as: campaign, from: dead.key)
+      try await world.store.queue.submit(job, as: campaign, from: dead.key)
     }
     #expect(error?.code == .notFound)
     #expect(try await queue(world) == [job])
@@ -70,7 +70,7 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
     try await world.activate("a", audience: #"{"users":["other"]}"#)
-    #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .conflict)
+    #expect(try await world.store.queue.submit(job, as: campaign, from: dead.key) == .conflict)
     #expect(try await all(world).map(\.key) == [dead.key])
     #expect(try await queue(world).isEmpty)
   }
@@ -79,8 +79,8 @@ struct DeadListTests {
   func retriedJobThatWasSubmittedAgainMeanwhileChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .duplicate)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign, from: dead.key) == .duplicate)
     #expect(try await queue(world) == [job])
     #expect(try await all(world).isEmpty)
   }
@@ -91,7 +91,7 @@ struct DeadListTests {
     let (job, campaign, dead) = try await deadLetter("a", world)
     let new = await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<8 {
-        group.addTask { (try? await world.store.submit(job, as: campaign, from: dead.key)) == .new }
+        group.addTask { (try? await world.store.queue.submit(job, as: campaign, from: dead.key)) == .new }
       }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
@@ -104,17 +104,17 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     let first = try await deadLetter("a", world).dead
     let second = try await deadLetter("b", world).dead
-    try await world.store.dropDeadJob(first.key)
+    try await world.store.queue.dropDeadJob(first.key)
     #expect(try await all(world).map(\.key) == [second.key])
-    await #expect(throws: StoreError.self) { try await world.store.dropDeadJob(first.key) }
+    await #expect(throws: StoreError.self) { try await world.store.queue.dropDeadJob(first.key) }
   }
 
   @Test(arguments: ["", "1", "1-", "-1", "1-2-3", "a-b", "+1-0", "99999999999999999999-0", "5-0", "-", "$"])
   func unknownKeyIsAnErrorWhateverItLooksLike(key: String) async throws {
     let world = try await TestStore(on: .single)
-    let error = await #expect(throws: StoreError.self) { try await world.store.deadJob(key) }
+    let error = await #expect(throws: StoreError.self) { try await world.store.queue.deadJob(key) }
     #expect(error?.code == .notFound)
     #expect(error?.hint.contains("carillon dead list") == true)
-    await #expect(throws: StoreError.self) { try await world.store.dropDeadJob(key) }
+    await #expect(throws: StoreError.self) { try await world.store.queue.dropDeadJob(key) }
   }
 }

@@ -41,7 +41,7 @@ struct DefinitionTests {
         registrations.append(DeviceRegistration(user: person.user, device: device, attributes: attributes))
       }
     }
-    try await world.store.register(registrations)
+    try await world.store.registry.register(registrations)
     return people
   }
 
@@ -54,7 +54,7 @@ struct DefinitionTests {
     var known: [String: Set<String>] = [:]
     for name in Self.lists {
       known[name] = Set((0..<90).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
-      try await world.store.add(Array(try #require(known[name])), to: name)
+      try await world.store.audiences.add(Array(try #require(known[name])), to: name)
     }
     for _ in 0..<25 {
       // Each rule may name those before it.
@@ -62,7 +62,7 @@ struct DefinitionTests {
         let names = Self.lists + (0..<number).map { "r\($0)" }
         let expression = AudienceExpression(root: .random(of: names, depth: 3, using: &seed))
         let (text, holds) = Self.conditions[Int.random(in: 0..<Self.conditions.count, using: &seed)]
-        try await world.store.define(
+        try await world.store.audiences.define(
           "r\(number)",
           SegmentDefinition(expression: expression, predicate: try text.map { try DevicePredicate(parsing: $0) }))
         var members = expression.root.members(known, everybody)
@@ -71,12 +71,13 @@ struct DefinitionTests {
       }
       let expression = AudienceExpression(root: .random(of: Array(known.keys.sorted()), depth: 4, using: &seed))
       let expected = expression.root.members(known, everybody).intersection(everybody)
-      #expect(try await world.store.count(expression).users == expected.count, "\(expression), seed \(seed.value)")
+      #expect(
+        try await world.store.audiences.count(expression).users == expected.count, "\(expression), seed \(seed.value)")
       var found: [String] = []
-      try await world.store.forEachMember(of: expression) { found += $0 }
+      try await world.store.audiences.forEachMember(of: expression) { found += $0 }
       #expect(Set(found).intersection(everybody) == expected, "\(expression), seed \(seed.value)")
       // What names an earlier rule now must not be named by it in the next round.
-      for number in (0..<4).reversed() { #expect(try await world.store.removeSegment("r\(number)")) }
+      for number in (0..<4).reversed() { #expect(try await world.store.audiences.removeSegment("r\(number)")) }
       for number in 0..<4 { known["r\(number)"] = nil }
     }
   }
@@ -86,25 +87,27 @@ struct DefinitionTests {
     var seed = Seed("largeSegmentsAreAskedPageByPage")
     let world = try await TestStore(on: .single, partitions: 1)
     let people = try await fill(world, 2000, &seed)
-    try await world.store.add(people.prefix(1500).map(\.user), to: "a")
+    try await world.store.audiences.add(people.prefix(1500).map(\.user), to: "a")
     for (rule, condition) in [("*", 1), ("*", 3), ("a", 1), ("a", 4), ("!a", 4)] {
       let (text, holds) = Self.conditions[condition]
-      try await world.store.define(
+      try await world.store.audiences.define(
         "rule",
         SegmentDefinition(
           expression: try AudienceExpression(parsing: rule), predicate: try DevicePredicate(parsing: text ?? "")))
       let base = rule == "*" ? people[...] : rule == "a" ? people.prefix(1500) : people.dropFirst(1500)
       let expected = base.count(where: holds)
       #expect(
-        try await world.store.count(AudienceExpression(parsing: "rule")).users == expected, "\(rule) \(text ?? "")")
+        try await world.store.audiences.count(AudienceExpression(parsing: "rule")).users == expected,
+        "\(rule) \(text ?? "")")
       #expect(
-        try await world.store.count(AudienceExpression(parsing: "* & !rule")).users == 2000 - expected,
+        try await world.store.audiences.count(AudienceExpression(parsing: "* & !rule")).users == 2000 - expected,
         "\(rule) \(text ?? "")")
     }
   }
 
   private func define(_ world: TestStore, _ name: String, _ expression: String) async throws {
-    try await world.store.define(name, SegmentDefinition(expression: try AudienceExpression(parsing: expression)))
+    try await world.store.audiences.define(
+      name, SegmentDefinition(expression: try AudienceExpression(parsing: expression)))
   }
 
   private func refusal(_ body: () async throws -> Void) async -> String {
@@ -114,27 +117,28 @@ struct DefinitionTests {
   @Test(arguments: Backend.allCases)
   func whatCanNotBeDefinedOrRemovedIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    try await world.store.add(["u1"], to: "list")
+    try await world.store.audiences.add(["u1"], to: "list")
     try await define(world, "a", "list")
     try await define(world, "b", "a | list")
     #expect(await refusal { try await define(world, "a", "b") }.contains("contain itself: a → b → a"))
     #expect(await refusal { try await define(world, "list", "a") }.contains("is a segment already"))
     #expect(await refusal { try await define(world, "c", "nobody") }.contains("there is no segment 'nobody'"))
-    #expect(await refusal { _ = try await world.store.removeSegment("a") }.contains("defined by 'a': b"))
-    #expect(await refusal { _ = try await world.store.removeSegment("list") }.contains("defined by 'list': a, b"))
-    #expect(await refusal { try await world.store.checkNotDefined("a") }.contains("is defined as list"))
-    try await world.store.checkNotDefined("list")
-    #expect(try await world.store.definitions().all.keys.sorted() == ["a", "b"])
-    #expect(try await world.store.segmentNames() == ["list"])
-    #expect(try await world.store.removeSegment("b"))
-    #expect(try await world.store.removeSegment("a"))
-    #expect(try await world.store.removeSegment("a") == false)
+    #expect(await refusal { _ = try await world.store.audiences.removeSegment("a") }.contains("defined by 'a': b"))
+    #expect(
+      await refusal { _ = try await world.store.audiences.removeSegment("list") }.contains("defined by 'list': a, b"))
+    #expect(await refusal { try await world.store.audiences.checkNotDefined("a") }.contains("is defined as list"))
+    try await world.store.audiences.checkNotDefined("list")
+    #expect(try await world.store.audiences.definitions().all.keys.sorted() == ["a", "b"])
+    #expect(try await world.store.audiences.segmentNames() == ["list"])
+    #expect(try await world.store.audiences.removeSegment("b"))
+    #expect(try await world.store.audiences.removeSegment("a"))
+    #expect(try await world.store.audiences.removeSegment("a") == false)
   }
 
   @Test(arguments: Backend.allCases)
   func rulesThatAreDefinedAtOnceNeverLeadToEachOther(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    try await world.store.add(["u1"], to: "list")
+    try await world.store.audiences.add(["u1"], to: "list")
     for _ in 0..<10 {
       try await define(world, "a", "list")
       try await define(world, "b", "list")
@@ -144,8 +148,8 @@ struct DefinitionTests {
       do { try await first } catch is StoreError { refused += 1 }
       do { try await second } catch is StoreError { refused += 1 }
       #expect(refused == 1)
-      try await world.store.definitions().check()
-      for name in ["a", "b", "a"] { _ = try? await world.store.removeSegment(name) }
+      try await world.store.audiences.definitions().check()
+      for name in ["a", "b", "a"] { _ = try? await world.store.audiences.removeSegment(name) }
     }
   }
 
@@ -153,8 +157,8 @@ struct DefinitionTests {
   func campaignKeepsToWhatSegmentsWereWhenItBegan(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<40)
-    try await world.store.add((0..<10).map { "u\($0)" }, to: "ten")
-    try await world.store.add((0..<20).map { "u\($0)" }, to: "twenty")
+    try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "twenty")
     try await define(world, "inner", "ten")
     try await define(world, "rule", "inner")
     let campaign = try await world.activate("c", audience: #"{"segment":"rule"}"#, narrowing: true)
@@ -163,9 +167,9 @@ struct DefinitionTests {
     var later = try CampaignJob.parse(job, .any(APNsService()))
     // Within what a schedule may be ahead; its time is then set to have come.
     later.sendAt = try await world.store.time() / 1000 + 86_400_000
-    #expect(try await world.store.activate(later, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(later, job: job, worker: "w") == .new)
     try await define(world, "inner", "twenty")
-    var (record, _) = try #require(try await world.store.campaignAndJob("c"))
+    var (record, _) = try #require(try await world.store.campaigns.findWithJob("c"))
     #expect(record.definitions.all.mapValues(\.description) == ["rule": "inner", "inner": "ten"])
     var pinned = campaign
     pinned.definitions = record.definitions
@@ -173,9 +177,9 @@ struct DefinitionTests {
     // What the scheduled one means is said when it begins; a rule that is gone by then stays what it was.
     try await define(world, "rule", "!inner")
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
-    #expect(try await world.store.promote(["later"]) == ["later"])
-    #expect(try await world.store.narrow(later) != nil)
-    (record, _) = try #require(try await world.store.campaignAndJob("later"))
+    #expect(try await world.store.queue.promote(["later"]) == ["later"])
+    #expect(try await world.store.audiences.narrow(later) != nil)
+    (record, _) = try #require(try await world.store.campaigns.findWithJob("later"))
     #expect(record.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
     later.definitions = record.definitions
     try await world.expectEnd(of: later, Set((0..<20).map { "u\($0)" }))
@@ -185,19 +189,19 @@ struct DefinitionTests {
   func ruleThatIsGoneWhenACampaignBeginsStaysWhatItWas(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<20)
-    try await world.store.add((0..<10).map { "u\($0)" }, to: "ten")
+    try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
     try await define(world, "rule", "ten")
     let job = TestStore.job("c", audience: #"{"segment":"!rule"}"#)
     var campaign = try CampaignJob.parse(job, .any(APNsService()))
     campaign.sendAt = try await world.store.time() / 1000 + 86_400_000
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     // No command removes it meanwhile; somebody else does.
-    #expect(await refusal { _ = try await world.store.removeSegment("rule") }.contains("not ended: c"))
+    #expect(await refusal { _ = try await world.store.audiences.removeSegment("rule") }.contains("not ended: c"))
     try await world.command("HDEL", world.keys.definitions, "rule")
     try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
-    #expect(try await world.store.promote(["c"]) == ["c"])
-    campaign.definitions = try #require(try await world.store.campaignAndJob("c")).record.definitions
-    campaign.definitions = try #require(try await world.store.narrow(campaign))
+    #expect(try await world.store.queue.promote(["c"]) == ["c"])
+    campaign.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.definitions
+    campaign.definitions = try #require(try await world.store.audiences.narrow(campaign))
     try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
     // A job that names it now is refused.
     let error = await #expect(throws: StoreError.self) {
@@ -211,31 +215,31 @@ struct DefinitionTests {
   func unreadableDefinitionConcernsOnlyWhatNamesIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let store = world.store
-    try await store.add(["u1"], to: "fans")
-    try await store.define("loud", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
+    try await store.audiences.add(["u1"], to: "fans")
+    try await store.audiences.define("loud", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
     try await world.command("HSET", world.keys.definitions, "ghost", #"{"expression":"a &"#)
     try await world.command("HSET", world.keys.definitions, "tower", #"{"expression":"ghost & fans"}"#)
     for text in ["fans", "loud", "!fans | loud"] {
-      try await store.checkSegments(of: AudienceExpression(parsing: text))
+      try await store.queue.checkSegments(of: AudienceExpression(parsing: text))
     }
     for text in ["ghost", "fans & !ghost", "tower"] {
       do {
-        try await store.checkSegments(of: AudienceExpression(parsing: text))
+        try await store.queue.checkSegments(of: AudienceExpression(parsing: text))
         Issue.record("\(text) was accepted")
       } catch let error as StoreError {
         #expect(error.code == .invalid && error.message.contains("'ghost'"), "\(error)")
       }
     }
-    try await store.define("quiet", SegmentDefinition(expression: AudienceExpression(parsing: "loud")))
+    try await store.audiences.define("quiet", SegmentDefinition(expression: AudienceExpression(parsing: "loud")))
     // The check of the store says so.
     var findings: [StoreFinding] = []
-    _ = try await store.check(pause: .zero) { findings += $0 }
+    _ = try await store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings.filter { $0.kind == .unreadableDefinition }.map(\.subject) == ["ghost"])
     // Defined again, it is whole; and one that can't be read can be removed.
-    try await store.define("ghost", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
-    try await store.checkSegments(of: AudienceExpression(parsing: "tower"))
+    try await store.audiences.define("ghost", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
+    try await store.queue.checkSegments(of: AudienceExpression(parsing: "tower"))
     try await world.command("HSET", world.keys.definitions, "last", "{")
-    #expect(try await store.undefine("last"))
-    #expect(try await store.definitions().unreadable.isEmpty)
+    #expect(try await store.audiences.undefine("last"))
+    #expect(try await store.audiences.definitions().unreadable.isEmpty)
   }
 }

@@ -13,7 +13,7 @@ struct DepartureTests {
 
   /// Users with one device each, all of the app.
   private func registerUsers(_ numbers: Range<Int>, in world: TestStore) async throws {
-    try await world.store.register(
+    try await world.store.registry.register(
       numbers.map { number in
         var device = TestStore.device(number)
         device.app = "news"
@@ -115,26 +115,26 @@ struct DepartureTests {
       let store = world.store
       let now = try await store.time() / 1000
       switch self {
-      case .optOut: try await store.add(["u7"], to: "~news")
-      case .categoryOptOut: try await store.add(["u7"], to: "~news~offers")
+      case .optOut: try await store.audiences.add(["u7"], to: "~news")
+      case .categoryOptOut: try await store.audiences.add(["u7"], to: "~news~offers")
       case .optOutEvent:
-        try await store.apply([
+        try await store.registry.apply([
           RegistrationEvent(.preference(user: "u7", SuppressionList(app: "news"), isAllowed: false), at: now)
         ])
       case .replacedList:
-        var replacement = try await store.replacement(of: "~news")
-        _ = try await store.add(["u7"], to: &replacement)
-        try await store.putInForce(replacement)
+        var replacement = try await store.audiences.replacement(of: "~news")
+        _ = try await store.audiences.add(["u7"], to: &replacement)
+        try await store.audiences.putInForce(replacement)
       case .unregister:
-        _ = try await store.unregister([TestStore.deviceToken(7)], of: TestStore.service, at: now)
+        _ = try await store.registry.unregister([TestStore.deviceToken(7)], of: TestStore.service, at: now)
       case .logout:
-        try await store.apply([
+        try await store.registry.apply([
           RegistrationEvent(
             .logout(user: "u7", TestStore.deviceToken(7), service: TestStore.service.name), at: now)
         ])
-      case .erasure: _ = try await store.forget("u7")
+      case .erasure: _ = try await store.erasure.forget("u7")
       case .move:
-        try await store.register([
+        try await store.registry.register([
           DeviceRegistration(user: "bob", device: TestStore.device(7, registeredAt: UInt64(now)))
         ])
       case .login:
@@ -142,10 +142,10 @@ struct DepartureTests {
         var row = DeviceRow(user: "u7", token: try TestStore.deviceToken(700), service: TestStore.service.name)
         row.app = "news"
         row.registeredAt = now
-        try await store.apply([RegistrationEvent(.login(row), at: now)], lastDeviceOnly: ["news"])
+        try await store.registry.apply([RegistrationEvent(.login(row), at: now)], lastDeviceOnly: ["news"])
       case .import_:
         // More devices than a user may have: the one that was seen longest ago leaves.
-        try await store.register(
+        try await store.registry.register(
           (800..<900).map { DeviceRegistration(user: "u7", device: TestStore.device($0, registeredAt: UInt64(now))) })
       case .prune:
         let other = try await world.claimed("other").ledger
@@ -210,10 +210,10 @@ struct DepartureTests {
     var granter = Granter(ledger)
     _ = try await granter.grant(credit: 100)
     // In a segment, on another app's list, and who is back.
-    try await world.store.add(["u1"], to: "fans")
-    try await world.store.add(["u2"], to: "~shop")
-    try await world.store.add(["u3"], to: "~news")
-    _ = try await world.store.remove(["u3"], from: "~news")
+    try await world.store.audiences.add(["u1"], to: "fans")
+    try await world.store.audiences.add(["u2"], to: "~shop")
+    try await world.store.audiences.add(["u3"], to: "~news")
+    _ = try await world.store.audiences.remove(["u3"], from: "~news")
     let decisions = try await granter.grant(credit: 300)
     #expect(decisions.count == 300 && decisions.values.allSatisfy { $0 == .send } && granter.checked.behind <= 2)
   }
@@ -224,12 +224,12 @@ struct DepartureTests {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.registerUsers(0..<1200)
     // Departures from before leave the ring where it begins anew in the middle.
-    try await world.store.add((0..<200).map { "before\($0)" }, to: "~news")
+    try await world.store.audiences.add((0..<200).map { "before\($0)" }, to: "~news")
     let ledger = try await sealed("a", in: world)
     let place = try await indexes(ledger, 1200)
     let gone = (0..<count).map { "u\($0)" }
     for start in stride(from: 0, to: count, by: 70) {
-      try await world.store.add(Array(gone[start..<min(start + 70, count)]), to: "~news")
+      try await world.store.audiences.add(Array(gone[start..<min(start + 70, count)]), to: "~news")
     }
     var granter = Granter(ledger)
     var withheld: Set<Int> = []
@@ -249,7 +249,7 @@ struct DepartureTests {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<20, in: world)
     let ledger = try await sealed("a", in: world)
-    try await world.store.add((0..<20).map { "u\($0)" }, to: "~news")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "~news")
     let chunk = try await ledger.targets(from: 0, count: 20)
     let answer = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
     #expect(answer.withheld.map(\.index) == Array(0..<5))
@@ -262,7 +262,7 @@ struct DepartureTests {
   /// A slice's own prunes make none of its other targets invalid, and cost no look at them, not at those of the same user.
   @Test func ownPruneIsNoReasonToLook() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<300).map { DeviceRegistration(user: "u\($0 % 150)", device: TestStore.device($0)) })
     let ledger = try await sealed("a", in: world)
     let chunk = try await ledger.targets(from: 0, count: 300)
@@ -286,7 +286,7 @@ struct DepartureTests {
     var heir = Granter(try await world.claimed("a", rules: Self.rules).ledger, seal: ledger.claim)
     // Another slice's user who leaves is seen all the same.
     let user = chunk.user(250)
-    try await world.store.add([String(decoding: user, as: UTF8.self)], to: "~news")
+    try await world.store.audiences.add([String(decoding: user, as: UTF8.self)], to: "~news")
     let decisions = try await heir.grant(credit: 300)
     let left = decisions.keys.filter { chunk.user($0) == user }
     #expect(left.contains(250) && Set(left) == Set(decisions.keys.filter { decisions[$0]?.withheld == .optedOut }))
@@ -300,11 +300,11 @@ struct DepartureTests {
     let campaign = try await world.activate("a")
     let ledger = try await world.claimed("a", rules: Self.rules).ledger
     let targets = try #require(
-      try await world.store.expand(ledger, of: campaign, filter: TestStore.filter(of: campaign)))
-    try await world.store.add(["u7"], to: "~news")
+      try await world.store.expansion.expand(ledger, of: campaign, filter: TestStore.filter(of: campaign)))
+    try await world.store.audiences.add(["u7"], to: "~news")
     try await world.command("DEL", world.keys.slice(0, of: "a"), world.keys.targets(0, "a"), world.keys.departures(0))
     _ = try await ledger.claim(worker: "w")
-    #expect(try await world.store.restore(targets, of: ledger))
+    #expect(try await world.store.expansion.restore(targets, of: ledger))
     var granter = Granter(ledger)
     let decisions = try await granter.grant(credit: 50)
     #expect(decisions.values.count { $0.withheld == .optedOut } == 1 && granter.checked == (0, 50))
@@ -315,7 +315,7 @@ struct DepartureTests {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.registerUsers(0..<10)
     let ledger = try await world.sealed("a", count: 10)
-    _ = try await world.store.unregister([TestStore.deviceToken(3)], of: TestStore.service, at: 5000)
+    _ = try await world.store.registry.unregister([TestStore.deviceToken(3)], of: TestStore.service, at: 5000)
     var granter = Granter(ledger)
     #expect(try await granter.grant(credit: 10).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
     let decisions = try await ledger.regrant([3], seal: ledger.claim)
@@ -329,7 +329,7 @@ struct DepartureTests {
     // RFC-like vectors of the FNV draft, section 5.
     #expect(UserFingerprint.of("".utf8) == 0x811c_9dc5 && UserFingerprint.of("a".utf8) == 0xe40c_292c)
     #expect(UserFingerprint.of("foobar".utf8) == 0xbf9c_f968)
-    try await world.store.add(Array(users.dropFirst()), to: "~news")
+    try await world.store.audiences.add(Array(users.dropFirst()), to: "~news")
     let stored = try await world.command("GETRANGE", world.keys.departures(0), 6, -1).bytes.map { Array($0) } ?? []
     let prints = stride(from: 0, to: stored.count, by: 4).map { at in
       stored[at..<(at + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -357,19 +357,19 @@ struct DepartureTests {
   @Test func erasureTakesDevicesBeforeTheListsOfOptOuts() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<3, in: world)
-    try await world.store.add(["u1"], to: "~news")
+    try await world.store.audiences.add(["u1"], to: "~news")
     let owner = world.keys.owner(0)
     let owners = try #require(try await world.command("DUMP", owner).bytes.map { Array($0) })
     try await world.command("DEL", owner)
     try await world.command("SET", owner, "damaged")
-    await #expect(throws: (any Error).self) { try await world.store.forget("u1") }
-    #expect(try await world.store.user("u1")?.devices.count == 1)
-    #expect(try await world.store.lists(of: "u1").suppression == [SuppressionList(app: "news")])
+    await #expect(throws: (any Error).self) { try await world.store.erasure.forget("u1") }
+    #expect(try await world.store.registry.user("u1")?.devices.count == 1)
+    #expect(try await world.store.audiences.lists(of: "u1").suppression == [SuppressionList(app: "news")])
     // Whoever repeats it finds all that is left.
     try await world.command("DEL", owner)
     try await world.command("RESTORE", owner, 0, owners)
-    _ = try await world.store.forget("u1")
-    #expect(try await world.store.user("u1") == nil)
-    #expect(try await world.store.lists(of: "u1").suppression.isEmpty)
+    _ = try await world.store.erasure.forget("u1")
+    #expect(try await world.store.registry.user("u1") == nil)
+    #expect(try await world.store.audiences.lists(of: "u1").suppression.isEmpty)
   }
 }

@@ -13,7 +13,7 @@ struct DeviceMoveTests {
       #expect(try await register(world, user, at))
       #expect(try await holders(world) == [user])
     }
-    #expect(try await world.store.user("x") == nil)
+    #expect(try await world.store.registry.user("x") == nil)
     try await expectNoNotes(world)
   }
 
@@ -41,13 +41,13 @@ struct DeviceMoveTests {
     let rows = [("x", 1000), ("y", 3000), ("z", 2000)].map {
       DeviceRegistration(user: $0.0, device: TestStore.device(1, registeredAt: $0.1))
     }
-    #expect(try await world.store.register(rows) == [false, true, false])
+    #expect(try await world.store.registry.register(rows) == [false, true, false])
     #expect(try await holders(world) == ["y"])
     // Without times the last row counts.
     let timeless = ["x", "y", "z"].map {
       DeviceRegistration(user: $0, device: TestStore.device(2, registeredAt: 0))
     }
-    #expect(try await world.store.register(timeless) == [false, false, true])
+    #expect(try await world.store.registry.register(timeless) == [false, false, true])
     #expect(try await holders(world, number: 2) == ["z"])
     try await expectNoNotes(world)
   }
@@ -57,7 +57,7 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend)
     // As it was found: A owns T for x; B owns T for y, takes it from x and writes y; then A writes x.
     let late = [DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]
-    let bound = try await world.store.bind(world.batch(late))
+    let bound = try await world.store.registry.bind(world.batch(late))
     try await register(world, "y", 2000)
     #expect(try await world.complete(bound) == [false])
     #expect(try await holders(world) == ["y"])
@@ -83,10 +83,10 @@ struct DeviceMoveTests {
     let attributes = Array(#"{"name":"Yves"}"#.utf8)
     try await bind(world, "y", 2000, attributes: attributes)
     #expect(try await holders(world) == ["x"])
-    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["y"])
-    #expect(try await world.store.user("y")?.attributes == attributes)
-    #expect(try await world.store.redoMoves(in: 0) == 0)
+    #expect(try await world.store.registry.user("y")?.attributes == attributes)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -94,12 +94,12 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await register(world, "x", 1000)
     // It registers once more what the index knows; the token moves on; it writes its record, and dies.
-    let bound = try await world.store.bind(
+    let bound = try await world.store.registry.bind(
       world.batch([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]))
     try await register(world, "y", 2000)
-    _ = try await world.store.enter(bound)
+    _ = try await world.store.registry.enter(bound)
     #expect(try await holders(world) == ["y"], "that it was removed is remembered where it is written")
-    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["y"])
   }
 
@@ -108,7 +108,7 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await bind(world, "x", 1000)
     #expect(try await holders(world) == [])
-    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["x"])
   }
 
@@ -119,14 +119,14 @@ struct DeviceMoveTests {
     try await register(world, "x", 0)
     try await bind(world, "y", 0)
     try await register(world, "x", 0)
-    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["x"])
 
     // Or on to a third user, who knows nothing of x.
     try await bind(world, "y", 0)
     try await register(world, "z", 0)
     #expect(try await holders(world) == ["x", "z"])
-    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["z"])
   }
 
@@ -134,8 +134,8 @@ struct DeviceMoveTests {
   func registrationThatWasUnregisteredOnItsWayIsGone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await bind(world, "x", 1000)
-    _ = try await world.store.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
-    #expect(try await world.store.redoMoves(in: 0) == 1)
+    _ = try await world.store.registry.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
+    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == [])
   }
 
@@ -145,7 +145,7 @@ struct DeviceMoveTests {
     for _ in 0..<40 {
       let world = try await TestStore(on: backend, partitions: 1)
       // Registrations behind their first step: some go on later, some never.
-      var halfway: [(DeviceRegistration, CampaignStore.BoundRegistrations)] = []
+      var halfway: [(DeviceRegistration, Registry.BoundRegistrations)] = []
       var story: [String] = []
       for _ in 0..<10 {
         let user = ["x", "y", "z"].randomElement(using: &seed) ?? "x"
@@ -154,27 +154,27 @@ struct DeviceMoveTests {
         let registration = DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
         switch Int.random(in: 0..<9, using: &seed) {
         case 0...2:
-          let bound = try await world.store.bind(world.batch([registration]))
+          let bound = try await world.store.registry.bind(world.batch([registration]))
           story.append("\(user)@\(at) begins: refused \(bound.refused), moved \(bound.moved)")
           halfway.append((registration, bound))
         case 3, 4:
-          let stands = try await world.store.register([registration])
+          let stands = try await world.store.registry.register([registration])
           story.append("\(user)@\(at) registers: \(stands)")
         case 5, 6:
           guard let place = halfway.indices.randomElement(using: &seed) else { continue }
           let (registration, bound) = halfway.remove(at: place)
           let stands = try await world.complete(bound)
           story.append("\(registration.user)@\(registration.device.registeredAt) goes on: \(stands)")
-        case 7: story.append("redone: \(try await world.store.redoMoves(in: 0))")
+        case 7: story.append("redone: \(try await world.store.registry.redoMoves(in: 0))")
         default:
           story.append(
-            "unregistered@\(at): \(try await world.store.unregister([TestStore.deviceToken(1)], of: TestStore.service, at: Int(at)))"
+            "unregistered@\(at): \(try await world.store.registry.unregister([TestStore.deviceToken(1)], of: TestStore.service, at: Int(at)))"
           )
         }
         story.append("holders: \(try await holders(world))")
       }
-      while try await world.store.redoMoves(in: 0) > 0 {}
-      let owner = try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service)[0]
+      while try await world.store.registry.redoMoves(in: 0) > 0 {}
+      let owner = try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service)[0]
       #expect(try await holders(world) == (owner.map { [$0] } ?? []), "seed \(seed.value): \(story)")
     }
   }
@@ -183,14 +183,14 @@ struct DeviceMoveTests {
 
   @discardableResult
   private func register(_ world: TestStore, _ user: String, _ at: UInt64) async throws -> Bool {
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
     ])[0]
   }
 
   /// The first step of a registration, behind which its process dies.
   private func bind(_ world: TestStore, _ user: String, _ at: UInt64, attributes: [UInt8] = []) async throws {
-    _ = try await world.store.bind(
+    _ = try await world.store.registry.bind(
       world.batch([
         DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at), attributes: attributes)
       ]))
@@ -200,7 +200,7 @@ struct DeviceMoveTests {
   private func holders(_ world: TestStore, number: Int = 1) async throws -> [String] {
     var holders: [String] = []
     for user in ["v", "w", "x", "y", "z"] {
-      let devices = try await world.store.user(user)?.devices ?? []
+      let devices = try await world.store.registry.user(user)?.devices ?? []
       if devices.contains(where: { $0.token == TestStore.token(number) }) { holders.append(user) }
     }
     return holders

@@ -20,30 +20,30 @@ struct DeviceRegistryTests {
     var quarantined = DeviceRecord(token: [0], service: "apns")
     quarantined.isQuarantined = true
     let attributes = Array(#"{"name":"Ada"}"#.utf8)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "ada@example.com", device: device, attributes: attributes),
       DeviceRegistration(user: "ada@example.com", device: quarantined),
     ])
-    let user = try #require(try await world.store.user("ada@example.com"))
+    let user = try #require(try await world.store.registry.user("ada@example.com"))
     #expect(user.devices == [device, quarantined])
     #expect(user.attributes == attributes)
-    #expect(try await world.store.user("bob") == nil)
+    #expect(try await world.store.registry.user("bob") == nil)
   }
 
   @Test(arguments: Backend.wholeWay)
   func attributesGoWithTheLastDevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let attributes = Array(#"{"name":"Ada"}"#.utf8)
-    try await world.store.register(
+    try await world.store.registry.register(
       (1...2).map { DeviceRegistration(user: "ada", device: TestStore.device($0), attributes: attributes) })
     func unregister(_ number: Int) async throws {
       let token = try #require(DeviceToken(bytes: TestStore.token(number)))
-      #expect(try await world.store.unregister([token], of: TestStore.service, at: 5000) == [true])
+      #expect(try await world.store.registry.unregister([token], of: TestStore.service, at: 5000) == [true])
     }
     try await unregister(1)
-    #expect(try await world.store.user("ada")?.attributes == attributes)
+    #expect(try await world.store.registry.user("ada")?.attributes == attributes)
     try await unregister(2)
-    #expect(try await world.store.user("ada") == nil)
+    #expect(try await world.store.registry.user("ada") == nil)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -52,17 +52,17 @@ struct DeviceRegistryTests {
     func register(_ at: UInt64, _ locale: String) async throws {
       var device = TestStore.device(1, registeredAt: at)
       device.locale = locale
-      try await world.store.register([
+      try await world.store.registry.register([
         DeviceRegistration(user: "x", device: device, attributes: Array(#"{"l":"\#(locale)"}"#.utf8))
       ])
     }
     try await register(2000, "de")
     try await register(1000, "en")
-    var user = try #require(try await world.store.user("x"))
+    var user = try #require(try await world.store.registry.user("x"))
     #expect(user.devices.map(\.locale) == ["de"])
     #expect(user.attributes == Array(#"{"l":"de"}"#.utf8))
     try await register(2000, "fr")
-    user = try #require(try await world.store.user("x"))
+    user = try #require(try await world.store.registry.user("x"))
     #expect(user.devices.map(\.locale) == ["fr"])
     #expect(user.attributes == Array(#"{"l":"fr"}"#.utf8))
     #expect(user.devices.count == 1)
@@ -72,17 +72,17 @@ struct DeviceRegistryTests {
   func onlyALaterRegistrationEndsAQuarantine(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<1, registeredAt: 0)
-    let token = CampaignStore.OwnedToken(TestStore.token(0), "apns")
-    let edit = CampaignStore.DeviceEdit(user: "u0", token: token, action: .quarantine, instant: 5000)
-    #expect(try await world.store.edit([edit, edit]) == [true, false])
+    let token = Registry.OwnedToken(TestStore.token(0), "apns")
+    let edit = Registry.DeviceEdit(user: "u0", token: token, action: .quarantine, instant: 5000)
+    #expect(try await world.store.registry.edit([edit, edit]) == [true, false])
     try await world.registerUsers(0..<1, registeredAt: 0)
-    #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [true])
+    #expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined) == [true])
     try await world.registerUsers(0..<1, registeredAt: 1)
-    #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
-    #expect(try await world.store.edit([edit]) == [true])
-    let release = CampaignStore.DeviceEdit(user: "u0", token: token, action: .release, instant: 5000)
-    #expect(try await world.store.edit([release]) == [true])
-    #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
+    #expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined) == [false])
+    #expect(try await world.store.registry.edit([edit]) == [true])
+    let release = Registry.DeviceEdit(user: "u0", token: token, action: .release, instant: 5000)
+    #expect(try await world.store.registry.edit([release]) == [true])
+    #expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined) == [false])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -90,31 +90,32 @@ struct DeviceRegistryTests {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3, registeredAt: 1000)
     let tokens = try [0, 7, 2].map { try TestStore.deviceToken($0) }
-    #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 999) == [false, false, false])
-    #expect(try await world.store.owners(of: tokens, TestStore.service) == ["u0", nil, "u2"])
-    #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 1000) == [true, false, true])
-    #expect(try await world.store.owners(of: tokens, TestStore.service) == [nil, nil, nil])
-    #expect(try await world.store.user("u0") == nil)
-    #expect(try await world.store.user("u1") != nil)
-    #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 1000) == [false, false, false])
+    #expect(try await world.store.registry.unregister(tokens, of: TestStore.service, at: 999) == [false, false, false])
+    #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == ["u0", nil, "u2"])
+    #expect(try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000) == [true, false, true])
+    #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil])
+    #expect(try await world.store.registry.user("u0") == nil)
+    #expect(try await world.store.registry.user("u1") != nil)
+    #expect(
+      try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000) == [false, false, false])
     // An older registration that arrives late brings nothing back, a newer one does.
     try await world.registerUsers(0..<1, registeredAt: 1000)
-    #expect(try await world.store.user("u0") == nil)
-    #expect(try await world.store.owners(of: tokens, TestStore.service) == [nil, nil, nil])
+    #expect(try await world.store.registry.user("u0") == nil)
+    #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil])
     try await world.registerUsers(0..<1, registeredAt: 1001)
-    #expect(try await world.store.user("u0") != nil)
+    #expect(try await world.store.registry.user("u0") != nil)
   }
 
   @Test(arguments: Backend.wholeWay)
   func userWithoutDevicesIsNobody(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1)),
       DeviceRegistration(user: "x", device: TestStore.device(2)),
     ])
-    _ = try await world.store.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
+    _ = try await world.store.registry.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
     #expect(try await world.command("SCARD", world.keys.users(0)).integer == 1)
-    _ = try await world.store.unregister([try TestStore.deviceToken(2)], of: TestStore.service, at: 5000)
+    _ = try await world.store.registry.unregister([try TestStore.deviceToken(2)], of: TestStore.service, at: 5000)
     #expect(try await world.command("SCARD", world.keys.users(0)).integer == 0)
     #expect(try await world.command("HLEN", world.keys.devices(0)).integer == 0)
   }
@@ -122,12 +123,12 @@ struct DeviceRegistryTests {
   @Test(arguments: Backend.wholeWay)
   func walkMeetsEveryUserWithAttributes(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<1500).map {
         DeviceRegistration(user: "u\($0)", device: TestStore.device($0), attributes: Array("{\"n\":\($0)}".utf8))
       })
     var seen: Set<String> = []
-    try await world.store.forEachUser { users in
+    try await world.store.registry.forEachUser { users in
       for user in users {
         let number = try #require(Int(user.user.dropFirst()))
         #expect(user.devices == [TestStore.device(number)])
@@ -162,11 +163,11 @@ struct DeviceRegistryTests {
             user: user, device: DeviceRecord(token: Array(repeating: UInt8(number), count: length), service: "apns")))
       }
     }
-    #expect(try await world.store.register(registrations).allSatisfy { $0 })
-    for user in users { #expect(try await world.store.user(user)?.devices.count == 6) }
+    #expect(try await world.store.registry.register(registrations).allSatisfy { $0 })
+    for user in users { #expect(try await world.store.registry.user(user)?.devices.count == 6) }
     let middle = try #require(DeviceToken(bytes: Array(repeating: UInt8(3), count: 127)))
-    #expect(try await world.store.owners(of: [middle], TestStore.service) == [users[3]])
-    #expect(try await world.store.unregister([middle], of: TestStore.service, at: 1) == [true])
-    #expect(try await world.store.user(users[3])?.devices.map(\.token.count) == [1, 13, 32, 128, 200])
+    #expect(try await world.store.registry.owners(of: [middle], TestStore.service) == [users[3]])
+    #expect(try await world.store.registry.unregister([middle], of: TestStore.service, at: 1) == [true])
+    #expect(try await world.store.registry.user(users[3])?.devices.map(\.token.count) == [1, 13, 32, 128, 200])
   }
 }

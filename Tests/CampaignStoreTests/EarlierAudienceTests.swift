@@ -60,7 +60,7 @@ struct EarlierAudienceTests {
     }
     for name in Self.names {
       model.segments[name] = some(0.4)
-      try await world.store.add(Array(model.segments[name] ?? []), to: name)
+      try await world.store.audiences.add(Array(model.segments[name] ?? []), to: name)
     }
     for (id, share) in [("old", 0.9), ("older", 0.1)] {
       let users = some(share)
@@ -69,12 +69,12 @@ struct EarlierAudienceTests {
       // Of who got none it counts nowhere.
       let reached = (model.campaigns[id]?[.accepted] ?? []).union(model.campaigns[id]?[.unknown] ?? [])
       model.opened[id] = openers.intersection(reached)
-      try await world.store.apply(openers.map { ReceiptEvent(.opened, campaign: id, user: $0) })
+      try await world.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: id, user: $0) })
     }
     for category in [nil, "offers"] as [String?] {
       model.suppressed[category] = some(0.1)
       let list = SuppressionList(app: "news", category: category)
-      try await world.store.add(Array(model.suppressed[category] ?? []), to: list.segment)
+      try await world.store.audiences.add(Array(model.suppressed[category] ?? []), to: list.segment)
     }
     for number in 0..<30 {
       let (audience, more) = Self.job(model, &seed)
@@ -93,7 +93,7 @@ struct EarlierAudienceTests {
   ) async throws -> [Outcome: Set<String>] {
     let list = users.sorted().map { "\"\($0)\"" }.joined(separator: ",")
     let campaign = try await world.activate(id, audience: "{\"users\":[\(list)]}", #","results":"none""#)
-    while let slice = try await world.store.dequeueSlice(worker: "w") {
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed(id, slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       for first in stride(from: 0, to: count, by: 100) {
@@ -106,10 +106,10 @@ struct EarlierAudienceTests {
         try await ledger.commit(Dictionary(uniqueKeysWithValues: records))
       }
       let counters = try #require(try await ledger.close(.finish).counters)
-      _ = try await world.store.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
+      _ = try await world.store.slices.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
     }
     var found: [Outcome: Set<String>] = [:]
-    try await world.store.forEachResult(of: id) { page in
+    try await world.store.results.forEachResult(of: id) { page in
       for result in page {
         if let outcome = result.outcome { found[outcome, default: []].insert(result.user) }
       }
@@ -168,7 +168,7 @@ struct EarlierAudienceTests {
       } else {
         _ = try await ledger.claim(worker: "w")
       }
-      note(try #require(try await world.store.expand(ledger, of: campaign, filter: filter)).chunk)
+      note(try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)).chunk)
     }
     return users
   }
@@ -198,13 +198,13 @@ struct EarlierAudienceTests {
     for (id, words) in [("gone", "there is none"), ("tokens", "no users"), ("moved", "repartition")] {
       for audience in [#"{"campaign":"\#(id)"}"#, #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#] {
         let campaign = try CampaignJob.parse(TestStore.job("c", audience: audience), .any(TestStore.service))
-        let error = await #expect(throws: StoreError.self) { try await world.store.check(campaign) }
+        let error = await #expect(throws: StoreError.self) { try await world.store.queue.check(campaign) }
         #expect(error?.code == .invalid && error?.message.contains(words) == true, "\(String(describing: error))")
       }
     }
     let excluding = TestStore.job("c", audience: #"{"segment":"*","exclude":{"segment":"churnd"}}"#)
     let campaign = try CampaignJob.parse(excluding, .any(TestStore.service))
-    let error = await #expect(throws: StoreError.self) { try await world.store.check(campaign) }
+    let error = await #expect(throws: StoreError.self) { try await world.store.queue.check(campaign) }
     #expect(error?.message.contains("audience.exclude.segment") == true)
   }
 
@@ -215,12 +215,14 @@ struct EarlierAudienceTests {
     let old = try await world.activate("old")
     let campaign = try CampaignJob.parse(
       TestStore.job("c", audience: #"{"campaign":"old"}"#), .any(TestStore.service))
-    try await world.store.check(campaign)
-    #expect(try await world.store.unfinishedEarlier(of: campaign) == "old")
+    try await world.store.queue.check(campaign)
+    #expect(try await world.store.audiences.unfinishedEarlier(of: campaign) == "old")
     _ = try await world.workOff(old)
-    #expect(try await world.store.unfinishedEarlier(of: campaign) == nil)
+    #expect(try await world.store.audiences.unfinishedEarlier(of: campaign) == nil)
     try await world.command("EXPIRE", world.keys.campaign("old"), "30")
-    let error = await #expect(throws: StoreError.self) { try await world.store.unfinishedEarlier(of: campaign) }
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.audiences.unfinishedEarlier(of: campaign)
+    }
     #expect(error?.message.contains("expire") == true)
   }
 }

@@ -16,7 +16,7 @@ struct ErasedJobTests {
   private func world() async throws -> TestStore {
     let world = try await TestStore(on: .single, partitions: 1, streamLength: 100)
     try await world.registerUsers(0..<3)
-    try await world.store.register([DeviceRegistration(user: Self.user, device: TestStore.device(7))])
+    try await world.store.registry.register([DeviceRegistration(user: Self.user, device: TestStore.device(7))])
     return world
   }
 
@@ -39,10 +39,10 @@ struct ErasedJobTests {
   }
 
   private func take(in job: [UInt8], _ world: TestStore) async throws -> Campaign {
-    let kept = try await world.store.withoutErased(job)
+    let kept = try await world.store.erasure.withoutErased(job)
     let campaign = try CampaignJob.parse(kept, .any(APNsService()))
     #expect(
-      try await world.store.activate(campaign, job: kept, request: job, original: job, worker: "w") == .new)
+      try await world.store.queue.activate(campaign, job: kept, request: job, original: job, worker: "w") == .new)
     return campaign
   }
 
@@ -52,16 +52,16 @@ struct ErasedJobTests {
       try await world.activate(id, audience: audience)
     }
     let digest = try await world.command("GET", world.keys.job("users")).string
-    let forgotten = try await world.store.forget(Self.user)
+    let forgotten = try await world.store.erasure.forget(Self.user)
     #expect(forgotten.campaigns == 2 && forgotten.completeBy == nil)
     try await expectNothing(in: world)
-    let job = try #require(try await world.store.campaignAndJob("users")?.job)
+    let job = try #require(try await world.store.campaigns.findWithJob("users")?.job)
     #expect(String(decoding: job, as: UTF8.self).contains(#""users":[{"erased":true},"u1"]"#))
     #expect(try await world.command("GET", world.keys.job("users")).string == digest)
     // The producer sends the same job again: it is the same job.
     let again = TestStore.job("users", audience: Self.users)
     let campaign = try CampaignJob.parse(again, .any(APNsService()))
-    #expect(try await world.store.submit(again, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.submit(again, as: campaign) == .duplicate)
   }
 
   /// A job that waits, or that a worker has on its list, does not reach a user who was erased meanwhile.
@@ -70,22 +70,22 @@ struct ErasedJobTests {
     let world = try await world()
     let job = TestStore.job("waits", audience: audience)
     try await world.command("LPUSH", world.keys.campaigns, job)
-    let forgotten = try await world.store.forget(Self.user)
+    let forgotten = try await world.store.erasure.forget(Self.user)
     #expect(forgotten.completeBy != nil)
     // A job that is pushed after the erasure is not concerned.
     let later = TestStore.job("later", audience: audience)
-    #expect(try await world.store.withoutErased(later) == later)
-    #expect(try await world.store.finishErasures() == 0)
+    #expect(try await world.store.erasure.withoutErased(later) == later)
+    #expect(try await world.store.erasure.finishErasures() == 0)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "w"), "RIGHT", "LEFT")
     let campaign = try await take(in: job, world)
     #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 0)
-    #expect(try await world.store.finishErasures() == 1)
+    #expect(try await world.store.erasure.finishErasures() == 1)
     try await expectNothing(in: world)
     let (ledger, standing) = try await world.claimed("waits")
     let count = try await world.expand(ledger, campaign, departures: standing.departures)
     #expect(count == (audience.contains(",") ? 1 : 0))
     let known = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.submit(job, as: known) == .duplicate)
+    #expect(try await world.store.queue.submit(job, as: known) == .duplicate)
   }
 
   /// A worker takes a job in while the user is erased: the campaign is erased by the next round of housekeeping.
@@ -94,36 +94,36 @@ struct ErasedJobTests {
     let job = TestStore.job("waits", audience: Self.tokens)
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     try await world.command("ZADD", world.keys.workers, 1, "w")
-    _ = try await world.store.forget(Self.user)
+    _ = try await world.store.erasure.forget(Self.user)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
-    #expect(try await world.store.finishErasures() == 1)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.erasure.finishErasures() == 1)
     try await expectNothing(in: world)
   }
 
   @Test func deadJobsLoseTheUserAndKeepTheOthers() async throws {
     let world = try await world()
     let others = TestStore.job("others", audience: Self.users)
-    try await world.store.deadLetter(
+    try await world.store.queue.deadLetter(
       others, reason: "payload: for user '\(Self.user)', which is", hint: "", worker: "w")
-    try await world.store.deadLetter(
+    try await world.store.queue.deadLetter(
       TestStore.job("alone", audience: #"{"users":["\#(Self.user)"]}"#), reason: "r", hint: "", worker: "w")
-    try await world.store.deadLetter(
+    try await world.store.queue.deadLetter(
       Array("{\"users\":[\"\(Self.user)\"".utf8), reason: "no JSON", hint: "", worker: "w")
-    try await world.store.deadLetter(
+    try await world.store.queue.deadLetter(
       TestStore.job("whole", audience: #"{"segment":"*"}"#), reason: "s", hint: "", worker: "w")
     var before: [DeadJob] = []
-    try await world.store.forEachDeadJob { before.append($0) }
-    _ = try await world.store.forget(Self.user)
+    try await world.store.queue.forEachDeadJob { before.append($0) }
+    _ = try await world.store.erasure.forget(Self.user)
     try await expectNothing(in: world)
     var after: [DeadJob] = []
-    try await world.store.forEachDeadJob { after.append($0) }
+    try await world.store.queue.forEachDeadJob { after.append($0) }
     #expect(Set(after.map(\.reason)) == ["payload: for user an erased user, which is", "no JSON", "s"])
     let kept = try #require(after.first { $0.id == "others" })
     #expect(kept.at == before.last?.at && !kept.isCut)
     let campaign = try CampaignJob.parse(kept.job, .any(APNsService()))
     #expect(campaign.audience == .users(["u1"]))
-    #expect(try await world.store.submit(kept.job, as: campaign, from: kept.key) == .new)
+    #expect(try await world.store.queue.submit(kept.job, as: campaign, from: kept.key) == .new)
     #expect(after.first { $0.reason == "no JSON" }?.isCut == true)
   }
 
@@ -137,7 +137,7 @@ struct ErasedJobTests {
     for event in events { try await world.command("LPUSH", world.keys.events(.registrations), event) }
     let receipt = #"{"event":"opened","campaign":"c","user":"\#(Self.user)"}"#
     try await world.command("LPUSH", world.keys.events(.receipts), receipt)
-    _ = try await world.store.forget(Self.user)
+    _ = try await world.store.erasure.forget(Self.user)
     try await expectNothing(in: world)
     let left = try await world.command("LRANGE", world.keys.events(.registrations), 0, -1).map(\.string)
     #expect(left == [#"{"erased":true}"#, events[1], #"{"erased":true}"#])
@@ -148,11 +148,11 @@ struct ErasedJobTests {
   @Test func housekeepingReadsTheStreamOnceMore() async throws {
     let world = try await world()
     let entry = #"{"user":"\#(Self.user)","token":"\#(Self.token)"}"#
-    try await world.store.note(PendingErasure("1 q gone")!, of: Self.user)
+    try await world.store.erasure.note(PendingErasure("1 q gone")!, of: Self.user)
     try await world.command("XADD", world.keys.events, "*", "kind", "outcome", "json", entry)
     try await world.command("HDEL", world.keys.devices(0), Self.user)
     try await world.command("SREM", world.keys.users(0), Self.user)
-    #expect(try await world.store.finishErasures() == 1)
+    #expect(try await world.store.erasure.finishErasures() == 1)
     #expect(try await world.command("XLEN", world.keys.events).integer == 0)
   }
 }

@@ -17,7 +17,7 @@ struct ErasureTests {
   }
 
   private func register(_ count: Int, in world: TestStore) async throws {
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<count).map { number in
         var device = TestStore.device(number)
         device.app = "news"
@@ -78,7 +78,7 @@ struct ErasureTests {
       on: .single, partitions: 1, streamLength: moment == .building ? 0 : 10_000)
     let count = 300
     try await register(count, in: world)
-    try await world.store.add([Self.user, "u1"], to: "fans")
+    try await world.store.audiences.add([Self.user, "u1"], to: "fans")
     let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
     let (ledger, standing) = try await world.claimed("c")
     if moment == .building {
@@ -92,7 +92,7 @@ struct ErasureTests {
     let chunk = try await ledger.targets(from: 0, count: count)
     let place = chunk.places.indices.first { chunk.user($0).elementsEqual(Self.user.utf8) }
     func erase() async throws {
-      let forgotten = try await world.store.forget(Self.user)
+      let forgotten = try await world.store.erasure.forget(Self.user)
       #expect(forgotten.devices == 1 && forgotten.segments == ["fans"] && forgotten.completeBy == nil)
     }
     switch moment {
@@ -129,21 +129,21 @@ struct ErasureTests {
       _ = try await ledger.commit(credit: 10)
     }
     let counters = try #require(try await ledger.close(moment == .cancelled ? .cancel : .finish).counters)
-    _ = try await world.store.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
     if moment == .ended || moment == .cancelled { try await erase() }
-    if moment == .building { #expect(try await world.store.finishErasures() == 1) }
+    if moment == .building { #expect(try await world.store.erasure.finishErasures() == 1) }
 
-    let record = try #require(try await world.store.show("c"))
+    let record = try #require(try await world.store.campaigns.show("c"))
     #expect(record.counters.targets == count && record.counters.outcomes.values.reduce(0, +) == count)
     var (results, erased): (Int, [Outcome?]) = (0, [])
-    try await world.store.forEachResult(of: "c") { page in
+    try await world.store.results.forEachResult(of: "c") { page in
       results += page.count
       erased += page.filter { $0.token == nil }.map(\.outcome)
       #expect(page.allSatisfy { $0.token != nil || $0.user.isEmpty })
       return true
     }
     #expect(results == count && erased.count == 1)
-    _ = try await world.store.check { findings in
+    _ = try await world.store.repair.check { findings in
       #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
     try await expectNothing(in: world, moment.rawValue)
@@ -166,7 +166,9 @@ struct ErasureTests {
     try await StoreSteps.$beforeEach.withValue({
       await steps.note()
       guard await steps.count == last else { return }
-      let forgotten = try await StoreSteps.$beforeEach.withValue(nil) { try await world.store.forget(Self.user) }
+      let forgotten = try await StoreSteps.$beforeEach.withValue(nil) {
+        try await world.store.erasure.forget(Self.user)
+      }
       await steps.set(forgotten)
     }) {
       _ = try await world.expand(ledger, campaign, departures: departures)
@@ -194,9 +196,9 @@ struct ErasureTests {
     let ledger = try await world.sealed("raw", count: 10)
     _ = try await ledger.commit(credit: 10)
     try await answer(ledger, ledger.targets(from: 0, count: 10))
-    _ = try await world.store.forget(Self.user)
+    _ = try await world.store.erasure.forget(Self.user)
     var read: [Bool] = []
-    try await world.store.forEachResult(of: "raw") { page in
+    try await world.store.results.forEachResult(of: "raw") { page in
       read += page.map { $0.token == nil }
       return true
     }
@@ -211,7 +213,7 @@ struct ErasureTests {
     try await world.activate("users", audience: users, #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
     try await world.activate(
       "tokens", audience: #"{"tokens":["\#(TestStore.text(Self.victim))","\#(TestStore.text(1))"]}"#)
-    _ = try await world.store.forget(Self.user)
+    _ = try await world.store.erasure.forget(Self.user)
     let left = try await world.command("SMEMBERS", world.keys.audience(0, "users")).map(\.string)
     #expect(left == ["u1"])
     #expect(try await world.command("HLEN", world.keys.values(0, "users")).integer == 0)
@@ -228,12 +230,12 @@ struct ErasureTests {
     let filter = DeviceFilter(
       campaign, service: TestStore.service, environment: "production", start: 0, control: nil)
     let targets = try #require(
-      try await world.store.expand(ledger, of: campaign, filter: filter, departures: standing.departures))
+      try await world.store.expansion.expand(ledger, of: campaign, filter: filter, departures: standing.departures))
     let count = targets.count
     let before = try await controlUsers(in: world)
     #expect(before.count == 300 - count)
     let erased = try #require(before.first)
-    let forgotten = try await world.store.forget(erased)
+    let forgotten = try await world.store.erasure.forget(erased)
     #expect(forgotten.devices == 1 && forgotten.completeBy == nil)
     let after = try await controlUsers(in: world)
     #expect(after == before.filter { $0 != erased })
@@ -241,8 +243,8 @@ struct ErasureTests {
     try await answer(ledger, ledger.targets(from: 0, count: count))
     let counters = try #require(try await ledger.close(.finish).counters)
     #expect(counters.control == before.count)
-    _ = try await world.store.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
-    _ = try await world.store.check { findings in
+    _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await world.store.repair.check { findings in
       #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
@@ -260,9 +262,9 @@ struct ErasureTests {
     try await answer(ledger, chunk)
     let key = world.keys.slice(0, of: "c")
     try await world.command("HSET", key, "format", TargetPage.oldestErasable)
-    _ = try await world.store.forget("nobody")
+    _ = try await world.store.erasure.forget("nobody")
     #expect(try await world.command("HGET", key, "format").integer == TargetPage.oldestErasable)
-    _ = try await world.store.forget(Self.user)
+    _ = try await world.store.erasure.forget(Self.user)
     #expect(try await world.command("HGET", key, "format").integer == TargetPage.formatVersion)
     try await expectNothing(in: world, "version \(TargetPage.oldestErasable)")
   }
@@ -290,12 +292,12 @@ struct ErasureTests {
       let steps = Steps(step)
       do {
         try await StoreSteps.$beforeEach.withValue({ if await steps.next() { throw Killed() } }) {
-          _ = try await world.store.forget(Self.user)
+          _ = try await world.store.erasure.forget(Self.user)
         }
         isComplete = true
       } catch is Killed {
         // Nothing is noted yet: the process that was killed had not begun either.
-        if try await world.store.finishErasures() == 0 { _ = try await world.store.forget(Self.user) }
+        if try await world.store.erasure.finishErasures() == 0 { _ = try await world.store.erasure.forget(Self.user) }
       }
       try await expectNothing(in: world, "killed before step \(step)")
       #expect(try await world.command("EXISTS", world.keys.erasing).integer == 0)

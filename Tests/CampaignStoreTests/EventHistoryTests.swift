@@ -60,7 +60,7 @@ struct EventHistoryTests {
       let owners = model.owners(among: cast.users)
       for token in cast.tokens {
         let token = try TestStore.deviceToken(token)
-        let owner = try await world.store.owners(of: [token], TestStore.service)[0]
+        let owner = try await world.store.registry.owners(of: [token], TestStore.service)[0]
         #expect(owner == owners[RegistryModel.name(token)], comment)
       }
     }
@@ -96,7 +96,7 @@ struct EventHistoryTests {
     let dead = ended.filter { !$0.value }.keys.sorted()
     // What a dead one had not taken off the list, the next one applies.
     for caller in dead { for page in shares[caller] { try await apply(page, in: world) } }
-    for partition in 0..<world.keys.partitions { while try await world.store.redoMoves(in: partition) > 0 {} }
+    for partition in 0..<world.keys.partitions { while try await world.store.registry.redoMoves(in: partition) > 0 {} }
     return dead.count
   }
 
@@ -105,23 +105,23 @@ struct EventHistoryTests {
     for statement in page {
       switch statement {
       case .event(let event): events.append(event)
-      case .erasure(let user, let at): _ = try await world.store.forget(user, at: at)
+      case .erasure(let user, let at): _ = try await world.store.erasure.forget(user, at: at)
       }
     }
-    try await world.store.apply(events, lastDeviceOnly: exclusive)
+    try await world.store.registry.apply(events, lastDeviceOnly: exclusive)
   }
 
   /// What Redis has of a user, retained attributes and badges too.
   private static func registry(of user: String, in world: TestStore) async throws -> RegistryModel.User {
     var known = RegistryModel.User()
-    for device in try await world.store.user(user)?.devices ?? [] {
+    for device in try await world.store.registry.user(user)?.devices ?? [] {
       let token = String(decoding: Hex.encode(device.token), as: UTF8.self)
       known.devices[token] = "\(device.registeredAt) \(device.app) \(device.locale)"
     }
     let key = world.keys.attributes(Partition.of(user: user, count: world.keys.partitions))
     let stored = try await world.command("HGET", key, user).bytes.map(Array.init) ?? []
     known.attributes = String(decoding: UserAttributes.visible(stored), as: UTF8.self)
-    let lists = try await world.store.lists(of: user)
+    let lists = try await world.store.audiences.lists(of: user)
     known.lists = Set(lists.segments + lists.suppression.map(\.segment))
     known.badges = try await world.pressure(of: user)?.apps.mapValues(\.badge).filter { $0.value > 0 } ?? [:]
     return known

@@ -27,22 +27,22 @@ struct EventWaitTests {
 
     /// Takes the oldest events off the list, as a housekeeper does that has applied them.
     func takeOff(_ count: Int) async throws {
-      _ = try await world.store.housekeep(as: instance, timeout: 600_000, beat: 250, idleBeat: nil)
-      var page = try await world.store.events(on: .registrations)
+      _ = try await world.store.fleet.housekeep(as: instance, timeout: 600_000, beat: 250, idleBeat: nil)
+      var page = try await world.store.registry.events(on: .registrations)
       page.events = Array(page.events.prefix(count))
-      #expect(try await world.store.takeOff(page, .registrations, dead: [], as: instance))
+      #expect(try await world.store.registry.takeOff(page, .registrations, dead: [], as: instance))
     }
 
     func dequeue() async throws -> (slices: [SliceReference], waits: [EventWait]) {
       var waits: [EventWait] = []
-      let slices = try await world.store.dequeueSlices(worker: "a", report: { waits.append($0) })
+      let slices = try await world.store.slices.dequeueSlices(worker: "a", report: { waits.append($0) })
       return (slices, waits)
     }
 
     func activate(_ id: String, _ audience: String, _ more: String = "") async throws {
       let job = TestStore.job(id, audience: audience, more)
       let campaign = try CampaignJob.parse(job, .any(APNsService()))
-      #expect(try await world.store.activate(campaign, job: job, worker: "a") == .new)
+      #expect(try await world.store.queue.activate(campaign, job: job, worker: "a") == .new)
     }
   }
 
@@ -64,7 +64,7 @@ struct EventWaitTests {
     // The other slices go out whatever is on the list by now.
     try await scene.push(1)
     #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaign("c")?.overtookEvents == 0)
+    #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 0)
     #expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer == 0)
   }
 
@@ -78,7 +78,7 @@ struct EventWaitTests {
     let answer = try await scene.dequeue()
     #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.overtakes(campaign: "c", events: 2)])
     #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaign("c")?.overtookEvents == 2)
+    #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 2)
   }
 
   @Test func otherCampaignsGoOnMeanwhile() async throws {
@@ -103,7 +103,7 @@ struct EventWaitTests {
   @Test func eachStageWaitsWhenItBegins() async throws {
     let scene = try await Scene(events: 0)
     try await scene.activate("c", #"{"segment":"*"}"#, #","stages":[{"users":["u1"],"wait":"1m"}]"#)
-    for id in try #require(try await scene.world.store.campaign("c")).partIDs {
+    for id in try #require(try await scene.world.store.campaigns.find("c")).partIDs {
       let field = try await scene.world.command("HGET", scene.world.keys.campaign(id), "awaits")
       #expect(field.string == "registrations", "\(id)")
     }

@@ -10,7 +10,7 @@ struct ExpansionTests {
   @Test(arguments: Backend.wholeWay)
   func everybodyIsEveryDeviceOfEveryUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1)),
       DeviceRegistration(user: "x", device: TestStore.device(2)),
       DeviceRegistration(user: "y", device: TestStore.device(3)),
@@ -43,7 +43,7 @@ struct ExpansionTests {
       "payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}}}
       """#.utf8)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     let target = try #require(DeviceToken(bytes: "a+b=".utf8))
     let (ledger, _) = try await world.claimed("a", Partition.of(token: target.bytes, of: TestStore.service, count: 4))
     #expect(try await world.expand(ledger, campaign) == 1)
@@ -61,7 +61,7 @@ struct ExpansionTests {
     devices[5].isQuarantined = true
     devices[6].app = "news"
     devices[6].environment = "sandbox"
-    try await world.store.register(devices.map { DeviceRegistration(user: "x", device: $0) })
+    try await world.store.registry.register(devices.map { DeviceRegistration(user: "x", device: $0) })
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
   }
 
@@ -72,7 +72,7 @@ struct ExpansionTests {
     let seen: [(user: String, registered: UInt64, seen: UInt64)] = [
       ("x", 1000, 9000), ("x", 5000, 0), ("x", 2000, 8000), ("y", 1000, 0), ("y", 3000, 0), ("z", 0, 0), ("z", 0, 0),
     ]
-    try await world.store.register(
+    try await world.store.registry.register(
       seen.enumerated().map { number, fact in
         var device = TestStore.device(number, registeredAt: fact.registered)
         device.lastSeen = fact.seen
@@ -91,17 +91,17 @@ struct ExpansionTests {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<TokenKind.allCases.count).map { TestStore.device($0) }
     for (number, kind) in TokenKind.allCases.enumerated() { devices[number].kind = kind }
-    try await world.store.register(devices.map { DeviceRegistration(user: "x", device: $0) })
+    try await world.store.registry.register(devices.map { DeviceRegistration(user: "x", device: $0) })
     for (number, kind) in TokenKind.allCases.enumerated() {
       let campaign = try await world.activate("c\(number)")
       let ledger = try await world.claimed("c\(number)").ledger
       let filter = DeviceFilter(service: "apns", kind: kind, app: "news", environment: "production")
-      #expect(try await world.store.expand(ledger, of: campaign, filter: filter)?.count == 1)
+      #expect(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)?.count == 1)
       #expect(try await ledger.targets(from: 0, count: 9).token(0).elementsEqual(TestStore.token(number)))
       let other = try await world.activate("d\(number)")
       let foreign = DeviceFilter(service: "other", kind: kind, app: "news", environment: "production")
       let ledgerOfOther = try await world.claimed("d\(number)").ledger
-      #expect(try await world.store.expand(ledgerOfOther, of: other, filter: foreign)?.count == 0)
+      #expect(try await world.store.expansion.expand(ledgerOfOther, of: other, filter: foreign)?.count == 0)
     }
   }
 
@@ -109,7 +109,7 @@ struct ExpansionTests {
   func memberOfASegmentWithoutADeviceIsNoTarget(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
-    try await world.store.add(["u1", "stranger"], to: "vip")
+    try await world.store.audiences.add(["u1", "stranger"], to: "vip")
     #expect(try await targets(world, #"{"segment":"vip"}"#) == ["u1:1"])
     #expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b") == ["u0:0", "u2:2"])
   }
@@ -117,7 +117,7 @@ struct ExpansionTests {
   @Test(arguments: Backend.wholeWay)
   func sliceWithoutADeviceIsSealedAndClosedWithNoTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.add(["stranger"], to: "vip")
+    try await world.store.audiences.add(["stranger"], to: "vip")
     let campaign = try await world.activate("a", audience: #"{"segment":"vip"}"#)
     let (ledger, _) = try await world.claimed("a")
     #expect(try await world.expand(ledger, campaign) == 0)
@@ -131,7 +131,7 @@ struct ExpansionTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<20_000)
     for start in stride(from: 0, to: 20_000, by: 5000) {
-      try await world.store.add((start..<(start + 5000)).filter { $0 % 3 != 0 }.map { "u\($0)" }, to: "some")
+      try await world.store.audiences.add((start..<(start + 5000)).filter { $0 % 3 != 0 }.map { "u\($0)" }, to: "some")
     }
     let campaign = try await world.activate("a", audience: #"{"segment":"* & !some | some"}"#)
     let (ledger, _) = try await world.claimed("a")
@@ -177,7 +177,7 @@ struct ExpansionTests {
     let server = try await RedisServer.start(.single)
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     try await world.registerUsers(0..<count)
-    try await world.store.add((0..<700).map { "u\($0)" }, to: "some")
+    try await world.store.audiences.add((0..<700).map { "u\($0)" }, to: "some")
     let campaign = try await world.activate("a", audience: #"{"segment":"\#(expression)"}"#)
     let (ledger, _) = try await world.claimed("a")
     let meant = expression == "* & !some" ? 700..<count : 0..<count

@@ -153,7 +153,7 @@ struct FailoverReplayTests {
     let before = try await Snapshot(of: "a", in: world)
     let ledger = try await world.claimed("a").ledger
     let targets = try #require(
-      try await world.store.expand(
+      try await world.store.expansion.expand(
         ledger, of: campaign, filter: TestStore.filter))
     let list = try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string)
     try await before.bringBack(in: world)
@@ -163,7 +163,7 @@ struct FailoverReplayTests {
       return
     }
     #expect(!standing.isSealed)
-    #expect(try await world.store.restore(targets, of: ledger))
+    #expect(try await world.store.expansion.restore(targets, of: ledger))
     #expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string) == list)
     #expect(try await world.slice("a").text["seal"] == String(decoding: ledger.claim, as: UTF8.self))
   }

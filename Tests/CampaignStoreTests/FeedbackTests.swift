@@ -8,9 +8,10 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func prunedTokenIsToldAndHasNoOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: #"x "quoted" ü"#)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [#"x "quoted" ü"#])
-    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
+    #expect(
+      try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [#"x "quoted" ü"#])
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
     let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1)
     let time = try await world.store.time() / 1000
     let members = try JSONValue(parsing: Array(lines[0].bytes ?? []), maximumDepth: 1)
@@ -28,26 +29,30 @@ struct FeedbackTests {
     #expect(text["reason"] == "Unregistered")
     let at = try #require(Timestamp.milliseconds(text["at"] ?? ""))
     #expect((time - 60_000...time).contains(at))
-    #expect(try await world.store.deliverFeedback(from: [0]) == 0)
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 0)
   }
 
   @Test(arguments: Backend.allCases)
   func deviceThatRegisteredAgainBeforeTheDeliveryStays(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: "x", registeredAt: 0)
     // Without a time of its own it would be taken for the one that was pruned.
-    try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))])
-    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.user("x")?.devices.count == 1)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["x"])
+    try await world.store.registry.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))
+    ])
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.registry.user("x")?.devices.count == 1)
+    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["x"])
   }
 
   @Test(arguments: Backend.allCases)
   func deviceThatMovedBeforeTheDeliveryKeepsItsNewOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: "x")
-    try await world.store.register([DeviceRegistration(user: "y", device: TestStore.device(1, registeredAt: 2000))])
-    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.user("y")?.devices.count == 1)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["y"])
+    try await world.store.registry.register([
+      DeviceRegistration(user: "y", device: TestStore.device(1, registeredAt: 2000))
+    ])
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.registry.user("y")?.devices.count == 1)
+    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["y"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -67,9 +72,10 @@ struct FeedbackTests {
       _ = try await ledger.commit(&batch, credit: 0)
       pruned += count
     }
-    #expect(try await world.store.deliverFeedback(from: 0..<8) == pruned)
+    #expect(try await world.store.results.deliverFeedback(from: 0..<8) == pruned)
     #expect(try await world.command("LLEN", world.keys.feedback).integer == pruned)
-    let owners = try await world.store.owners(of: (0..<60).map { try TestStore.deviceToken($0) }, TestStore.service)
+    let owners = try await world.store.registry.owners(
+      of: (0..<60).map { try TestStore.deviceToken($0) }, TestStore.service)
     #expect(owners.count { $0 == nil } == pruned)
     for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
   }
@@ -80,7 +86,7 @@ struct FeedbackTests {
   ) async throws -> (world: TestStore, ledger: SliceLedger) {
     let world = try await TestStore(on: backend, partitions: 1, streamLength: 100)
     let device = TestStore.device(0, registeredAt: registeredAt)
-    try await world.store.register([DeviceRegistration(user: "x", device: device)])
+    try await world.store.registry.register([DeviceRegistration(user: "x", device: device)])
     let ledger = try await world.sealed("a", count: 1)
     try await ledger.commit(credit: 1)
     let chunk = try await ledger.targets(from: 0, count: 1)
@@ -98,8 +104,8 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func rawTokenWhoseDeviceRegisteredAfterTheAnswerIsNotSaidToBeGone(on backend: Backend) async throws {
     let (world, ledger) = try await raw(on: backend, registeredAt: 9000, answeredAt: 5000)
-    _ = try await world.store.deliverFeedback(from: [0])
-    #expect(try await world.store.user("x")?.devices.count == 1)
+    _ = try await world.store.results.deliverFeedback(from: [0])
+    #expect(try await world.store.registry.user("x")?.devices.count == 1)
     try await expectFeedback(0, world)
     let counters = try #require(try await ledger.close(.finish).counters)
     #expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0)
@@ -108,11 +114,11 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func rawTokenWhoseDeviceRegistersBeforeTheDeliveryIsNotSaidToBeGone(on backend: Backend) async throws {
     let (world, _) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(0, registeredAt: 9000))
     ])
-    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.user("x")?.devices.count == 1)
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.registry.user("x")?.devices.count == 1)
     try await expectFeedback(0, world)
   }
 
@@ -120,12 +126,12 @@ struct FeedbackTests {
   func rawTokenThatIsRemovedIsToldHoweverOftenItIsDelivered(on backend: Backend) async throws {
     let (world, ledger) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
     let entry = try #require(try await world.command("LINDEX", world.keys.outbox(0), 0).bytes.map(Array.init))
-    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.user("x") == nil)
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.registry.user("x") == nil)
     try await expectFeedback(1, world)
     // A worker died between the removal and the word to the backend.
     try await world.command("RPUSH", world.keys.outbox(0), entry)
-    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
     try await expectFeedback(2, world)
     #expect(try await ledger.close(.finish).counters?.pruned == 1)
   }
@@ -143,7 +149,7 @@ struct FeedbackTests {
       _ = try await ledger.commit(&batch, credit: 0)
     }
     let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
-      for _ in 0..<4 { group.addTask { try await world.store.deliverFeedback(from: [0]) } }
+      for _ in 0..<4 { group.addTask { try await world.store.results.deliverFeedback(from: [0]) } }
       return try await group.reduce(0, +)
     }
     #expect(delivered == 1200)
@@ -175,12 +181,12 @@ struct FeedbackTests {
   private func pruned(on backend: Backend, user: String, registeredAt: UInt64 = 1000) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: 1)
     let device = TestStore.device(1, registeredAt: registeredAt)
-    try await world.store.register([DeviceRegistration(user: user, device: device)])
+    try await world.store.registry.register([DeviceRegistration(user: user, device: device)])
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.user(user) == nil)
+    #expect(try await world.store.registry.user(user) == nil)
     return world
   }
 }

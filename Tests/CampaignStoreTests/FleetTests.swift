@@ -9,9 +9,9 @@ struct FleetTests {
   @Test(arguments: Backend.allCases)
   func emptyStoreHasNothingButNoWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let fleet = try await world.store.fleet(lease: TestStore.patience)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(fleet.problems.isEmpty && fleet.partitions == 4 && fleet.nextPartitions == nil)
-    #expect(fleet.workers.isEmpty && fleet.campaigns.isEmpty && fleet.intake == Fleet.Backlog())
+    #expect(fleet.workers.isEmpty && fleet.campaigns.isEmpty && fleet.intake == FleetSnapshot.Backlog())
     #expect(fleet.lanes.map(\.lane) == Lane.allCases && fleet.lanes.allSatisfy { $0.slices == 0 && $0.since == nil })
     #expect(fleet.nodes.count == 1 && fleet.nodes[0].memory.used > 0 && fleet.nodes[0].hasControl)
     #expect(fleet.alarms().map(\.kind) == [.noWorker])
@@ -23,18 +23,18 @@ struct FleetTests {
     try await world.registerUsers(0..<4)
     try await world.activate("running")
     try await world.activate("held", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#, #","lane":"urgent""#)
-    _ = try await world.store.control("held", .pause, reason: "looks wrong")
+    _ = try await world.store.campaigns.control("held", .pause, reason: "looks wrong")
     let sendAt = try await world.store.time() / 1000 + 86_400_000
     try await world.activate("later", #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
-    try await world.store.noteWaiting("running", worker: "w", reason: "out of reach", since: 7)
-    try await world.store.deadLetter(Array("{}".utf8), reason: "r", hint: "h", worker: "w")
+    try await world.store.campaigns.noteWaiting("running", worker: "w", reason: "out of reach", since: 7)
+    try await world.store.queue.deadLetter(Array("{}".utf8), reason: "r", hint: "h", worker: "w")
     try await world.command("LPUSH", world.keys.events(.receipts), "{}", "{}")
     try await world.command("HSET", world.keys.quarantine(3), "t", "x")
     try await world.command("LPUSH", world.keys.feedback, "x")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w", lanes: [.normal]))
-    #expect(try await world.store.park(slice, for: 60_000, worker: "w"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w", lanes: [.normal]))
+    #expect(try await world.store.slices.park(slice, for: 60_000, worker: "w"))
 
-    let fleet = try await world.store.fleet(lease: TestStore.patience)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(fleet.problems.isEmpty)
     #expect(Set(fleet.campaigns.map(\.record.id)) == ["running", "held"])
     let running = try #require(fleet.campaigns(.active).first)
@@ -42,9 +42,9 @@ struct FleetTests {
     #expect(fleet.campaigns(.paused).first?.record.reason == "looks wrong" && fleet.waiting.count == 1)
     #expect(
       fleet.lanes[1]
-        == Fleet.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.createdAt))
+        == FleetSnapshot.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.createdAt))
     #expect(fleet.lanes[0].slices == 0)
-    #expect(fleet.scheduled == Fleet.Agenda(count: 1, next: sendAt) && fleet.scheduled.lag(at: fleet.at) == 0)
+    #expect(fleet.scheduled == FleetSnapshot.Agenda(count: 1, next: sendAt) && fleet.scheduled.lag(at: fleet.at) == 0)
     #expect(fleet.parked.count == 1 && (fleet.parked.next ?? 0) > fleet.at)
     #expect(fleet.dead == 1 && fleet.quarantined == 1 && fleet.feedback == 1)
     #expect(fleet.events == [.registrations: 0, .receipts: 2])
@@ -54,17 +54,19 @@ struct FleetTests {
   @Test(arguments: Backend.allCases)
   func whatAWorkerSaysStaysUntilItSaysSomethingElseAndLeavesWithIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    func told() async throws -> WorkerReport? { try await world.store.fleet(lease: 60_000).workers.first?.report }
+    func told() async throws -> WorkerReport? {
+      try await world.store.fleet.snapshot(lease: 60_000).workers.first?.report
+    }
     let report = Self.report()
-    try await world.store.heartbeat(worker: "w", timeout: 60_000, report: report)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000, report: report)
     #expect(try await told() == report)
-    try await world.store.heartbeat(worker: "w", timeout: 60_000)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
     #expect(try await told() == report)
     var next = report
     next.pools = []
-    try await world.store.heartbeat(worker: "w", timeout: 60_000, report: next)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000, report: next)
     #expect(try await told() == next)
-    try await world.store.removeWorker("w")
+    try await world.store.fleet.removeWorker("w")
     #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
   }
 
@@ -106,26 +108,26 @@ struct FleetTests {
   @Test(arguments: Backend.allCases)
   func jobOfAnyProducerWaitsSinceItIsTheNext(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    func intake() async throws -> Fleet.Backlog { try await world.store.fleet(lease: 60_000).intake }
+    func intake() async throws -> FleetSnapshot.Backlog { try await world.store.fleet.snapshot(lease: 60_000).intake }
     func keepHouse() async throws { _ = try await world.store.chores("w", timeout: 60_000) }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
     // Nobody has looked yet, and the job says nothing of it.
-    #expect(try await intake() == Fleet.Backlog(count: 2))
+    #expect(try await intake() == FleetSnapshot.Backlog(count: 2))
     let before = try await world.store.time() / 1000
     try await keepHouse()
     let since = try #require(try await intake().since)
     #expect(since >= before)
     try await keepHouse()
-    #expect(try await intake() == Fleet.Backlog(count: 2, since: since))
+    #expect(try await intake() == FleetSnapshot.Backlog(count: 2, since: since))
     // The next one is another: the note does not count for it.
     try await world.command("RPOP", world.keys.campaigns)
-    #expect(try await intake() == Fleet.Backlog(count: 1))
+    #expect(try await intake() == FleetSnapshot.Backlog(count: 1))
     try await keepHouse()
     #expect(try await intake().since ?? 0 >= since)
     try await world.command("RPOP", world.keys.campaigns)
     try await keepHouse()
     #expect(try await world.command("HEXISTS", world.keys.housekeeping, "nextJob").integer == 0)
-    #expect(try await intake() == Fleet.Backlog())
+    #expect(try await intake() == FleetSnapshot.Backlog())
   }
 
   @Test(arguments: Backend.allCases)
@@ -133,9 +135,9 @@ struct FleetTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let before = try await world.store.time() / 1000
-    _ = try await world.store.submit(job, as: CampaignJob.parse(job, .any(TestStore.service)))
+    _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(TestStore.service)))
     let after = try await world.store.time() / 1000
-    let fleet = try await world.store.fleet(lease: 60_000)
+    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
     let since = try #require(fleet.intake.since)
     #expect((before - 1...after + 1000).contains(since) && fleet.intake.count == 1)
   }
@@ -147,19 +149,21 @@ struct FleetTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("real", #","lane":"urgent""#)
     var pipeline = RedisPipeline()
-    for number in 0..<(2 * Fleet.mostCampaigns) {
+    for number in 0..<(2 * FleetSnapshot.mostCampaigns) {
       let id = "c\(number)"
       pipeline.append("SADD", world.keys.running, id)
       pipeline.append("HSET", world.keys.campaign(id), "state", "active", "app", "news", "slices", 1)
     }
-    for number in 0..<(Fleet.mostWorkers + 7) { pipeline.append("ZADD", world.keys.workers, number, "w\(number)") }
+    for number in 0..<(FleetSnapshot.mostWorkers + 7) {
+      pipeline.append("ZADD", world.keys.workers, number, "w\(number)")
+    }
     for reply in try await world.redis.execute(pipeline) { try reply.get() }
-    let fleet = try await world.store.fleet(lease: 60_000)
-    #expect(fleet.campaigns.count == Fleet.mostCampaigns)
-    #expect(fleet.unseenCampaigns == Fleet.mostCampaigns + 1)
+    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
+    #expect(fleet.campaigns.count == FleetSnapshot.mostCampaigns)
+    #expect(fleet.unseenCampaigns == FleetSnapshot.mostCampaigns + 1)
     // What is on a lane is never passed over.
     #expect(fleet.campaigns.contains { $0.record.id == "real" } && fleet.lanes[0].slices == 1)
-    #expect(fleet.workers.count == Fleet.mostWorkers && fleet.unseenWorkers == 7 && fleet.liveWorkers == 0)
+    #expect(fleet.workers.count == FleetSnapshot.mostWorkers && fleet.unseenWorkers == 7 && fleet.liveWorkers == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -170,8 +174,8 @@ struct FleetTests {
     for key in [world.keys.lane("bulk"), world.keys.schedule, world.keys.reports, world.keys.quarantine(0)] {
       try await world.command("SET", key, "x")
     }
-    try await world.store.heartbeat(worker: "w", timeout: 60_000)
-    let fleet = try await world.store.fleet(lease: 60_000)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
+    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
     #expect(fleet.campaigns.map(\.record.id) == ["well"] && fleet.liveWorkers == 1)
     #expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
     #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
@@ -180,7 +184,7 @@ struct FleetTests {
   @Test func storeOfAnotherVersionIsSaidToBeOne() async throws {
     let world = try await TestStore(on: .single)
     try await world.command("HSET", world.keys.store, "version", 1)
-    #expect(try await world.store.fleet(lease: 1).problems.map(\.code) == [.mismatch])
+    #expect(try await world.store.fleet.snapshot(lease: 1).problems.map(\.code) == [.mismatch])
   }
 }
 
@@ -189,12 +193,12 @@ struct FleetAlarmTests {
   private static let now = 1_800_000_000_000
 
   /// A fleet in which all is well.
-  private static func fleet() -> Fleet {
-    var fleet = Fleet()
+  private static func fleet() -> FleetSnapshot {
+    var fleet = FleetSnapshot()
     fleet.at = now
     fleet.liveWorkers = 1
-    fleet.workers = [Fleet.Worker(name: "w", heardAt: now, isAlive: true, report: WorkerReport())]
-    fleet.lanes = Lane.allCases.map { Fleet.LaneBacklog(lane: $0) }
+    fleet.workers = [FleetSnapshot.Worker(name: "w", heardAt: now, isAlive: true, report: WorkerReport())]
+    fleet.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
     return fleet
   }
 
@@ -214,18 +218,18 @@ struct FleetAlarmTests {
     #expect(fleet.alarms().isEmpty)
   }
 
-  private static let causes: [(FleetAlarm.Kind, String, String, @Sendable (inout Fleet) -> Void)] = [
+  private static let causes: [(FleetAlarm.Kind, String, String, @Sendable (inout FleetSnapshot) -> Void)] = [
     (
       .noWorker, "fleet", "no worker is there, the last was heard 2 min ago",
       { fleet in
         fleet.liveWorkers = 0
-        fleet.workers = [Fleet.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
+        fleet.workers = [FleetSnapshot.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
       }
     ),
     (
       .silentWorker, "x", "worker x is silent for 1 min",
       { fleet in
-        fleet.workers.append(Fleet.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
+        fleet.workers.append(FleetSnapshot.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
       }
     ),
     (
@@ -293,17 +297,17 @@ struct FleetAlarmTests {
   @Test(arguments: Backend.allCases)
   func campaignThatPausedItselfOrWaitsNeedsSomebody(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     for id in ["asked", "itself", "stuck", "slow"] { try await world.activate(id) }
-    _ = try await world.store.controlEverywhere("asked", .pause, reason: "by hand", lease: 1)
-    _ = try await world.store.control("itself", .pause, reason: "wrong environment")
+    _ = try await world.store.campaigns.controlEverywhere("asked", .pause, reason: "by hand", lease: 1)
+    _ = try await world.store.campaigns.control("itself", .pause, reason: "wrong environment")
     try await world.command("HSET", world.keys.campaign("stuck"), "createdAt", 1)
-    try await world.store.noteWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
+    try await world.store.campaigns.noteWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
     try await world.command("HSET", world.keys.campaign("slow"), "createdAt", 1)
-    try await world.store.noteWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
+    try await world.store.campaigns.noteWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
     var limits = FleetLimits()
     limits.lanes = [:]
-    let alarms = try await world.store.fleet(lease: TestStore.patience).alarms(limits)
+    let alarms = try await world.store.fleet.snapshot(lease: TestStore.patience).alarms(limits)
     #expect(alarms.map(\.kind) == [.campaignPaused, .campaignWaits])
     #expect(alarms.map(\.subject) == ["itself", "stuck"])
     #expect(alarms[0].text == "campaign itself has paused itself: wrong environment")
@@ -314,10 +318,12 @@ struct FleetAlarmTests {
   @Test func serverThatCanNotBeTrustedNeedsSomebody() async throws {
     let server = try await RedisServer.start()
     let world = try await TestStore(on: .single, server: server)
-    try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
-    func alarms() async throws -> [FleetAlarm] { try await world.store.fleet(lease: TestStore.patience).alarms() }
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    func alarms() async throws -> [FleetAlarm] {
+      try await world.store.fleet.snapshot(lease: TestStore.patience).alarms()
+    }
     #expect(try await alarms().isEmpty)
-    let used = try await world.store.memory().used
+    let used = try await world.store.limits.memory().used
     try await server.command("config", "set", "maxmemory", String(used * 100 / 88))
     try await server.command("config", "set", "maxmemory-policy", "allkeys-lru")
     let found = try await alarms()
@@ -331,6 +337,6 @@ struct FleetAlarmTests {
       (0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (3_599_000, "59 min"), (3_600_000, "1 h"),
       (172_799_000, "47 h"), (172_800_000, "2 days"), (-5, "0 s"),
     ]
-    for (span, text) in table { #expect(Fleet.age(span) == text) }
+    for (span, text) in table { #expect(FleetSnapshot.age(span) == text) }
   }
 }

@@ -51,11 +51,11 @@ struct FullRedisTests {
     // Room is left for the job itself, and all else goes on.
     try await world.limit(used * 100 / 93)
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.submit(world.job, as: world.campaign)
+      try await world.store.queue.submit(world.job, as: world.campaign)
     }
     #expect(error?.code == .full)
     try await world.limit(0)
-    #expect(try await world.store.submit(world.job, as: world.campaign) == .new)
+    #expect(try await world.store.queue.submit(world.job, as: world.campaign) == .new)
     await world.end()
   }
 
@@ -64,15 +64,15 @@ struct FullRedisTests {
     let registrations = (0..<4000).map {
       DeviceRegistration(user: "u\($0 / 2)", device: TestStore.device($0))
     }
-    try await world.store.register(registrations)
-    let estimate = try await world.store.estimate(of: world.campaign)
+    try await world.store.registry.register(registrations)
+    let estimate = try await world.store.limits.estimate(of: world.campaign)
     // Two devices a user, and every partition is asked.
     #expect(estimate.targets == 4000)
     #expect(estimate.bytes > 4000 * 80)
     let used = try #require(try await world.client.serverInfo(section: "memory").usedMemory)
     func submit(room: Int) async throws {
       try await world.limit((used + room) * 100 / 90)
-      _ = try await world.store.submit(world.job, as: world.campaign)
+      _ = try await world.store.queue.submit(world.job, as: world.campaign)
     }
     let error = await #expect(throws: StoreError.self) { try await submit(room: estimate.bytes / 2) }
     #expect(error?.code == .full)
@@ -80,7 +80,7 @@ struct FullRedisTests {
     // It is the size that was too much.
     let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
     #expect(
-      try await world.store.submit(small, as: CampaignJob.parse(small, .any(APNsService()))) == .new)
+      try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any(APNsService()))) == .new)
     try await submit(room: 10 * estimate.bytes)
     await world.end()
   }
@@ -89,10 +89,10 @@ struct FullRedisTests {
   func estimateIsRatherTooMuch(expression: String, expected: Int) async throws {
     let world = try await TestStore(on: .cluster, partitions: 200)
     try await world.registerUsers(0..<600)
-    try await world.store.add((0..<300).map { "u\($0)" }, to: "a")
-    try await world.store.add((0..<20).map { "u\($0)" }, to: "b")
+    try await world.store.audiences.add((0..<300).map { "u\($0)" }, to: "a")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "b")
     let job = TestStore.job("c", audience: #"{"segment":"\#(expression)"}"#)
-    let estimate = try await world.store.estimate(of: CampaignJob.parse(job, .any(APNsService())))
+    let estimate = try await world.store.limits.estimate(of: CampaignJob.parse(job, .any(APNsService())))
     // 64 of 200 partitions were asked.
     #expect((expected * 6 / 10...expected * 15 / 10).contains(estimate.targets), "\(estimate)")
   }
@@ -104,7 +104,8 @@ struct FullRedisTests {
     for id in ["now", "later"] {
       let more = id == "later" ? #","sendAt":"2020-01-01T00:00:00Z""# : ""
       let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-      #expect(try await store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
+      #expect(
+        try await store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
     }
     _ = try await client.command("HSET", store.keys.campaign("later"), "state", "scheduled").get()
     _ = try await client.command("LPUSH", store.keys.intake(worker: "dead"), world.job).get()
@@ -112,14 +113,14 @@ struct FullRedisTests {
     // The fault has fired.
     #expect(try await client.command("SET", "x", "y").error?.code == .outOfMemory)
 
-    #expect(try await store.promote(["later"]) == ["later"])
-    #expect(try await store.heartbeat(worker: "w", timeout: 1000).now > 0)
-    #expect(try await store.control("now", .pause) == .paused)
-    #expect(try await store.syncControl(["now"], worker: "w", applied: 1).states == [.paused])
-    #expect(try await store.workersLagging(behind: 1, timeout: 60_000) == [])
-    #expect(try await store.control("now", .cancel) == .cancelled)
-    try await store.deadLetter(Array("broken".utf8), reason: "r", hint: "", worker: "w")
-    try await store.removeWorker("dead")
+    #expect(try await store.queue.promote(["later"]) == ["later"])
+    #expect(try await store.fleet.heartbeat(worker: "w", timeout: 1000).now > 0)
+    #expect(try await store.campaigns.control("now", .pause) == .paused)
+    #expect(try await store.campaigns.syncControl(["now"], worker: "w", applied: 1).states == [.paused])
+    #expect(try await store.campaigns.workersLagging(behind: 1, timeout: 60_000) == [])
+    #expect(try await store.campaigns.control("now", .cancel) == .cancelled)
+    try await store.queue.deadLetter(Array("broken".utf8), reason: "r", hint: "", worker: "w")
+    try await store.fleet.removeWorker("dead")
     #expect(try await client.command("LLEN", store.keys.campaigns).get().integer == 1)
     await world.end()
   }
@@ -134,7 +135,7 @@ struct FullRedisTests {
       await nextLook()
     }
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.submit(world.job, as: world.campaign)
+      try await world.store.queue.submit(world.job, as: world.campaign)
     }
     #expect(error?.code == .readOnly)
     #expect(error?.message == "Redis fails to persist and refuses writes")
@@ -148,7 +149,7 @@ struct FullRedisTests {
     let world = try await World()
     try await world.server.command("replicaof", "127.0.0.1", "1")
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.submit(world.job, as: world.campaign)
+      try await world.store.queue.submit(world.job, as: world.campaign)
     }
     #expect(error?.code == .readOnly)
     #expect(error?.hint.contains("redis.url") == true)

@@ -156,7 +156,7 @@ struct GrantTests {
     let ledger = try await world.sealed("a", count: 10)
     try await ledger.commit(credit: 10, resent: 3)
     try await ledger.commit(resent: 2)
-    #expect(try await world.store.show("a")?.counters.resent == 5)
+    #expect(try await world.store.campaigns.show("a")?.counters.resent == 5)
   }
 
   @Test(arguments: Backend.allCases)

@@ -10,7 +10,7 @@ import Testing
     round: Int = 0
   ) async throws -> GuardTrialAnswer {
     try #require(
-      try await world.store.guardTrial(
+      try await world.store.limits.guardTrial(
         "a", app: "news", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned, round: round))
   }
 
@@ -67,9 +67,9 @@ import Testing
     try await world.activate("a")
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 90))
-    try await world.store.control("a", .pause)
+    try await world.store.campaigns.control("a", .pause)
     #expect(try await ask(world, wanted: 1).leased == 0)
-    try await world.store.control("a", .resume)
+    try await world.store.campaigns.control("a", .resume)
     #expect(
       try await ask(world, wanted: 200, round: 1) == GuardTrialAnswer(counts: GuardCounts(), leased: 200, underWay: 200)
     )
@@ -81,7 +81,7 @@ import Testing
     try await world.activate("a")
     try await world.activate("b")
     func tell(_ id: String, _ news: GuardCounts, app: String = "news") async throws -> GuardCounts? {
-      try await world.store.guardTrial(
+      try await world.store.limits.guardTrial(
         id, app: app, minimum: 100, lease: 6000, wanted: 0, news: news, returned: 0, round: 0)?.app
     }
     #expect(try await tell("a", GuardCounts(answers: 60, suspects: 6)) == GuardCounts(answers: 60, suspects: 6))
@@ -90,13 +90,13 @@ import Testing
     #expect(try await tell("b", GuardCounts(), app: "other") == GuardCounts())
     #expect(
       try await tell("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
-    try await world.store.control("b", .cancel)
+    try await world.store.campaigns.control("b", .cancel)
     // What has ended leaves no probe behind.
     _ = try await world.command("DEL", world.keys.guardTrial("b"))
     #expect(try await tell("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
     #expect(try await world.command("EXISTS", world.keys.guardTrial("b")).integer == 0)
-    try await world.store.control("a", .pause)
-    try await world.store.control("a", .resume)
+    try await world.store.campaigns.control("a", .pause)
+    try await world.store.campaigns.control("a", .resume)
     #expect(try await tell("b", GuardCounts()) == GuardCounts())
   }
 
@@ -105,9 +105,9 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     _ = try await ask(world, wanted: 200)
-    try await world.store.control("a", .pause)
-    try await world.store.control("a", .resume)
-    let late = try await world.store.guardTrial(
+    try await world.store.campaigns.control("a", .pause)
+    try await world.store.campaigns.control("a", .resume)
+    let late = try await world.store.limits.guardTrial(
       "a", app: "news", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0,
       round: 0)
     #expect(late == nil)
@@ -117,7 +117,7 @@ import Testing
   // MARK: Once open
 
   private func watch(_ world: TestStore, _ news: GuardCounts, round: Int = 0) async throws -> GuardCounts? {
-    try await world.store.guardWatch("a", minimum: 100, news: news, round: round)
+    try await world.store.limits.guardWatch("a", minimum: 100, news: news, round: round)
   }
 
   @Test(arguments: Backend.allCases)
@@ -139,8 +139,8 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     _ = try await watch(world, GuardCounts(answers: 50, suspects: 50))
-    _ = try await world.store.control("a", .pause, reason: "r")
-    _ = try await world.store.control("a", .resume)
+    _ = try await world.store.campaigns.control("a", .pause, reason: "r")
+    _ = try await world.store.campaigns.control("a", .resume)
     #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == nil)
     let one = GuardCounts(answers: 1, suspects: 1)
     #expect(try await watch(world, one, round: 1) == one)
@@ -160,14 +160,16 @@ import Testing
         write == "SET"
         ? try await world.command("SET", key, value) : try await world.command("HSET", key, "answers", value)
       let error = await #expect(throws: StoreError.self) {
-        try await store.guardWatch("a", minimum: 100, news: one, round: 0)
+        try await store.limits.guardWatch("a", minimum: 100, news: one, round: 0)
       }
       #expect(error?.damage == .list(key: key) && error?.message.contains(key) == true, "\(error as Any)")
-      #expect(try await store.guardWatch("a", minimum: 100, news: one, round: 0) == one)
+      #expect(try await store.limits.guardWatch("a", minimum: 100, news: one, round: 0) == one)
       _ = try await world.command("DEL", key)
     }
     _ = try await world.command("SET", world.keys.objections("a"), value)
-    await #expect(throws: StoreError.self) { try await store.object(to: "a", worker: "w", round: 0, timeout: 1000) }
-    #expect(try await store.object(to: "a", worker: "w", round: 0, timeout: 1000) == .unanimous)
+    await #expect(throws: StoreError.self) {
+      try await store.campaigns.object(to: "a", worker: "w", round: 0, timeout: 1000)
+    }
+    #expect(try await store.campaigns.object(to: "a", worker: "w", round: 0, timeout: 1000) == .unanimous)
   }
 }

@@ -11,13 +11,13 @@ struct IntakeTests {
   func sameJobAgainChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
     #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     try await world.command("DEL", world.keys.campaigns)
     let spaced = Array(String(decoding: job, as: UTF8.self).replacing(",", with: " ,\n").utf8)
-    #expect(try await world.store.submit(spaced, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.submit(spaced, as: campaign) == .duplicate)
     #expect(try await world.command("EXISTS", world.keys.campaigns).integer == 0)
   }
 
@@ -32,32 +32,32 @@ struct IntakeTests {
         .utf8)
     let other = Array(String(decoding: job, as: UTF8.self).replacing("[10,2]", with: "[2,10]").utf8)
     let (campaign, again) = (try Self.campaign(job), try Self.campaign(same))
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.submit(same, as: again) == .duplicate)
-    #expect(try await world.store.submit(other, as: Self.campaign(other)) == .conflict)
-    #expect(try await world.store.activate(again, job: same, worker: "w") == .new)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
-    #expect(try await world.store.activate(Self.campaign(other), job: other, worker: "w") == .conflict)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.submit(same, as: again) == .duplicate)
+    #expect(try await world.store.queue.submit(other, as: Self.campaign(other)) == .conflict)
+    #expect(try await world.store.queue.activate(again, job: same, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.activate(Self.campaign(other), job: other, worker: "w") == .conflict)
     // What is buried frees the id, however the job was written when it took it.
     try await world.command("DEL", world.keys.campaign("a"), world.keys.job("a"))
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    try await world.store.deadLetter(same, reason: "r", hint: "", worker: "w")
-    #expect(try await world.store.submit(other, as: Self.campaign(other)) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    try await world.store.queue.deadLetter(same, reason: "r", hint: "", worker: "w")
+    #expect(try await world.store.queue.submit(other, as: Self.campaign(other)) == .new)
   }
 
   @Test(arguments: Backend.allCases)
   func jobThatGotLostBeforeItWasTakenInIsPushedOnceMore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     try await world.command("DEL", world.keys.campaigns)
-    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
     #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
     // Nor does a submission that fails leave an id behind that stands for nothing.
     try await world.command("DEL", world.keys.campaigns, world.keys.job("a"))
     try await world.command("SET", world.keys.campaigns, "not a list")
-    await #expect(throws: StoreError.self) { try await world.store.submit(job, as: campaign) }
+    await #expect(throws: StoreError.self) { try await world.store.queue.submit(job, as: campaign) }
     #expect(try await world.command("EXISTS", world.keys.job("a")).integer == 0)
   }
 
@@ -66,26 +66,26 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     let (other, otherCampaign) = try Self.job("a", #","priority":5"#)
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.submit(other, as: otherCampaign) == .conflict)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.submit(other, as: otherCampaign) == .conflict)
     // Pushed past `submit`, it is found out when it is taken in, before and after the activation of the first.
-    #expect(try await world.store.activate(otherCampaign, job: other, worker: "w") == .conflict)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
-    #expect(try await world.store.activate(otherCampaign, job: other, worker: "w") == .conflict)
-    #expect(try await world.store.submit(other, as: otherCampaign) == .conflict)
+    #expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w") == .conflict)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w") == .conflict)
+    #expect(try await world.store.queue.submit(other, as: otherCampaign) == .conflict)
   }
 
   @Test(arguments: Backend.allCases)
   func idIsRememberedFor90DaysEvenWhenTheCampaignHasGone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     try await world.command("DEL", world.keys.campaign("a"))
     let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86400
     #expect((89...90).contains(days))
-    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.campaign("a") == nil)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
+    #expect(try await world.store.campaigns.find("a") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -93,19 +93,19 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), job)
-    let forms = try world.store.forms(of: job)
+    let forms = try world.store.queue.forms(of: job)
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.reserve, keys: [world.keys.job("a"), world.keys.campaign("a")]) {
       $0.append(forms.meaning)
-      $0.append(CampaignStore.idMemory)
+      $0.append(Queue.idMemory)
       $0.append(forms.written)
       $0.append("")
     }
     #expect(try await world.store.run(pipeline)[0][0].string == "new")
-    try await world.store.removeWorker("dead")
+    try await world.store.fleet.removeWorker("dead")
     let taken = try #require(try await take(world, worker: "w"))
-    #expect(try await world.store.activate(campaign, job: taken, worker: "w") == .new)
-    #expect(try await world.store.unfinishedJob(worker: "w") == nil)
+    #expect(try await world.store.queue.activate(campaign, job: taken, worker: "w") == .new)
+    #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -113,11 +113,11 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     // The reply was lost, and the job had come a second time meanwhile.
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.unfinishedJob(worker: "w") == nil)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
+    #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
     #expect(try await world.command("LLEN", world.keys.open("a")).integer == world.keys.partitions)
     #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
   }
@@ -127,14 +127,14 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     for id in ["a", "b"] {
       let (job, campaign) = try Self.job(id)
-      #expect(try await world.store.submit(job, as: campaign) == .new)
+      #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     }
     let first = try await take(world, worker: "w")
     #expect(first == (try Self.job("a").bytes))
     #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
     #expect(try await take(world, worker: "w") == Self.job("b").bytes)
     // The older one first, should the worker have to take them up again.
-    #expect(try await world.store.unfinishedJob(worker: "w") == first)
+    #expect(try await world.store.queue.unfinishedJob(worker: "w") == first)
   }
 
   @Test(arguments: Backend.allCases)
@@ -142,7 +142,7 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let blocked = try await backend.connect()
     #expect(
-      try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
+      try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).queue.awaitJob(
         worker: "w", seconds: 1, now: 1
       ) == nil)
     await blocked.close()
@@ -153,8 +153,8 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let job = Array("{broken".utf8)
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
-    try await world.store.deadLetter(job, reason: "not valid JSON", hint: "mend it", worker: "w")
-    #expect(try await world.store.unfinishedJob(worker: "w") == nil)
+    try await world.store.queue.deadLetter(job, reason: "not valid JSON", hint: "mend it", worker: "w")
+    #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
     let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
     #expect(entries.count == 1)
     let fields = entries[0][1].map { $0.string ?? "" }
@@ -166,31 +166,31 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     let (mended, mendedCampaign) = try Self.job("a", #","priority":5"#)
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    try await world.store.deadLetter(job, reason: "no app news", hint: "", worker: "w")
-    #expect(try await world.store.submit(mended, as: mendedCampaign) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    try await world.store.queue.deadLetter(job, reason: "no app news", hint: "", worker: "w")
+    #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .new)
     // What is buried because the id is another's leaves that one alone.
-    try await world.store.deadLetter(job, reason: "conflict", hint: "", worker: "w")
-    #expect(try await world.store.submit(mended, as: mendedCampaign) == .duplicate)
-    #expect(try await world.store.activate(mendedCampaign, job: mended, worker: "w") == .new)
-    try await world.store.deadLetter(mended, reason: "by mistake", hint: "", worker: "w")
-    #expect(try await world.store.submit(mended, as: mendedCampaign) == .duplicate)
+    try await world.store.queue.deadLetter(job, reason: "conflict", hint: "", worker: "w")
+    #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .duplicate)
+    #expect(try await world.store.queue.activate(mendedCampaign, job: mended, worker: "w") == .new)
+    try await world.store.queue.deadLetter(mended, reason: "by mistake", hint: "", worker: "w")
+    #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .duplicate)
   }
 
   @Test(arguments: Backend.allCases)
   func burialOfAnIDIsFoundWhileItIsAmongTheNewest(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await world.store.burial(of: "a") == nil)
-    #expect(try await world.store.memory(of: "a") == nil)
+    #expect(try await world.store.queue.burial(of: "a") == nil)
+    #expect(try await world.store.queue.memory(of: "a") == nil)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.memory(of: "a") == .submitted)
-    try await world.store.deadLetter(job, reason: "first", hint: "", worker: "w")
-    try await world.store.deadLetter(job, reason: "second", hint: "do this", worker: "w")
-    try await world.store.deadLetter(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
-    let burial = try await world.store.burial(of: "a")
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.memory(of: "a") == .submitted)
+    try await world.store.queue.deadLetter(job, reason: "first", hint: "", worker: "w")
+    try await world.store.queue.deadLetter(job, reason: "second", hint: "do this", worker: "w")
+    try await world.store.queue.deadLetter(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
+    let burial = try await world.store.queue.burial(of: "a")
     #expect(burial?.reason == "second" && burial?.hint == "do this")
-    #expect(try await world.store.memory(of: "a") == nil)
+    #expect(try await world.store.queue.memory(of: "a") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -200,7 +200,7 @@ struct IntakeTests {
     let expected = Set(["x", "y"].map { Partition.of(user: $0, count: 16) })
     let open = try await world.command("LRANGE", world.keys.open("users"), 0, -1).compactMap(\.integer)
     #expect(Set(open) == expected)
-    #expect(try await world.store.campaign("users")?.slices.total == expected.count)
+    #expect(try await world.store.campaigns.find("users")?.slices.total == expected.count)
 
     let token = try TestStore.deviceToken(1)
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.service.text(of: token))"]}"#)
@@ -219,11 +219,11 @@ struct IntakeTests {
   @Test(arguments: Backend.allCases)
   func unknownSegmentIsRefusedWithTheNearestName(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    try await world.store.add(["x"], to: "churned")
+    try await world.store.audiences.add(["x"], to: "churned")
     let job = TestStore.job("a", audience: #"{"segment":"* & !churnd"}"#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.activate(campaign, job: job, worker: "w")
+      try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
     #expect(error?.code == .invalid)
     #expect(error?.hint == "did you mean churned?")
@@ -245,7 +245,7 @@ struct IntakeTests {
   private func take(_ world: TestStore, worker: String) async throws -> [UInt8]? {
     let blocked = try await world.backend.connect()
     defer { Task { await blocked.close() } }
-    return try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
+    return try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).queue.awaitJob(
       worker: worker, seconds: 5, now: 1
     )
   }

@@ -17,12 +17,12 @@ struct JobFormsTests {
   @Test func jobWithADefaultWrittenOutIsADuplicate() async throws {
     let world = try await TestStore(on: .cluster)
     let (plain, written) = (Self.bytes(), Self.bytes(["priority": "10"]))
-    #expect(try await world.store.submit(plain, as: campaign(plain)) == .new)
-    #expect(try await world.store.submit(written, as: campaign(written)) == .duplicate)
+    #expect(try await world.store.queue.submit(plain, as: campaign(plain)) == .new)
+    #expect(try await world.store.queue.submit(written, as: campaign(written)) == .duplicate)
     let other = Self.bytes(["priority": "5"])
-    #expect(try await world.store.submit(other, as: campaign(other)) == .conflict)
-    #expect(try await world.store.activate(campaign(written), job: written, worker: "w") == .new)
-    #expect(try await world.store.activate(campaign(plain), job: plain, worker: "w") == .duplicate)
+    #expect(try await world.store.queue.submit(other, as: campaign(other)) == .conflict)
+    #expect(try await world.store.queue.activate(campaign(written), job: written, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign(plain), job: plain, worker: "w") == .duplicate)
   }
 
   /// An earlier version made the digest of the job as it was written, and has queued it.
@@ -31,9 +31,9 @@ struct JobFormsTests {
     let written = Self.bytes(["priority": "10"])
     let script = "return redis.call('SET', KEYS[1], redis.sha1hex(ARGV[1]), 'EX', 90)"
     try await world.command("EVAL", script, 1, world.keys.job("c1"), CampaignJob.canonical(written))
-    #expect(try await world.store.submit(written, as: campaign(written)) == .duplicate)
-    #expect(try await world.store.activate(campaign(written), job: written, worker: "w") == .new)
-    #expect(try await world.store.submit(written, as: campaign(written)) == .duplicate)
+    #expect(try await world.store.queue.submit(written, as: campaign(written)) == .duplicate)
+    #expect(try await world.store.queue.activate(campaign(written), job: written, worker: "w") == .new)
+    #expect(try await world.store.queue.submit(written, as: campaign(written)) == .duplicate)
   }
 
   /// A time that has passed is an error in a new job only. The same job again gets the same answer as before.
@@ -44,17 +44,17 @@ struct JobFormsTests {
     let untimely = JobError(field: "sendAt", message: "passed 2h ago", hint: "check the date")
     for _ in 0..<2 {
       let error = await #expect(throws: StoreError.self) {
-        _ = try await world.store.submit(job, as: campaign, untimely: untimely)
+        _ = try await world.store.queue.submit(job, as: campaign, untimely: untimely)
       }
       #expect(error?.code == .invalid && error?.message == "sendAt: passed 2h ago" && error?.hint == "check the date")
       await #expect(throws: StoreError.self) {
-        _ = try await world.store.activate(campaign, job: job, worker: "w", untimely: untimely)
+        _ = try await world.store.queue.activate(campaign, job: job, worker: "w", untimely: untimely)
       }
     }
-    #expect(try await world.store.memory(of: "c1") == nil, "nothing is reserved")
-    #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.submit(job, as: campaign, untimely: untimely) == .duplicate)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w", untimely: untimely) == .new)
+    #expect(try await world.store.queue.memory(of: "c1") == nil, "nothing is reserved")
+    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    #expect(try await world.store.queue.submit(job, as: campaign, untimely: untimely) == .duplicate)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", untimely: untimely) == .new)
   }
 
   @Test func attributeThatNoUserHasIsFound() async throws {
@@ -66,11 +66,11 @@ struct JobFormsTests {
       """
     let rare = #"{"":[5,"rare",5],"rare":"1"}"#
     try await world.command("EVAL", fill, 1, world.keys.attributes(0), #"{"firstName":"A"}"#, rare)
-    let found = try await world.store.knownAttributes(["firstName"])
+    let found = try await world.store.registry.knownAttributes(["firstName"])
     #expect(found.missing == [] && found.examined < 2000, "it ends when all are found")
-    let missing = try await world.store.knownAttributes(["firstname", "rare", "firstName"])
+    let missing = try await world.store.registry.knownAttributes(["firstname", "rare", "firstName"])
     #expect(missing.missing == ["firstname"] && missing.names == ["firstName", "rare"])
     #expect(missing.isComplete && missing.examined >= 2000)
-    #expect(try await !world.store.knownAttributes(["none"], most: 1).isComplete)
+    #expect(try await !world.store.registry.knownAttributes(["none"], most: 1).isComplete)
   }
 }

@@ -10,7 +10,7 @@ struct LaneTests {
     let world = try await TestStore(on: backend, partitions: 3)
     for id in ["a", "b", "c"] { try await world.activate(id) }
     var order: [String] = []
-    while let slice = try await world.store.dequeueSlice(worker: "w") { order.append(slice.campaign) }
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") { order.append(slice.campaign) }
     #expect(order == ["a", "b", "c", "a", "b", "c", "a", "b", "c"])
   }
 
@@ -18,9 +18,11 @@ struct LaneTests {
   func oneTargetJobNeverWaitsBehindTheSlicesOfALargeOne(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.activate("large")
-    for _ in 0..<5 { #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == "large") }
+    for _ in 0..<5 { #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "large") }
     try await world.activate("small", audience: #"{"users":["x"]}"#)
-    let next = [try await world.store.dequeueSlice(worker: "w"), try await world.store.dequeueSlice(worker: "w")]
+    let next = [
+      try await world.store.slices.dequeueSlice(worker: "w"), try await world.store.slices.dequeueSlice(worker: "w"),
+    ]
     #expect(next.contains { $0?.campaign == "small" })
   }
 
@@ -28,24 +30,24 @@ struct LaneTests {
   func higherLaneComesFirstAndOthersCanBeLeftOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for lane in ["bulk", "normal", "urgent"] { try await world.activate(lane, #","lane":"\#(lane)""#) }
-    #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == "urgent")
-    #expect(try await world.store.dequeueSlice(worker: "w", lanes: [.urgent]) == nil)
-    #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == "normal")
-    #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == "bulk")
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "urgent")
+    #expect(try await world.store.slices.dequeueSlice(worker: "w", lanes: [.urgent]) == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "normal")
+    #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "bulk")
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func takenReferenceIsInTheWorkersListAndTheWorkerIsKnown(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    #expect(try await world.store.campaign("a")?.startedAt == nil)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    #expect(try await world.store.campaigns.find("a")?.startedAt == nil)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(slice == SliceReference(campaign: "a", partition: 0))
     #expect(try await processing(world, "w") == ["0:a"])
     #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
-    #expect(try await world.store.campaign("a")?.startedAt != nil)
-    try await world.store.dismiss(slice, worker: "w")
+    #expect(try await world.store.campaigns.find("a")?.startedAt != nil)
+    try await world.store.slices.dismiss(slice, worker: "w")
     #expect(try await processing(world, "w") == [])
   }
 
@@ -53,34 +55,34 @@ struct LaneTests {
   func campaignWithNothingToTakeLeavesItsRingAndComesBackWithASlice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await ring(world) == [])
-    for _ in 0..<2 { try await world.store.requeue(slice, lane: .normal, worker: "w") }
+    for _ in 0..<2 { try await world.store.slices.requeue(slice, lane: .normal, worker: "w") }
     #expect(try await ring(world) == ["a"])
     #expect(try await processing(world, "w") == [])
-    #expect(try await world.store.dequeueSlice(worker: "w") == slice)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func requeuedSliceIsNext(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    try await world.store.requeue(slice, lane: .normal, worker: "w")
-    #expect(try await world.store.dequeueSlice(worker: "w") == slice)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    try await world.store.slices.requeue(slice, lane: .normal, worker: "w")
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
   }
 
   @Test(arguments: Backend.allCases)
   func finishedSliceIsNeverOpenedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
-    try await world.store.requeue(slice, lane: .normal, worker: "w")
-    #expect(try await world.store.dequeueSlice(worker: "w") != slice)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
+    try await world.store.slices.requeue(slice, lane: .normal, worker: "w")
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") != slice)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -88,7 +90,7 @@ struct LaneTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     try await world.command("DEL", world.keys.campaign("a"))
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await ring(world) == [])
   }
 

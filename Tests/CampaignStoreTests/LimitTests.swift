@@ -53,7 +53,7 @@ struct LimitTests {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
       // Whoever has counted may die, and another count again.
       for _ in 0..<Int.random(in: 1...2, using: &seed) {
-        quotas = try await world.store.quotas(for: slice, of: campaign, filter: filter)
+        quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter)
         #expect((quotas == nil) == (number < partitions.count - 1))
       }
     }
@@ -64,10 +64,11 @@ struct LimitTests {
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
       // Another worker finds the same.
-      #expect(try await world.store.quotas(for: slice, of: campaign, filter: filter) == found)
+      #expect(try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter) == found)
       if partition % 2 == 0 {
         let ledger = try await world.claimed(campaign.id, partition).ledger
-        let targets = try await world.store.expand(ledger, of: campaign, filter: filter, quota: found[partition])
+        let targets = try await world.store.expansion.expand(
+          ledger, of: campaign, filter: filter, quota: found[partition])
         users += Self.users(try #require(targets).chunk)
         #expect(Self.users(try await ledger.targets(from: 0, count: 20_000)) == Self.users(try #require(targets).chunk))
       } else {
@@ -83,7 +84,7 @@ struct LimitTests {
         #expect(try await bunch.seal([(position, 0)])[0].get().isSealed)
         users += Self.users(bunch.targets(of: position).chunk)
       } else {
-        let targets = try await world.store.expand(
+        let targets = try await world.store.expansion.expand(
           ledgers[position], of: campaign, filter: filter, quota: found[partition])
         users += Self.users(try #require(targets).chunk)
       }
@@ -100,7 +101,7 @@ struct LimitTests {
     var seed = Seed("asManyUsersAsItSaysAndThoseSeenLast")
     let world = try await TestStore(on: backend, partitions: 5)
     let people = people(3000, &seed)
-    try await world.store.register(registrations(people))
+    try await world.store.registry.register(registrations(people))
     let meant = people.filter { $0.seenAt != nil }
     for (number, limit) in [1, 7, 800, meant.count - 1, meant.count, 100_000].enumerated() {
       let campaign = try await world.activate(
@@ -115,7 +116,7 @@ struct LimitTests {
       let best = meant.filter { !taken.contains($0.user) }.compactMap(\.seenAt).max() ?? 0
       #expect(
         best <= worst || worst > 0 && (best - worst) * 128 <= Self.now - worst, "limit \(limit), seed \(seed.value)")
-      let counted = try await world.store.count(campaign, filter: filter(campaign))
+      let counted = try await world.store.audiences.count(campaign, filter: filter(campaign))
       #expect(counted == Reached(users: taken.count, targets: targets.count), "limit \(limit), seed \(seed.value)")
     }
   }
@@ -124,12 +125,12 @@ struct LimitTests {
   func whoRegistersMeanwhileMakesThemNoMore(on backend: Backend) async throws {
     var seed = Seed("whoRegistersMeanwhileMakesThemNoMore")
     let world = try await TestStore(on: backend, partitions: 3)
-    try await world.store.register(registrations(people(300, &seed)))
+    try await world.store.registry.register(registrations(people(300, &seed)))
     let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":50}"#)
     var quotas: AudienceQuotas?
     for partition in 0..<3 {
       let slice = SliceReference(campaign: "c", partition: partition)
-      quotas = try await world.store.quotas(for: slice, of: campaign, filter: filter(campaign))
+      quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter(campaign))
     }
     let found = try #require(quotas)
     // All of them are seen later than anybody so far.
@@ -137,7 +138,7 @@ struct LimitTests {
     var users: Set<String> = []
     for partition in 0..<3 {
       let ledger = try await world.claimed("c", partition).ledger
-      let targets = try await world.store.expand(
+      let targets = try await world.store.expansion.expand(
         ledger, of: campaign, filter: filter(campaign), quota: found[partition])
       users.formUnion(Self.users(try #require(targets).chunk))
     }
@@ -151,13 +152,13 @@ struct LimitTests {
     try await world.registerUsers(0..<100)
     let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":10}"#)
     func quotas(_ partition: Int) async throws -> AudienceQuotas? {
-      try await world.store.quotas(
+      try await world.store.expansion.quotas(
         for: SliceReference(campaign: "c", partition: partition), of: campaign, filter: filter(campaign))
     }
     #expect(try await quotas(0) == nil)
     #expect(try await quotas(1) == nil)
     // As if it had ended without having been counted.
-    _ = try await world.store.finish(
+    _ = try await world.store.slices.finish(
       SliceReference(campaign: "c", partition: 2), counters: SliceCounters(), lane: .normal, worker: "w")
     let found = try #require(try await quotas(0))
     #expect((0..<3).map { found[$0] }.reduce(0, +) == 10 && found[2] == 0)

@@ -9,7 +9,7 @@ import Testing
     async throws
     -> ObjectionAnswer
   {
-    try await world.store.object(to: "a", worker: worker, round: round, timeout: timeout)
+    try await world.store.campaigns.object(to: "a", worker: worker, round: round, timeout: timeout)
   }
 
   @Test(arguments: Backend.allCases)
@@ -38,11 +38,13 @@ import Testing
   @Test(arguments: Backend.allCases)
   func whoResumesACampaignWantsItTriedAgain(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
-    _ = try await world.store.control("a", .pause, reason: "r")
+    _ = try await world.store.campaigns.control("a", .pause, reason: "r")
     #expect(try await object(world, "w1") == .outdated)
-    _ = try await world.store.control("a", .resume)
+    _ = try await world.store.campaigns.control("a", .resume)
     #expect(try await object(world, "w1") == .outdated, "said of the round before")
     #expect(try await object(world, "w1", round: 1) == .unanimous)
-    #expect(try await world.store.object(to: "none", worker: "w1", round: 0, timeout: TestStore.patience) == .outdated)
+    #expect(
+      try await world.store.campaigns.object(to: "none", worker: "w1", round: 0, timeout: TestStore.patience)
+        == .outdated)
   }
 }

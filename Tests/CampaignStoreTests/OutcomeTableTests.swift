@@ -148,14 +148,14 @@ struct OutcomeTableTests {
     if phase != .sealed {
       counters = try await ledger.close(phase == .done ? .finish : .cancel, results: mode).counters
       let closed = try #require(counters)
-      if phase == .cancelled { try await world.store.control("a", .cancel) }
-      _ = try await world.store.finish(ledger.slice, counters: closed, lane: .normal, worker: "w")
+      if phase == .cancelled { try await world.store.campaigns.control("a", .cancel) }
+      _ = try await world.store.slices.finish(ledger.slice, counters: closed, lane: .normal, worker: "w")
     }
     #expect(try await world.slice("a").text["phase"] == phase.rawValue)
 
     // The export.
     var results: [TargetResult] = []
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       results += page
       return true
     }
@@ -169,12 +169,12 @@ struct OutcomeTableTests {
       if let outcome { tally[outcome, default: 0] += 1 }
       #expect((results[index].at > 0) == (outcome != nil))
       // `results show`, by token and by user.
-      #expect(try await world.store.result(of: #require(results[index].token), in: "a")?.outcome == outcome)
-      #expect(try await world.store.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
+      #expect(try await world.store.results.result(of: #require(results[index].token), in: "a")?.outcome == outcome)
+      #expect(try await world.store.results.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
       told[row, default: Told()].outcomes[phase] = .some(outcome)
     }
     // `campaign show`, webhooks and reports.
-    #expect(try await world.store.show("a")?.counters.outcomes == tally)
+    #expect(try await world.store.campaigns.show("a")?.counters.outcomes == tally)
     if let counters { #expect(counters.outcomes == tally) }
     // Retargeting, for each outcome alone, and a correction, which takes the default ones.
     for outcome in Outcome.allCases where phase != .sealed {
@@ -213,7 +213,7 @@ struct OutcomeTableTests {
     }
     // The check of the store derives the same from the ledger.
     var findings: [StoreFinding] = []
-    _ = try await world.store.check(pause: .zero) { findings += $0 }
+    _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings.filter { $0.kind == .wrongCounters }.isEmpty, "\(findings)")
   }
 

@@ -21,7 +21,7 @@ struct OutcomeTests {
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, at: rule.timestamp, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    let isGone = try await world.store.user("u0") == nil
+    let isGone = try await world.store.registry.user("u0") == nil
     #expect(isGone == rule.isPruned)
     #expect(try await world.slice("a").numbers["pruned"] == (rule.isPruned ? 1 : nil))
     #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == (rule.isPruned ? 1 : 0))
@@ -38,13 +38,13 @@ struct OutcomeTests {
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, at: 5000, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.user("u0")?.devices.map(\.registeredAt) == [9000])
+    #expect(try await world.store.registry.user("u0")?.devices.map(\.registeredAt) == [9000])
   }
 
   @Test(arguments: Backend.allCases)
   func usersAreThoseWithADevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1)),
       DeviceRegistration(user: "x", device: TestStore.device(2)),
       DeviceRegistration(user: "y", device: TestStore.device(3)),
@@ -55,8 +55,8 @@ struct OutcomeTests {
       batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
     }
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.user("x")?.devices.map(\.token) == [TestStore.token(2)])
-    #expect(try await world.store.user("y") == nil)
+    #expect(try await world.store.registry.user("x")?.devices.map(\.token) == [TestStore.token(2)])
+    #expect(try await world.store.registry.user("y") == nil)
     #expect(try await world.command("SMEMBERS", world.keys.users(0)).map(\.string) == ["x"])
   }
 
@@ -69,7 +69,7 @@ struct OutcomeTests {
     batch.append(.badToken, chunk, 0, .quarantine, reason: "BadDeviceToken")
     _ = try await ledger.commit(&batch, credit: 0)
     let user = String(decoding: chunk.user(0), as: UTF8.self)
-    #expect(try await world.store.user(user)?.devices.map(\.isQuarantined) == [true])
+    #expect(try await world.store.registry.user(user)?.devices.map(\.isQuarantined) == [true])
     #expect(try await world.slice("a").numbers["quarantined"] == 1)
     #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == 0)
     #expect(try await world.everybody("b").chunk.count == 1)
@@ -98,7 +98,7 @@ struct OutcomeTests {
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.user("u0")?.devices.count == 1)
+    #expect(try await world.store.registry.user("u0")?.devices.count == 1)
     #expect(try await world.command("EXISTS", world.keys.results(0, "a")).integer == 0)
   }
 
@@ -158,7 +158,7 @@ struct OutcomeTests {
     _ = try await ledger.commit(&batch, credit: 0)
     #expect(try await ledger.record(0).reason == .other)
     var reasons: [String] = []
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       reasons += page.map(\.reason)
       return true
     }
@@ -173,7 +173,7 @@ struct OutcomeTests {
     try await world.registerUsers(0..<3)
     let tokens = (0..<5).map { "\"" + TestStore.text($0) + "\"" }.joined(separator: ",")
     let campaign = try await world.activate("a", audience: #"{"tokens":[\#(tokens)]}"#)
-    while let slice = try await world.store.dequeueSlice(worker: "w") {
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -188,17 +188,18 @@ struct OutcomeTests {
         }
       }
       _ = try await ledger.commit(&batch, credit: 0)
-      try await world.store.deliverFeedback(from: [slice.partition])
+      try await world.store.results.deliverFeedback(from: [slice.partition])
     }
-    #expect(try await world.store.user("u0") == nil)
-    #expect(try await world.store.user("u1")?.devices.map(\.isQuarantined) == [true])
-    #expect(try await world.store.user("u2")?.devices.map(\.isQuarantined) == [false])
+    #expect(try await world.store.registry.user("u0") == nil)
+    #expect(try await world.store.registry.user("u1")?.devices.map(\.isQuarantined) == [true])
+    #expect(try await world.store.registry.user("u2")?.devices.map(\.isQuarantined) == [false])
     #expect(
-      try await world.store.owners(of: [TestStore.deviceToken(0), TestStore.deviceToken(1)], TestStore.service) == [
-        nil, "u1",
-      ])
+      try await world.store.registry.owners(
+        of: [TestStore.deviceToken(0), TestStore.deviceToken(1)], TestStore.service) == [
+          nil, "u1",
+        ])
     #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
-    let counters = try #require(try await world.store.show("a")).counters
+    let counters = try #require(try await world.store.campaigns.show("a")).counters
     #expect(counters.pruned == 1)
     #expect(counters.quarantined == 1)
     #expect(counters.outcomes == [.accepted: 1, .unregistered: 2, .badToken: 2])

@@ -22,7 +22,7 @@ struct OwnTimeTests {
   }
 
   private func register(_ world: TestStore, _ zones: [(zone: String, attributes: String)]) async throws {
-    try await world.store.register(
+    try await world.store.registry.register(
       zones.enumerated().map { number, user in
         var device = TestStore.device(number)
         device.timezone = user.zone
@@ -34,9 +34,10 @@ struct OwnTimeTests {
     ledger: SliceLedger, targets: SealedTargets
   ) {
     let ledger = try await world.claimed(campaign.id, partition).ledger
-    let filter = TestStore.filter(of: campaign, start: try #require(try await world.store.campaign(campaign.id)).start)
+    let filter = TestStore.filter(
+      of: campaign, start: try #require(try await world.store.campaigns.find(campaign.id)).start)
     let targets = try #require(
-      try await world.store.expand(ledger, of: campaign, filter: filter, now: now))
+      try await world.store.expansion.expand(ledger, of: campaign, filter: filter, now: now))
     return (ledger, targets)
   }
 
@@ -124,7 +125,7 @@ struct OwnTimeTests {
     // The clocks of the east show it already: it has begun.
     let soon = WallTime.format(try await world.store.time() / 1_000_000 + 43200)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
-    #expect(try await world.store.campaign("a")?.state == .active)
+    #expect(try await world.store.campaigns.find("a")?.state == .active)
     let (ledger, targets) = try await expand(world, campaign)
     let times = try #require(targets.times)
     #expect(times.steps.map(\.first) == [0, 100, 200])
@@ -133,7 +134,7 @@ struct OwnTimeTests {
     #expect(answer.granted == 0 && answer.later == 300 && answer.waiting == 0)
     // B is first: in 11 hours.
     #expect((10 * 3_600_000...11 * 3_600_000 + 60_000).contains(try #require(answer.nextRetry)))
-    let shown = try #require(try await world.store.show("a"))
+    let shown = try #require(try await world.store.campaigns.show("a"))
     #expect(shown.counters.later == 300 && shown.nextTime == times.steps[0].due && shown.pending == 300)
 
     try await letPass(times, steps: 1, world, "a")
@@ -156,7 +157,7 @@ struct OwnTimeTests {
       seal: next.standing.seal, standing: .acknowledged(next.standing.version), credit: 500)
     let last = try await next.ledger.commit(&nothing, request)
     #expect(last.granted == 300 && last.later == 0 && last.nextRetry == nil)
-    #expect(try await world.store.show("a")?.counters.later == 0)
+    #expect(try await world.store.campaigns.show("a")?.counters.later == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -186,7 +187,7 @@ struct OwnTimeTests {
     try await world.command("DEL", world.keys.slice(0, of: "a"))
     try await world.command("DEL", world.keys.targets(0, "a"))
     _ = try await ledger.claim(worker: "w")
-    #expect(try await world.store.restore(targets, of: ledger))
+    #expect(try await world.store.expansion.restore(targets, of: ledger))
     guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
       Issue.record("it could not be claimed")
       return
@@ -224,7 +225,7 @@ struct OwnTimeTests {
       SliceLedger(
         store: world.store, slice: SliceReference(campaign: "a", partition: $0), lease: 60_000, app: "news")
     }
-    let start = try #require(try await world.store.campaign("a")).start
+    let start = try #require(try await world.store.campaigns.find("a")).start
     var bunch = SliceBunch(
       ledgers, store: world.store.pinned(), of: campaign, filter: TestStore.filter(of: campaign, start: start))
     _ = try await bunch.claim(worker: "w", gracePeriod: 0)
@@ -242,7 +243,7 @@ struct OwnTimeTests {
   func withALimitTheBestHaveTheirTimesToo(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, ["A": 0, "B": -14400])
     defer { withExtendedLifetime(folder) {} }
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<40).map { number in
         var device = TestStore.device(number)
         device.timezone = number % 2 == 0 ? "A" : "B"
@@ -252,8 +253,8 @@ struct OwnTimeTests {
     let soon = WallTime.format(try await world.store.time() / 1_000_000 - 60)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     let ledger = try await world.claimed("a").ledger
-    let filter = TestStore.filter(of: campaign, start: try #require(try await world.store.campaign("a")).start)
-    let targets = try #require(try await world.store.expand(ledger, of: campaign, filter: filter, quota: 10))
+    let filter = TestStore.filter(of: campaign, start: try #require(try await world.store.campaigns.find("a")).start)
+    let targets = try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter, quota: 10))
     #expect(targets.count == 10 && targets.times?.steps.map(\.first) == [0, 5])
     let chunk = try await ledger.targets(from: 0, count: 10)
     let users = (0..<10).compactMap { Int(String(decoding: chunk.user($0).dropFirst(), as: UTF8.self)) }

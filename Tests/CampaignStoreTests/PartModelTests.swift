@@ -71,11 +71,11 @@ struct PartModelTests {
       campaign = try CampaignJob.parse(job, .any(APNsService()))
       approval = plan.needsApproval ? "it is large" : nil
       ids = campaign.parts.map { CampaignID(whole: Self.id, part: $0).description }
-      partitions = world.store.listedPartitions(of: campaign)
+      partitions = world.store.queue.listedPartitions(of: campaign)
       accepts = (Int.random(in: 0..<4, using: &seed) > 0, Int.random(in: 0..<4, using: &seed) > 0)
       model = PartModel(plan, partitions: partitions)
       try await world.noteSubmitter(of: job, campaign)
-      let answer = try await world.store.activate(
+      let answer = try await world.store.queue.activate(
         campaign, job: job, worker: "w", narrowed: true, approval: approval)
       #expect(answer == .new && partitions.count == 2)
       sight = try await look()
@@ -90,30 +90,31 @@ struct PartModelTests {
       let store = world.store
       switch call {
       case .person(let verb, let id, let person):
-        let answer = try await store.controlEverywhere(id, verb, by: person, lease: 1000).state
+        let answer = try await store.campaigns.controlEverywhere(id, verb, by: person, lease: 1000).state
         model.control(verb, by: person)
         return answer == model.state ? nil : "\(verb) answered \(answer)"
       case .dyingPerson(let verb):
         // It reads the campaign and its parts, and runs `control.lua`.
-        try await dying(after: 3) { _ = try await store.controlEverywhere(Self.id, verb, lease: 1000) }
+        try await dying(after: 3) { _ = try await store.campaigns.controlEverywhere(Self.id, verb, lease: 1000) }
         model.control(verb, by: "", dies: true)
       case .worker(let round, let gate, let needsApproval):
         let gate = gate.map { (place: $0, needsApproval: needsApproval) }
-        let answer = try await store.control(Self.id, .pause, reason: "it looks bad", round: round, gate: gate)
+        let answer = try await store.campaigns.control(
+          Self.id, .pause, reason: "it looks bad", round: round, gate: gate)
         model.control(.pause, by: nil, round: round, gate: gate)
         return answer == model.state ? nil : "a worker's pause answered \(answer)"
       case .finish(let part, let partition, let accepted, let refused, let dies):
         let counters = [("\(Outcome.accepted.rawValue)", accepted), ("\(Outcome.rejected.rawValue)", refused)]
         let slice = SliceReference(campaign: ids[part], partition: partition)
         try await dying(after: dies ? 1 : .max) {
-          _ = try await store.finish(slice, adding: counters, lane: .normal, worker: "w")
+          _ = try await store.slices.finish(slice, adding: counters, lane: .normal, worker: "w")
         }
         model.finish(part, partition, accepted: accepted, refused: refused, dies: dies)
       case .end(let part):
-        try await store.end(ids[part])
+        try await store.campaigns.end(ids[part])
         model.endPart(part)
       case .look(let dueAt):
-        let finding = try await store.lookAtGate(of: Self.id, dueAt: dueAt)
+        let finding = try await store.campaigns.lookAtGate(of: Self.id, dueAt: dueAt)
         let verdict = model.look(isCurrent: dueAt == sight.gateDueAt)
         let isSame =
           switch (finding, verdict) {
@@ -123,11 +124,11 @@ struct PartModelTests {
         return isSame ? nil : "the look found \(finding), not \(String(describing: verdict))"
       case .open(let stage):
         let now = try await store.time() / 1000
-        let answer = try await store.openGate(behind: stage - 1, of: campaign, job, start: now, winner: nil)
+        let answer = try await store.campaigns.openGate(behind: stage - 1, of: campaign, job, start: now, winner: nil)
         return answer == model.open(stage) ? nil : "opengate answered \(answer)"
       case .activate:
         // The worker reserved the id before another one activated the campaign.
-        let answer = try await store.write(
+        let answer = try await store.queue.write(
           campaign, job: job, digest: String(repeating: "0", count: 40), partitions: partitions, start: 1, worker: "x",
           narrowed: true, approval: approval)
         return answer == .duplicate ? nil : "activate answered \(answer)"
@@ -136,7 +137,7 @@ struct PartModelTests {
         let part = try CampaignJob.part(
           CampaignID(ids[place]), of: job, .any(APNsService()), start: start / 1000, variant: nil)
         let isLost = model.parts[place].isGated && (model.state == .active || model.state == .paused)
-        try await store.restoreStage(of: part, job: job, start: start)
+        try await store.campaigns.restoreStage(of: part, job: job, start: start)
         model.restore(stage)
         let began = try await world.command("HGET", world.keys.campaign(ids[place]), "start").integer
         return isLost && began != start ? "the stage began at \(began ?? 0), not at \(start)" : nil
@@ -147,10 +148,10 @@ struct PartModelTests {
         hasFallen = true
         sight = try await look()
       case .promote:
-        let begun = try await store.promote(ids)
+        let begun = try await store.queue.promote(ids)
         return names(begun) == model.promote() ? nil : "promote began \(begun)"
       case .repair:
-        let begun = try await store.repairSchedule(from: 0).begun
+        let begun = try await store.queue.repairSchedule(from: 0).begun
         return names(begun) == model.repair() ? nil : "the repair began \(begun)"
       case .hourPasses: try await letHourPass()
       case .loseGate:
@@ -420,7 +421,7 @@ struct PartModelTests {
       }
       if wrong.isEmpty {
         if !run.model.hasEnded { wrong.append("the campaign comes to no end") }
-        let told = try await run.world.store.changes(after: "0-0").changes.map(\.subject)
+        let told = try await run.world.store.results.changes(after: "0-0").changes.map(\.subject)
         let changes = run.model.changes.prefix(told.count == 50 ? 50 : .max)
         if told != changes.map({ .campaign(id: Run.id, state: $0.rawValue) }) {
           wrong.append("webhooks hear \(told), not \(run.model.changes.map(\.rawValue))")

@@ -10,18 +10,18 @@ struct PresenceTests {
   func parkedSliceComesBackWhenItIsDue(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let soon = try #require(try await world.store.dequeueSlice(worker: "w"))
-    let later = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.park(soon, for: 0, worker: "w"))
-    #expect(try await world.store.park(later, for: 3_600_000, worker: "w"))
+    let soon = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    let later = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.slices.park(soon, for: 0, worker: "w"))
+    #expect(try await world.store.slices.park(later, for: 3_600_000, worker: "w"))
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.due == [soon])
     // Several workers may do it at once.
-    for worker in ["w", "v"] { try await world.store.unpark(pulse.due, worker: worker) }
-    #expect(try await world.store.dequeueSlice(worker: "v") == soon)
-    #expect(try await world.store.dequeueSlice(worker: "v") == nil)
+    for worker in ["w", "v"] { try await world.store.slices.unpark(pulse.due, worker: worker) }
+    #expect(try await world.store.slices.dequeueSlice(worker: "v") == soon)
+    #expect(try await world.store.slices.dequeueSlice(worker: "v") == nil)
     #expect(try await world.store.chores("w", timeout: 10_000).due == [])
   }
 
@@ -29,10 +29,10 @@ struct PresenceTests {
   func parkedSliceOfACampaignThatHasGoneIsForgotten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.park(slice, for: 0, worker: "w"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.slices.park(slice, for: 0, worker: "w"))
     try await world.command("DEL", world.keys.campaign("a"))
-    try await world.store.unpark(try await world.store.chores("w", timeout: 10_000).due, worker: "w")
+    try await world.store.slices.unpark(try await world.store.chores("w", timeout: 10_000).due, worker: "w")
     #expect(try await world.store.chores("w", timeout: 10_000).due == [])
   }
 
@@ -41,7 +41,7 @@ struct PresenceTests {
     _ world: TestStore, as instance: WorkerInstance
   ) async -> (WakeListener, AsyncStream<WakeMessage?>) {
     let (messages, feed) = AsyncStream.makeStream(of: WakeMessage?.self)
-    let listener = world.store.listener(for: instance, on: EventLoop(label: "listener")) { event in
+    let listener = world.store.fleet.listener(for: instance, on: EventLoop(label: "listener")) { event in
       switch event {
       case .listening: feed.yield(nil)
       case .message(let message): feed.yield(message)
@@ -61,7 +61,7 @@ struct PresenceTests {
     var heard = messages.makeAsyncIterator()
     #expect(await heard.next() == .some(nil))
     func keepHouse(_ idleBeat: Int?) async throws {
-      let chores = try await world.store.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: idleBeat)
+      let chores = try await world.store.fleet.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: idleBeat)
       #expect(chores != nil)
     }
     try await keepHouse(nil)
@@ -72,8 +72,8 @@ struct PresenceTests {
     try await keepHouse(nil)
     #expect(await heard.next() == .beat(campaigns: 1, epoch: 0, next: 250))
     // Nothing of it is left to take, and it runs.
-    _ = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    _ = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     try await keepHouse(nil)
     #expect(await heard.next() == .beat(campaigns: 0, epoch: 0, next: 250))
     await listener.close()
@@ -87,19 +87,19 @@ struct PresenceTests {
     let (listener, messages) = await listen(world, as: WorkerInstance(name: "w", nonce: "0"))
     var heard = messages.makeAsyncIterator()
     #expect(await heard.next() == .some(nil))
-    let slice = try #require(try await world.store.dequeueSlice(worker: "dead"))
-    #expect(try await world.store.takeOver(from: "dead") == [slice])
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "dead"))
+    #expect(try await world.store.slices.takeOver(from: "dead") == [slice])
     #expect(await heard.next() == .left(slice))
     let another = SliceReference(campaign: "a", partition: 1 - slice.partition)
-    #expect(try await world.store.dequeueSlice(worker: "v") == slice)
+    #expect(try await world.store.slices.dequeueSlice(worker: "v") == slice)
     // Another has taken the first meanwhile.
-    #expect(try await world.store.dequeueFirst(of: [slice, another], worker: "w") == another)
-    #expect(try await world.store.dequeueFirst(of: [slice, another], worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueFirst(of: [slice, another], worker: "w") == another)
+    #expect(try await world.store.slices.dequeueFirst(of: [slice, another], worker: "w") == nil)
     #expect(try await processing(world, "w") == [another.description])
-    try await world.store.requeue(slice, lane: .normal, worker: "v")
+    try await world.store.slices.requeue(slice, lane: .normal, worker: "v")
     #expect(await heard.next() == .slices(1))
-    try await world.store.control("a", .pause)
-    #expect(try await world.store.dequeueFirst(of: [slice], worker: "w") == nil)
+    try await world.store.campaigns.control("a", .pause)
+    #expect(try await world.store.slices.dequeueFirst(of: [slice], worker: "w") == nil)
     await listener.close()
   }
 
@@ -108,24 +108,24 @@ struct PresenceTests {
   func whoIsOffTheListDoesNotLive(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = WorkerInstance(name: "w", nonce: "0")
-    #expect(try await world.store.join(dead))
-    let seen = try #require(try await world.store.sight(of: "w"))
+    #expect(try await world.store.fleet.join(dead))
+    let seen = try #require(try await world.store.fleet.sight(of: "w"))
     func livesNow() async throws -> Bool {
-      try await world.store.sights(of: [dead]).contains { $0.isAlive(since: seen) }
+      try await world.store.fleet.sights(of: [dead]).contains { $0.isAlive(since: seen) }
     }
     #expect(try await !livesNow())
     // By Redis' clock, of which a millisecond must have passed.
     while try await world.store.time() / 1000 <= seen.heartbeat {}
-    try await world.store.heartbeat(worker: "w", timeout: 60_000)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
     #expect(try await livesNow())
-    try await world.store.removeWorker("w", nonce: "0")
+    try await world.store.fleet.removeWorker("w", nonce: "0")
     #expect(try await !livesNow())
   }
 
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await world.store.heartbeat(worker: "old", timeout: 10_000)
+    _ = try await world.store.fleet.heartbeat(worker: "old", timeout: 10_000)
     let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.dead == [])
     #expect(try await abs(pulse.now - world.store.time() / 1000) < 60_000)
@@ -138,45 +138,45 @@ struct PresenceTests {
   func liveLeaseOfASilentWorkerIsLeftAlone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "slow"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "slow"))
     _ = try await world.claimed("a", worker: "slow", lease: 60_000)
-    #expect(try await world.store.takeOver(from: "slow") == [])
+    #expect(try await world.store.slices.takeOver(from: "slow") == [])
     #expect(try await processing(world, "slow") == [slice.description])
-    try await world.store.removeWorker("slow")
+    try await world.store.fleet.removeWorker("slow")
     // It stays listed as long as something of it is.
     try await world.command("ZADD", world.keys.workers, 1, "slow")
-    try await world.store.removeWorker("slow")
+    try await world.store.fleet.removeWorker("slow")
     #expect(try await world.store.chores("w", timeout: 10_000).dead == ["slow"])
 
     try await world.endLease("a")
-    #expect(try await world.store.takeOver(from: "slow") == [slice])
-    try await world.store.removeWorker("slow")
+    #expect(try await world.store.slices.takeOver(from: "slow") == [slice])
+    try await world.store.fleet.removeWorker("slow")
     #expect(try await world.store.chores("w", timeout: 10_000).dead == [])
-    #expect(try await world.store.dequeueSlice(worker: "w") == slice)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
   }
 
   @Test(arguments: Backend.allCases)
   func referenceThatWasNeverClaimedComesBackAtOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let lost = try #require(try await world.store.dequeueSlice(worker: "w"))
-    let held = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let lost = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    let held = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     // The worker itself finds what a lost reply, or an earlier life of its name, left in its list.
-    #expect(try await world.store.processing(of: "w") == [lost, held])
-    #expect(try await world.store.takeOver(from: "w", only: [lost]) == [lost])
+    #expect(try await world.store.slices.processing(of: "w") == [lost, held])
+    #expect(try await world.store.slices.takeOver(from: "w", only: [lost]) == [lost])
     #expect(try await processing(world, "w") == [held.description])
-    #expect(try await world.store.dequeueSlice(worker: "w") == lost)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == lost)
   }
 
   @Test(arguments: Backend.allCases)
   func referenceToASliceThatAnotherHoldsIsSetAsideUntilItsLeaseWouldHaveRunOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "old"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "old"))
     _ = try await world.claimed("a", worker: "new", lease: 60_000)
-    #expect(try await world.store.takeOver(from: "old") == [])
+    #expect(try await world.store.slices.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.due == [])
     let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
@@ -187,10 +187,10 @@ struct PresenceTests {
   func heldSliceOfACancelledCampaignIsSetAsideToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    try await world.store.control("a", .cancel)
-    #expect(try await world.store.park(slice, for: 0, worker: "w") == false)
-    try await world.store.postpone(slice, for: 0, worker: "w")
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    try await world.store.campaigns.control("a", .cancel)
+    #expect(try await world.store.slices.park(slice, for: 0, worker: "w") == false)
+    try await world.store.slices.postpone(slice, for: 0, worker: "w")
     #expect(try await processing(world, "w") == [])
     #expect(try await world.store.chores("w", timeout: 10_000).due == [slice])
   }
@@ -199,9 +199,9 @@ struct PresenceTests {
   func referenceOfACampaignThatHasGoneIsDropped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    _ = try await world.store.dequeueSlice(worker: "old")
+    _ = try await world.store.slices.dequeueSlice(worker: "old")
     try await world.command("DEL", world.keys.campaign("a"))
-    #expect(try await world.store.takeOver(from: "old") == [])
+    #expect(try await world.store.slices.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
   }
 
@@ -212,7 +212,7 @@ struct PresenceTests {
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), "1", "2")
     try await world.command("LPUSH", world.keys.campaigns, "3", "4")
     try await world.command("ZADD", world.keys.workers, 1, "dead")
-    try await world.store.removeWorker("dead")
+    try await world.store.fleet.removeWorker("dead")
     #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == ["4", "3", "2", "1"])
     #expect(try await world.command("ZSCORE", world.keys.workers, "dead").isNull)
   }
@@ -221,12 +221,12 @@ struct PresenceTests {
   func onlyTargetsInDoubtAreLeftToTheNextOwner(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = try await world.sealed("a", count: 100)
-    #expect(try await world.store.dequeueSlice(worker: "dead") != nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "dead") != nil)
     try await dead.commit(credit: 50)
     try await dead.commit(.accepted, 0..<30, credit: 20)
     try await world.endLease("a")
-    #expect(try await world.store.takeOver(from: "dead").count == 1)
-    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
+    #expect(try await world.store.slices.takeOver(from: "dead").count == 1)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
     let (ledger, standing) = try await world.claimed("a")
     #expect(standing.inDoubt == 40)
     let (records, isOwner) = try await ledger.records(from: 0, count: standing.granted)
@@ -243,16 +243,16 @@ struct PresenceTests {
     let world = try await TestStore(on: backend, partitions: 12)
     try await world.activate("a")
     var dequeued: [SliceReference] = []
-    for _ in 0..<6 { dequeued.append(try #require(try await world.store.dequeueSlice(worker: "w"))) }
-    #expect(try await world.store.park(dequeued[0], for: 3_600_000, worker: "w"))
-    _ = try await world.store.finish(dequeued[1], counters: SliceCounters(), lane: .normal, worker: "w")
-    #expect(try await world.store.reopenLost().opened == 0)
+    for _ in 0..<6 { dequeued.append(try #require(try await world.store.slices.dequeueSlice(worker: "w"))) }
+    #expect(try await world.store.slices.park(dequeued[0], for: 3_600_000, worker: "w"))
+    _ = try await world.store.slices.finish(dequeued[1], counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.store.slices.reopenLost().opened == 0)
     // Two references get lost, as by two workers that share a name and a list.
-    for slice in dequeued[2...3] { try await world.store.dismiss(slice, worker: "w") }
-    #expect(try await world.store.reopenLost().opened == 2)
-    #expect(try await world.store.reopenLost().opened == 0)
+    for slice in dequeued[2...3] { try await world.store.slices.dismiss(slice, worker: "w") }
+    #expect(try await world.store.slices.reopenLost().opened == 2)
+    #expect(try await world.store.slices.reopenLost().opened == 0)
     var open: Set<Int> = []
-    while let slice = try await world.store.dequeueSlice(worker: "v") { open.insert(slice.partition) }
+    while let slice = try await world.store.slices.dequeueSlice(worker: "v") { open.insert(slice.partition) }
     #expect(open == Set(0..<12).subtracting([dequeued[0], dequeued[1], dequeued[4], dequeued[5]].map(\.partition)))
   }
 
@@ -260,16 +260,16 @@ struct PresenceTests {
   func partitionWithoutASliceIsNotMissing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 20)
     try await world.activate("a", audience: #"{"users":["x","y","z"]}"#)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.reopenLost().opened == 0)
-    try await world.store.control("a", .pause)
-    try await world.store.dismiss(slice, worker: "w")
-    #expect(try await world.store.reopenLost().opened == 1)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
+    #expect(try await world.store.slices.reopenLost().opened == 0)
+    try await world.store.campaigns.control("a", .pause)
+    try await world.store.slices.dismiss(slice, worker: "w")
+    #expect(try await world.store.slices.reopenLost().opened == 1)
     // Paused, it is open and on no lane.
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    try await world.store.control("a", .resume)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    try await world.store.campaigns.control("a", .resume)
     var open: Set<Int> = []
-    while let slice = try await world.store.dequeueSlice(worker: "w") { open.insert(slice.partition) }
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") { open.insert(slice.partition) }
     #expect(open == Set(["x", "y", "z"].map { Partition.of(user: $0, count: 20) }))
   }
 
@@ -279,8 +279,8 @@ struct PresenceTests {
     for id in ["gone", "ended"] { try await world.activate(id) }
     try await world.command("DEL", world.keys.campaign("gone"))
     let slice = SliceReference(campaign: "ended", partition: 0)
-    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
-    #expect(try await world.store.reopenLost().opened == 0)
+    _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.store.slices.reopenLost().opened == 0)
     #expect(try await world.command("EXISTS", world.keys.running).integer == 0)
   }
 

@@ -9,7 +9,7 @@ import Testing
   /// Users `x` and `y` with a device each, of which a campaign to users (or, raw, to tokens) has found the first bad.
   private func made(on backend: Backend, isRaw: Bool = false) async throws -> (TestStore, [QuarantinedDevice]) {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000)),
       DeviceRegistration(user: "y", device: TestStore.device(2, registeredAt: 1000)),
     ])
@@ -23,13 +23,13 @@ import Testing
       record, at: 0, action: .quarantine, token: try TestStore.deviceToken(1).bytes[...],
       user: Array((isRaw ? "" : "x").utf8)[...], timestamp: 5000, keepsResult: false)
     _ = try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(.init(sequence: 1))))
-    if isRaw { try await world.store.deliverFeedback(from: [0]) }
+    if isRaw { try await world.store.results.deliverFeedback(from: [0]) }
     return (world, try await listed(world))
   }
 
   private func listed(_ world: TestStore) async throws -> [QuarantinedDevice] {
     var all: [QuarantinedDevice] = []
-    try await world.store.forEachQuarantined {
+    try await world.store.results.forEachQuarantined {
       all += $0
       return true
     }
@@ -47,9 +47,9 @@ import Testing
     #expect(device.campaign == "a")
     let now = try await world.store.time() / 1000
     #expect((now - 60_000...now).contains(device.at))
-    #expect(try await world.store.user("x")?.devices.first?.isQuarantined == true)
+    #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == true)
     #expect(
-      try await world.store.quarantined(
+      try await world.store.results.quarantined(
         [TestStore.deviceToken(1), TestStore.deviceToken(2), TestStore.deviceToken(9)], of: TestStore.service)
         == [device, nil, nil])
   }
@@ -57,59 +57,63 @@ import Testing
   @Test(arguments: Backend.allCases)
   func releasedDeviceIsSentToAgain(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
-    #expect(try await world.store.release(devices) == [true])
-    #expect(try await world.store.user("x")?.devices.first?.isQuarantined == false)
+    #expect(try await world.store.results.release(devices) == [true])
+    #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == false)
     #expect(try await listed(world) == [])
-    #expect(try await world.store.release(devices) == [false])
+    #expect(try await world.store.results.release(devices) == [false])
   }
 
   @Test(arguments: Backend.allCases)
   func purgedDeviceIsGoneAndTold(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
-    #expect(try await world.store.purge(devices) == [true])
-    #expect(try await world.store.user("x")?.devices.isEmpty != false)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
+    #expect(try await world.store.results.purge(devices) == [true])
+    #expect(try await world.store.registry.user("x")?.devices.isEmpty != false)
+    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
     #expect(try await listed(world) == [])
     #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
-    #expect(try await world.store.user("y")?.devices.count == 1)
+    #expect(try await world.store.registry.user("y")?.devices.count == 1)
   }
 
   @Test(arguments: Backend.allCases)
   func deviceThatRegistersAgainIsFree(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
     // The same registration once more says nothing new.
-    try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))])
+    try await world.store.registry.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))
+    ])
     #expect(try await listed(world) == devices)
     let later = Int(devices[0].at) + 1
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: UInt64(later)))
     ])
     #expect(try await listed(world) == [])
-    #expect(try await world.store.user("x")?.devices.first?.isQuarantined == false)
+    #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == false)
     // Purging what was listed before does not reach it.
-    #expect(try await world.store.purge(devices) == [false])
-    #expect(try await world.store.user("x")?.devices.count == 1)
+    #expect(try await world.store.results.purge(devices) == [false])
+    #expect(try await world.store.registry.user("x")?.devices.count == 1)
   }
 
   /// An answer to what was sent to somebody who had the device before, of the same partition.
   @Test(arguments: Backend.allCases)
   func lateAnswerForTheFormerUserLeavesTheNote(on backend: Backend) async throws {
     let (world, _) = try await made(on: backend)
-    let token = CampaignStore.OwnedToken(TestStore.token(1), "apns")
-    try await world.store.register([DeviceRegistration(user: "z", device: TestStore.device(1, registeredAt: 6000))])
+    let token = Registry.OwnedToken(TestStore.token(1), "apns")
+    try await world.store.registry.register([
+      DeviceRegistration(user: "z", device: TestStore.device(1, registeredAt: 6000))
+    ])
     #expect(try await listed(world) == [])
     let notice = DeviceNotice(
       head: .init(at: 7000, service: "apns", app: "news", campaign: "b"), action: .quarantine,
       reason: Reason.badDeviceToken.code, unknownReason: "", instant: 7000, token: [], user: "z")
     for user in ["z", "x"] {
-      _ = try await world.store.edit([
+      _ = try await world.store.registry.edit([
         .init(user: user, token: token, action: .quarantine, instant: 7000, note: notice.bytes)
       ])
     }
     #expect(try await listed(world).map(\.user) == ["z"])
     // One that is left of a device that has gone leaves with the next word about it.
     _ = try await world.command("HDEL", world.keys.devices(0), "z")
-    _ = try await world.store.edit([.init(user: "z", token: token, action: .prune, instant: 7000)])
+    _ = try await world.store.registry.edit([.init(user: "z", token: token, action: .prune, instant: 7000)])
     #expect(try await listed(world) == [])
   }
 
@@ -117,7 +121,7 @@ import Testing
   @Test(arguments: Backend.allCases)
   func deviceThatLeavesItsFormerUserLeavesTheNoteOfTheNewOne(on backend: Backend) async throws {
     let (world, _) = try await made(on: backend)
-    let token = CampaignStore.OwnedToken(TestStore.token(1), "apns")
+    let token = Registry.OwnedToken(TestStore.token(1), "apns")
     // The half of a move that is written first; the other half is the prune below.
     let x = try #require(try await world.command("HGET", world.keys.devices(0), "x").bytes)
     let flags = 3
@@ -127,13 +131,13 @@ import Testing
     let notice = DeviceNotice(
       head: .init(at: 7000, service: "apns", app: "news", campaign: "b"), action: .quarantine,
       reason: Reason.badDeviceToken.code, unknownReason: "", instant: 7000, token: [], user: "z")
-    for (user, action) in [("z", CampaignStore.DeviceEdit.Action.quarantine), ("x", .prune)] {
-      let edit = CampaignStore.DeviceEdit(
+    for (user, action) in [("z", Registry.DeviceEdit.Action.quarantine), ("x", .prune)] {
+      let edit = Registry.DeviceEdit(
         user: user, token: token, action: action, instant: 7000, note: notice.bytes)
-      #expect(try await world.store.edit([edit]) == [true])
+      #expect(try await world.store.registry.edit([edit]) == [true])
       #expect(try await listed(world).map(\.user) == ["z"])
     }
-    #expect(try await world.store.release(listed(world)) == [true])
+    #expect(try await world.store.results.release(listed(world)) == [true])
     #expect(try await listed(world) == [])
   }
 }

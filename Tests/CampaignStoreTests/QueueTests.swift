@@ -7,12 +7,12 @@ import Testing
 struct QueueTests {
   private func submit(_ id: String, _ world: TestStore, _ more: String = "") async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    #expect(try await world.store.submit(job, as: CampaignJob.parse(job, .any(APNsService()))) == .new)
+    #expect(try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService()))) == .new)
   }
 
   /// As `awaitJob` does.
   private func take(_ world: TestStore, worker: String) async throws {
-    _ = try await world.store.heartbeat(worker: worker, timeout: 60_000)
+    _ = try await world.store.fleet.heartbeat(worker: worker, timeout: 60_000)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: worker), "RIGHT", "LEFT")
   }
 
@@ -22,16 +22,16 @@ struct QueueTests {
     let (store, list) = (world.store, world.keys.campaigns)
     for id in ["a", "b", "c"] { try await submit(id, world, #","lane":"bulk""#) }
     #expect(
-      try await store.queuedJob("b")
+      try await store.queue.waitingJob("b")
         == QueuedJob(
           outline: JobOutline(TestStore.job("b", audience: "{}", #","lane":"bulk""#))!,
           place: .queue(position: 2, length: 3), list: list))
-    #expect(try await store.queuedJob("d") == nil)
+    #expect(try await store.queue.waitingJob("d") == nil)
     try await take(world, worker: "w")
-    #expect(try await store.queuedJob("a")?.place == .intake(worker: "w"))
-    #expect(try await store.queuedJob("b")?.place == .queue(position: 1, length: 2))
+    #expect(try await store.queue.waitingJob("a")?.place == .intake(worker: "w"))
+    #expect(try await store.queue.waitingJob("b")?.place == .queue(position: 1, length: 2))
     try await world.command("LPUSH", list, "{broken")
-    let queue = try await store.queue()
+    let queue = try await store.queue.waiting()
     #expect(queue.jobs.map(\.outline.id) == ["c", "b", "a"])
     #expect(queue.jobs.map(\.outline.lane) == [.bulk, .bulk, .bulk])
     #expect(queue.nameless == 1 && queue.unseen == 0)
@@ -50,10 +50,10 @@ struct QueueTests {
       try await world.command("LPUSH", world.keys.campaigns, job)
     }
     for number in [0, 255, 256, 699, 700, 703, 711] {
-      let place = try await world.store.queuedJob("j\(number)")?.place
+      let place = try await world.store.queue.waitingJob("j\(number)")?.place
       #expect(place == .queue(position: number + 1, length: 712))
     }
-    let queue = try await world.store.queue()
+    let queue = try await world.store.queue.waiting()
     #expect(queue.jobs.map(\.outline.id) == (0..<100).reversed().map { "j\($0)" })
     #expect(queue.unseen == 612)
   }
@@ -68,11 +68,11 @@ struct QueueTests {
       (" " + String(decoding: TestStore.job("a", audience: #"{"segment":"*"}"#), as: UTF8.self) + "\n").utf8)
     try await world.command("LPUSH", world.keys.campaigns, spaced)
     try await world.command("LPUSH", world.keys.campaigns, TestStore.job("a", audience: #"{"users":["x"]}"#))
-    #expect(try await world.store.unqueue("a", patience: 0))
-    #expect(try await world.store.queuedJob("a") == nil)
-    #expect(try await world.store.queue().jobs.map(\.outline.id) == ["b"])
-    #expect(try await world.store.memory(of: "a") == nil)
-    #expect(try await world.store.unqueue("a", patience: 0) == false)
+    #expect(try await world.store.queue.unqueue("a", patience: 0))
+    #expect(try await world.store.queue.waitingJob("a") == nil)
+    #expect(try await world.store.queue.waiting().jobs.map(\.outline.id) == ["b"])
+    #expect(try await world.store.queue.memory(of: "a") == nil)
+    #expect(try await world.store.queue.unqueue("a", patience: 0) == false)
     try await submit("a", world, #","priority":5"#)
   }
 
@@ -83,27 +83,28 @@ struct QueueTests {
     try await submit("a", world)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     try await take(world, worker: "w")
-    #expect(try await world.store.unqueue("a", patience: 0) == false)
-    #expect(try await world.store.memory(of: "a") == .submitted)
-    async let unqueued = world.store.unqueue("a", patience: 60_000)
+    #expect(try await world.store.queue.unqueue("a", patience: 0) == false)
+    #expect(try await world.store.queue.memory(of: "a") == .submitted)
+    async let unqueued = world.store.queue.unqueue("a", patience: 60_000)
     #expect(
-      try await world.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
+      try await world.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
     #expect(try await unqueued == false)
-    #expect(try await world.store.memory(of: "a") == .activated)
+    #expect(try await world.store.queue.memory(of: "a") == .activated)
     // A copy that comes later goes, and the id stays the campaign's.
     try await world.command("LPUSH", world.keys.campaigns, job)
-    #expect(try await world.store.unqueue("a", patience: 0))
-    #expect(try await world.store.memory(of: "a") == .activated)
+    #expect(try await world.store.queue.unqueue("a", patience: 0))
+    #expect(try await world.store.queue.memory(of: "a") == .activated)
   }
 
   @Test(arguments: Backend.allCases)
   func workersAreAbsentWhenNoneGivesASignOfLife(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await world.store.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: nil))
-    let now = try await world.store.heartbeat(worker: "w", timeout: 60_000).now
-    #expect(try await world.store.absence(lease: 60_000) == nil)
+    #expect(try await world.store.campaigns.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: nil))
+    let now = try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000).now
+    #expect(try await world.store.campaigns.absence(lease: 60_000) == nil)
     try await world.command("ZADD", world.keys.workers, now - 60_000, "w")
-    #expect(try await world.store.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: now - 60_000))
+    #expect(
+      try await world.store.campaigns.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: now - 60_000))
   }
 
   private static let absence = "no worker is there; start one: carillon worker"

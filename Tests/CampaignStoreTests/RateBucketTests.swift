@@ -108,7 +108,7 @@ import Testing
   func whatComesBackOfNoBucketMakesNone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for rate in [CampaignRate.perSecond(100), .over(seconds: 60)] {
-      #expect(try await world.store.lend(0, of: .campaign("a"), at: rate, returned: 5).lent == 0)
+      #expect(try await world.store.limits.lend(0, of: .campaign("a"), at: rate, returned: 5).lent == 0)
       #expect(try await world.command("EXISTS", world.keys.rate(campaign: "a")).integer == 0)
     }
   }
@@ -161,9 +161,9 @@ import Testing
   func campaignAndAppHaveBucketsOfTheirOwnWhichExpire(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for subject in [RateSubject.campaign("x"), .app("x")] {
-      let answer = try await world.store.lend(10, of: subject, at: .perSecond(0.001), returned: 0)
+      let answer = try await world.store.limits.lend(10, of: subject, at: .perSecond(0.001), returned: 0)
       #expect(answer.lent == 1 && answer.wait == 1_000_000_000)
-      #expect(try await world.store.lend(10, of: subject, at: .perSecond(0.001), returned: 0).lent == 0)
+      #expect(try await world.store.limits.lend(10, of: subject, at: .perSecond(0.001), returned: 0).lent == 0)
     }
     for key in [world.keys.rate(campaign: "x"), world.keys.rate(app: "x")] {
       let seconds = try #require(try await world.command("TTL", key).integer)

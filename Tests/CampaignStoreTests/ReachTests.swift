@@ -61,8 +61,8 @@ struct ReachTests {
   func campaignHasSlicesWhereSomebodyCanBeMeantOnly(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<100)
-    try await world.store.add(["u1", "u2", "u3"], to: "a")
-    try await world.store.add(["u3", "u4"], to: "b")
+    try await world.store.audiences.add(["u1", "u2", "u3"], to: "a")
+    try await world.store.audiences.add(["u3", "u4"], to: "b")
     try await expect("a", ["u1", "u2", "u3"], world)
     let both = Self.partitions(["u1", "u2", "u3"]).intersection(Self.partitions(["u3", "u4"]))
     try await expect("a & b", ["u3"], world, bound: both)
@@ -87,16 +87,16 @@ struct ReachTests {
   func userWhoJoinsBeforeTheFirstSliceIsTakenIsReached(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<20)
-    try await world.store.add(["u1"], to: "a")
+    try await world.store.audiences.add(["u1"], to: "a")
     let job = TestStore.job("x", audience: #"{"segment":"a"}"#)
     var campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
-    try await world.store.add(["u2", "u3"], to: "a")
-    let reference = try #require(try await world.store.dequeueSlice(worker: "w"))
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    try await world.store.audiences.add(["u2", "u3"], to: "a")
+    let reference = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let reached = Self.partitions(["u1", "u2", "u3"])
     #expect(try await world.openSlices("x").union([reference.partition]) == reached)
-    try await world.store.requeue(reference, lane: .normal, worker: "w")
-    campaign.definitions = try #require(try await world.store.narrow(campaign))
+    try await world.store.slices.requeue(reference, lane: .normal, worker: "w")
+    campaign.definitions = try #require(try await world.store.audiences.narrow(campaign))
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
   }
 
@@ -106,15 +106,15 @@ struct ReachTests {
     let campaign = try await world.activate("a", narrowing: true)
     #expect(try await world.openSlices("a") == [0])
     try await world.expectEnd(of: campaign, [])
-    #expect(try #require(try await world.store.show("a")).slices == (1, 1))
+    #expect(try #require(try await world.store.campaigns.show("a")).slices == (1, 1))
   }
 
   @Test(arguments: Backend.allCases)
   func partitionWithASliceIsNeverLeftOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<10)
-    try await world.store.add(["u1", "u2"], to: "a")
-    try await world.store.add(["u9"], to: "b")
+    try await world.store.audiences.add(["u1", "u2"], to: "a")
+    try await world.store.audiences.add(["u9"], to: "b")
     let here = try #require(Self.partitions(["u1", "u2"]).first)
     // What a server that forgets part of it may leave: the slice, but not who was in the segment.
     let campaign = try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: false)
@@ -135,27 +135,27 @@ struct ReachTests {
   func sliceThatSomebodyHasSealedIsCountedThoughItWasLeftOut(on backend: Backend, hasEnded: Bool) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<10)
-    try await world.store.add(["u1", "u2"], to: "a")
+    try await world.store.audiences.add(["u1", "u2"], to: "a")
     let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
     let reached = Self.partitions(["u1", "u2"])
     let late = try #require((3..<10).first { !reached.contains(Partition.of(user: "u\($0)", count: 64)) })
     let slice = SliceReference(campaign: "x", partition: Partition.of(user: "u\(late)", count: 64))
     if hasEnded { #expect(try await world.workOff(campaign) == reached) }
-    #expect(try await world.store.campaign("x")?.state == (hasEnded ? .completed : .active))
+    #expect(try await world.store.campaigns.find("x")?.state == (hasEnded ? .completed : .active))
 
-    try await world.store.add(["u\(late)"], to: "a")
-    for _ in 1...2 { try await world.store.addSlice(slice) }
-    #expect(try await world.store.campaign("x")?.slices.total == reached.count + 1)
+    try await world.store.audiences.add(["u\(late)"], to: "a")
+    for _ in 1...2 { try await world.store.audiences.addSlice(slice) }
+    #expect(try await world.store.campaigns.find("x")?.slices.total == reached.count + 1)
     if !hasEnded { #expect(try await world.workOff(campaign) == reached) }
-    #expect(try await world.store.campaign("x")?.state == .active)
+    #expect(try await world.store.campaigns.find("x")?.state == .active)
     #expect(try await world.command("TTL", world.keys.campaign("x")).integer == -1)
     // Its reference is nowhere, and is found again.
-    #expect(try await world.store.reopenLost().opened == 1)
+    #expect(try await world.store.slices.reopenLost().opened == 1)
     #expect(try await world.openSlices("x") == [slice.partition])
     try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
     // A slice that it has is none that was left out.
-    try await world.store.addSlice(slice)
-    #expect(try await world.store.campaign("x")?.state == .completed)
+    try await world.store.audiences.addSlice(slice)
+    #expect(try await world.store.campaigns.find("x")?.state == .completed)
   }
 
   /// The campaign began anew without the partition after the worker had looked whether its slice was left out.
@@ -163,7 +163,7 @@ struct ReachTests {
   func sliceThatEndsThoughItWasLeftOutIsCountedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<10)
-    try await world.store.add(["u1", "u2"], to: "a")
+    try await world.store.audiences.add(["u1", "u2"], to: "a")
     let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
     let reached = Self.partitions(["u1", "u2"])
     let late = try #require((0..<64).first { !reached.contains($0) })
@@ -171,20 +171,20 @@ struct ReachTests {
     var counters = SliceCounters()
     (counters.targets, counters.outcomes) = (3, [.accepted: 3])
     for _ in 1...2 {
-      #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == nil)
+      #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == nil)
     }
-    let record = try #require(try await world.store.campaign("x"))
+    let record = try #require(try await world.store.campaigns.find("x"))
     #expect(record.counters.outcomes == [.accepted: 3])
     #expect(record.slices.total == reached.count + 1)
     #expect(!record.absent.contains(late))
     #expect(try await world.workOff(campaign) == reached)
-    #expect(try await world.store.campaign("x")?.state == .completed)
+    #expect(try await world.store.campaigns.find("x")?.state == .completed)
     // It has ended by then: it has one more slice, and has ended.
     let later = try #require((0..<64).first { !reached.contains($0) && $0 != late })
     let last = SliceReference(campaign: "x", partition: later)
-    #expect(try await world.store.finish(last, counters: counters, lane: .normal, worker: "w") == .completed)
-    #expect(try await world.store.campaign("x")?.counters.outcomes[.accepted] == 8)
-    #expect(try await world.store.campaign("x")?.slices.finished == reached.count + 2)
+    #expect(try await world.store.slices.finish(last, counters: counters, lane: .normal, worker: "w") == .completed)
+    #expect(try await world.store.campaigns.find("x")?.counters.outcomes[.accepted] == 8)
+    #expect(try await world.store.campaigns.find("x")?.slices.finished == reached.count + 2)
   }
 
   @Test(arguments: Backend.allCases)
@@ -202,13 +202,13 @@ struct ReachTests {
     try await world.registerUsers(0..<3)
     let campaign = try await world.activate("a", narrowing: true)
     let reached = try await world.openSlices("a")
-    #expect(try await world.store.control("a", .cancel) == .cancelled)
+    #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
     #expect(try await world.workOff(campaign, ending: .cancel) == reached)
-    let record = try #require(try await world.store.show("a"))
+    let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
     // None of its slices comes back.
-    #expect(try await world.store.reopenLost().opened == 0)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.slices.reopenLost().opened == 0)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
   // MARK: What it costs
@@ -218,7 +218,7 @@ struct ReachTests {
     let world = try await TestStore(on: .single, partitions: 256, server: server)
     try await world.registerUsers(0..<2000)
     let users = Set((1...5).map { "u\($0)" })
-    try await world.store.add(Array(users), to: "few")
+    try await world.store.audiences.add(Array(users), to: "few")
     let slices = Self.partitions(users, of: 256).count
     try await world.command("CONFIG", "RESETSTAT")
     let campaign = try await world.activate("a", audience: #"{"segment":"few"}"#, narrowing: true)

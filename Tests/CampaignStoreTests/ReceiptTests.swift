@@ -11,13 +11,13 @@ struct ReceiptTests {
     try await world.registerUsers(0..<700)
     let campaign = try await world.activate("a", #","ttl":"1h""#)
     func note(_ kind: ReceiptEvent.Kind, _ users: Range<Int>, of id: String = "a") async throws {
-      try await world.store.apply(users.map { ReceiptEvent(kind, campaign: id, user: "u\($0)") })
+      try await world.store.results.apply(users.map { ReceiptEvent(kind, campaign: id, user: "u\($0)") })
     }
     func receipts() async throws -> [ReceiptEvent.Kind: Int] {
-      try await world.store.receipts(of: #require(try await world.store.campaign("a")))
+      try await world.store.results.receipts(of: #require(try await world.store.campaigns.find("a")))
     }
     // Some come while it is being sent, some twice, and some of a campaign that nobody knows.
-    while let slice = try await world.store.dequeueSlice(worker: "w") {
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       try await world.end(slice, of: campaign)
       try await note(.delivered, 0..<600)
     }
@@ -26,7 +26,7 @@ struct ReceiptTests {
     try await note(.opened, 0..<10, of: "unknown")
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 0])
     // After its end they expire with it, those that come later too.
-    try await world.store.end("a")
+    try await world.store.campaigns.end("a")
     try await note(.dismissed, 0..<20)
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 20])
     let own = try await world.keyNames("{\(world.keys.namespace):*:a").filter { $0.contains("ed:a") }
@@ -42,7 +42,7 @@ struct ReceiptTests {
     let campaign = try await world.activate("a")
     // Before anything is sealed nobody has got anything.
     let everybody = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
-    try await world.store.apply(everybody)
+    try await world.store.results.apply(everybody)
     let ledger = try await world.claimed("a").ledger
     #expect(try await world.expand(ledger, campaign) == 8)
     try await ledger.commit(credit: 6)
@@ -56,7 +56,7 @@ struct ReceiptTests {
     let chunk = try await ledger.targets(from: 0, count: 8)
     let reached = [0, 1, 5].map { String(decoding: chunk.user($0), as: UTF8.self) }
     for _ in 0..<2 {
-      try await world.store.apply(everybody)
+      try await world.store.results.apply(everybody)
       let opened = try await world.command("SMEMBERS", world.keys.receipts(0, .opened, "a")).compactMap(\.string)
       #expect(Set(opened) == Set(reached) && opened.count == 3)
       // An index of another list of targets is not believed.
@@ -64,7 +64,7 @@ struct ReceiptTests {
     }
     // Nobody knows the users of raw tokens.
     _ = try await world.sealed("b", count: 3)
-    try await world.store.apply([ReceiptEvent(.opened, campaign: "b", user: "u0")])
+    try await world.store.results.apply([ReceiptEvent(.opened, campaign: "b", user: "u0")])
     #expect(try await world.command("EXISTS", world.keys.receipts(0, .opened, "b")).integer == 0)
   }
 
@@ -72,7 +72,7 @@ struct ReceiptTests {
   func everyUserOfALargeSliceIsFoundAndNobodyElse(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     // More than one page, users with several devices, and more entries of one user than are read at once.
-    try await world.store.register(
+    try await world.store.registry.register(
       (0..<5000).map { DeviceRegistration(user: "u\($0 < 90 ? 0 : $0 % 4400)", device: TestStore.device($0)) })
     let (ledger, chunk) = try await world.everybody("a")
     // Of each user the last device accepted it.
@@ -88,7 +88,7 @@ struct ReceiptTests {
     let strangers = (0..<5000).map { "stranger\($0)" }
     for users in [strangers, last.keys.sorted()] {
       for start in stride(from: 0, to: users.count, by: 1000) {
-        try await world.store.apply(
+        try await world.store.results.apply(
           users[start..<min(start + 1000, users.count)].map { ReceiptEvent(.opened, campaign: "a", user: $0) })
       }
     }

@@ -16,7 +16,7 @@ struct RecipientValueTests {
     var texts: [String: String] = [:]
     for partition in 0..<world.keys.partitions {
       guard let ledger = try? await world.claimed(campaign.id, partition).ledger,
-        let chunk = try await world.store.expand(ledger, of: campaign, filter: filter)?.chunk
+        let chunk = try await world.store.expansion.expand(ledger, of: campaign, filter: filter)?.chunk
       else { continue }
       for position in 0..<chunk.count {
         var payload: [UInt8] = []
@@ -34,7 +34,7 @@ struct RecipientValueTests {
   ) async throws -> Campaign {
     let job = Array((payload + rest + "}").utf8)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     return campaign
   }
 
@@ -54,12 +54,12 @@ struct RecipientValueTests {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.registerUsers(0..<20)
     let lines = (0..<10).map { #"{"user":"u\#($0)", "vars":{"x": "v\#($0)"}}"# }
-    try await world.store.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
+    try await world.store.queue.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
     let key = world.keys.values(Partition.of(user: "u0", count: 3), "c")
     #expect(try await world.command("TTL", key).integer ?? 0 > 0, "without a job they go by themselves")
     let campaign = try await Self.activate(world, #""audience":{"segment":"*"},"vars":true"#)
     #expect(try await world.command("TTL", key).integer == -1)
-    let seen = try await world.store.targets(
+    let seen = try await world.store.campaigns.targets(
       of: "u3", in: campaign,
       filter: DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0),
       isNew: false)
@@ -67,7 +67,7 @@ struct RecipientValueTests {
     let texts = try await Self.texts(world, campaign)
     #expect(
       texts == Dictionary(uniqueKeysWithValues: (0..<20).map { ("u\($0)", Self.text($0 < 10 ? "v\($0)" : "none")) }))
-    let error = await #expect(throws: StoreError.self) { try await world.store.put([("u1", [])], of: "c") }
+    let error = await #expect(throws: StoreError.self) { try await world.store.queue.put([("u1", [])], of: "c") }
     #expect(error?.code == .invalid)
   }
 
@@ -77,13 +77,13 @@ struct RecipientValueTests {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.registerUsers(0..<200)
     let lines = (0..<200).map { #"{"user":"u\#($0)","vars":{"x":"v\#($0)"}}"# }
-    try await world.store.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
+    try await world.store.queue.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
     let whole = try await Self.activate(world, #""audience":{"segment":"*"},"vars":true,"stages":[{"share":0.5}]"#)
     var texts: [String: String] = [:]
     for part in ["c~1", "c~rest"] {
-      let (record, job) = try #require(try await world.store.campaignAndJob(part))
+      let (record, job) = try #require(try await world.store.campaigns.findWithJob(part))
       let campaign = try record.campaign(job, .any(APNsService()))
-      #expect(try await world.store.values(of: "u7", in: campaign) == Array(#"{"x":"v7"}"#.utf8))
+      #expect(try await world.store.queue.values(of: "u7", in: campaign) == Array(#"{"x":"v7"}"#.utf8))
       texts.merge(try await Self.texts(world, campaign)) { _, _ in "twice" }
     }
     #expect(texts == Dictionary(uniqueKeysWithValues: (0..<200).map { ("u\($0)", Self.text("v\($0)")) }))

@@ -12,7 +12,7 @@ struct RegistrationBatchTests {
     for _ in 0..<4 {
       let rows = (0..<300).map { _ in Self.registration(using: &seed) }
       let single = try await TestStore(on: backend)
-      for row in rows { try await single.store.register([row]) }
+      for row in rows { try await single.store.registry.register([row]) }
       let batched = try await TestStore(on: backend)
       var rest = rows[...]
       while !rest.isEmpty {
@@ -22,7 +22,7 @@ struct RegistrationBatchTests {
           users.updateValue(row.user, forKey: row.device.token).map { $0 == row.user } ?? true
         }
         let size = Int.random(in: 1...batch.count, using: &seed)
-        try await batched.store.register(Array(batch.prefix(size)))
+        try await batched.store.registry.register(Array(batch.prefix(size)))
         rest = rest.dropFirst(size)
       }
       let (one, other) = (try await Self.everything(in: single), try await Self.everything(in: batched))
@@ -43,14 +43,14 @@ struct RegistrationBatchTests {
         })
     }
     // The first is in its last step when the third begins.
-    var bound = try await world.store.bind(batches[0])
-    let first = try await world.store.enter(bound)
-    bound = try await world.store.bind(batches[1])
-    let third = try await world.store.bind(batches[2])
-    #expect(try await world.store.settle(first).stands.allSatisfy { $0 })
-    let second = try await world.store.enter(bound)
-    #expect(try await world.store.settle(world.store.enter(third)).stands.allSatisfy { $0 })
-    #expect(try await world.store.settle(second).stands.allSatisfy { $0 })
+    var bound = try await world.store.registry.bind(batches[0])
+    let first = try await world.store.registry.enter(bound)
+    bound = try await world.store.registry.bind(batches[1])
+    let third = try await world.store.registry.bind(batches[2])
+    #expect(try await world.store.registry.settle(first).stands.allSatisfy { $0 })
+    let second = try await world.store.registry.enter(bound)
+    #expect(try await world.store.registry.settle(world.store.registry.enter(third)).stands.allSatisfy { $0 })
+    #expect(try await world.store.registry.settle(second).stands.allSatisfy { $0 })
     #expect(try await Self.everything(in: world).count == 400 * 2)
     for partition in 0..<world.keys.partitions {
       #expect(try await world.command("HLEN", world.keys.moving(partition)).integer == 0)
@@ -63,10 +63,10 @@ struct RegistrationBatchTests {
     func register(_ number: Int, lastSeen: UInt64, registeredAt: UInt64) async throws -> [Bool] {
       var device = TestStore.device(number, registeredAt: registeredAt)
       device.lastSeen = lastSeen
-      return try await world.store.register([DeviceRegistration(user: "x", device: device)])
+      return try await world.store.registry.register([DeviceRegistration(user: "x", device: device)])
     }
     func numbers() async throws -> [Int] {
-      let tokens = try await world.store.user("x")?.devices.map(\.token) ?? []
+      let tokens = try await world.store.registry.user("x")?.devices.map(\.token) ?? []
       return (0..<10).filter { tokens.contains(TestStore.token($0)) }
     }
     for (number, seen, registered) in [(1, 300, 10), (2, 300, 20), (3, 100, 90)] as [(Int, UInt64, UInt64)] {
@@ -86,7 +86,7 @@ struct RegistrationBatchTests {
     #expect(try await numbers() == [4, 5, 6])
     let tokens = try (1...7).map { try TestStore.deviceToken($0) }
     #expect(
-      try await world.store.owners(of: tokens, TestStore.service) == [nil, nil, nil, "x", "x", "x", nil])
+      try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil, "x", "x", "x", nil])
   }
 
   @Test(arguments: Backend.allCases)
@@ -95,11 +95,11 @@ struct RegistrationBatchTests {
     let rows = (0..<350).map {
       DeviceRegistration(user: "x", device: TestStore.device($0, registeredAt: UInt64(1000 + $0)))
     }
-    let entered = try await world.store.enter(world.store.bind(world.batch(rows)))
-    #expect(try await world.store.settle(entered).crowdedOut == 250)
-    let kept = Set(try await world.store.user("x")?.devices.map(\.token) ?? [])
+    let entered = try await world.store.registry.enter(world.store.registry.bind(world.batch(rows)))
+    #expect(try await world.store.registry.settle(entered).crowdedOut == 250)
+    let kept = Set(try await world.store.registry.user("x")?.devices.map(\.token) ?? [])
     #expect(kept == Set((250..<350).map { TestStore.token($0) }))
-    let owners = try await world.store.owners(
+    let owners = try await world.store.registry.owners(
       of: (0..<350).map { try TestStore.deviceToken($0) }, TestStore.service)
     #expect(owners.enumerated().allSatisfy { ($1 == "x") == ($0 >= 250) })
   }
@@ -112,8 +112,8 @@ struct RegistrationBatchTests {
       device.attributes = ["key": String(repeating: "k", count: 20_000)]
       return DeviceRegistration(user: "u\(number % 5)", device: device)
     }
-    #expect(try await world.store.register(rows).allSatisfy { $0 })
-    for user in 0..<5 { #expect(try await world.store.user("u\(user)")?.devices.count == 18) }
+    #expect(try await world.store.registry.register(rows).allSatisfy { $0 })
+    for user in 0..<5 { #expect(try await world.store.registry.user("u\(user)")?.devices.count == 18) }
   }
 
   // MARK: Helpers
@@ -138,7 +138,7 @@ struct RegistrationBatchTests {
           "owner \(StoreDump.plain(owners[place].bytes.map(Array.init) ?? [])) \(owners[place + 1].string ?? "")")
       }
       for user in try await world.command("SMEMBERS", world.keys.users(partition)).compactMap(\.string) {
-        let record = try #require(try await world.store.user(user))
+        let record = try #require(try await world.store.registry.user(user))
         for device in record.devices {
           lines.insert("\(user) \(device) \(String(decoding: record.attributes, as: UTF8.self))")
         }

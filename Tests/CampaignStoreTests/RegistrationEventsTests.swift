@@ -32,7 +32,7 @@ struct RegistrationEventsTests {
     func apply(_ events: (RegistrationEvent.Change, Int)...) async throws -> Int {
       var superseded = 0
       for (change, at) in events {
-        superseded += try await world.store.apply(
+        superseded += try await world.store.registry.apply(
           [RegistrationEvent(change, at: then + at)], lastDeviceOnly: ["shop"])
       }
       return superseded
@@ -56,12 +56,12 @@ struct RegistrationEventsTests {
     }
 
     func tokens(of user: String) async throws -> [Int] {
-      let known = try await world.store.user(user)?.devices.map(\.token) ?? []
+      let known = try await world.store.registry.user(user)?.devices.map(\.token) ?? []
       return (0..<10).filter { known.contains(TestStore.token($0)) }
     }
 
     func lists(of user: String) async throws -> [String] {
-      let lists = try await world.store.lists(of: user)
+      let lists = try await world.store.audiences.lists(of: user)
       return lists.segments + lists.suppression.map(\.segment)
     }
   }
@@ -84,7 +84,7 @@ struct RegistrationEventsTests {
     #expect(try await scene.tokens(of: "ada") + scene.tokens(of: "ben") == [])
 
     try await scene.apply(scene.register("ada", 2, 30))
-    _ = try await scene.world.store.forget("ada")
+    _ = try await scene.world.store.erasure.forget("ada")
     #expect(try await scene.apply(scene.login("ada", 2, 31), scene.register("ada", 3, 32)) == 2)
     #expect(try await scene.tokens(of: "ada") == [])
     // Who logs in afterwards is somebody again.
@@ -101,7 +101,7 @@ struct RegistrationEventsTests {
     #expect(try await scene.apply(scene.logout("ada", 1, -300 * Self.day), scene.unregister(1, -1)) == 2)
     #expect(try await scene.tokens(of: "ada") == [1])
     #expect(
-      try await scene.world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["ada"])
+      try await scene.world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["ada"])
     // Before the login arrives, too.
     try await scene.apply(scene.logout("ben", 2, 5))
     try await scene.apply(scene.login("ben", 2, 6))
@@ -133,18 +133,18 @@ struct RegistrationEventsTests {
     let (store, now) = (scene.world.store, try await scene.world.store.time() / 1000)
     let ahead = now + 6000 - scene.then
     try await scene.apply(scene.register("ada", 1, ahead))
-    #expect(try await Int(store.user("ada")?.devices.first?.registeredAt ?? 0) <= store.time() / 1000)
+    #expect(try await Int(store.registry.user("ada")?.devices.first?.registeredAt ?? 0) <= store.time() / 1000)
     try await scene.apply(scene.logout("ada", 1, ahead))
     #expect(try await scene.tokens(of: "ada") == [])
     // Of 2126, by an import.
     var device = TestStore.device(2, registeredAt: UInt64(now + 100 * 365 * Self.day))
     device.lastSeen = device.registeredAt
-    try await store.register([DeviceRegistration(user: "ada", device: device)])
-    let known = try #require(try await store.user("ada")?.devices.first)
+    try await store.registry.register([DeviceRegistration(user: "ada", device: device)])
+    let known = try #require(try await store.registry.user("ada")?.devices.first)
     let later = try await UInt64(store.time() / 1000)
     #expect(known.registeredAt <= later && known.lastSeen <= later)
     #expect(
-      try await store.unregister([TestStore.deviceToken(2)], of: TestStore.service, at: Int(later)) == [true])
+      try await store.registry.unregister([TestStore.deviceToken(2)], of: TestStore.service, at: Int(later)) == [true])
     #expect(try await scene.tokens(of: "ada") == [])
   }
 
@@ -167,7 +167,7 @@ struct RegistrationEventsTests {
     }
     // A command says it now.
     let list = SuppressionList(app: "news")
-    try await scene.world.store.add(["ada"], to: list.segment)
+    try await scene.world.store.audiences.add(["ada"], to: list.segment)
     #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), 20)) == 1)
     #expect(try await scene.lists(of: "ada") == [list.segment])
   }
@@ -186,14 +186,14 @@ struct RegistrationEventsTests {
     #expect(try await scene.lists(of: "ada") == ["vip"])
     // In one page only the latest counts, wherever it stands.
     let page = [tag(false, 30), tag(true, 20), tag(true, 30)].map { RegistrationEvent($0.0, at: scene.then + $0.1) }
-    #expect(try await scene.world.store.apply(page) == 2)
+    #expect(try await scene.world.store.registry.apply(page) == 2)
     #expect(try await scene.lists(of: "ada") == [])
     // Commands say it now, as an import does, and the removal of the segment.
-    try await scene.world.store.add(["ada"], to: "vip")
+    try await scene.world.store.audiences.add(["ada"], to: "vip")
     #expect(try await scene.apply(tag(false, 40)) == 1)
-    #expect(try await scene.world.store.removeSegment("vip"))
+    #expect(try await scene.world.store.audiences.removeSegment("vip"))
     #expect(try await scene.apply(tag(true, 50)) == 1)
-    #expect(try await scene.world.store.size(ofSegment: "vip") == 0)
+    #expect(try await scene.world.store.audiences.size(ofSegment: "vip") == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -201,32 +201,32 @@ struct RegistrationEventsTests {
     let scene = try await Scene(on: backend)
     let store = scene.world.store
     let list = SuppressionList(app: "news").segment
-    try await store.add(["old", "late"], to: list)
-    var replacement = try await store.replacement(of: list)
-    _ = try await store.add(["new", "in", "gone"], to: &replacement)
+    try await store.audiences.add(["old", "late"], to: list)
+    var replacement = try await store.audiences.replacement(of: list)
+    _ = try await store.audiences.add(["new", "in", "gone"], to: &replacement)
     // Meanwhile somebody opts out, and somebody in.
     while try await store.time() / 1000 <= replacement.at {}
-    try await store.add(["out"], to: list)
-    _ = try await store.remove(["in"], from: list)
-    _ = try await store.forget("gone")
-    try await store.putInForce(replacement)
+    try await store.audiences.add(["out"], to: list)
+    _ = try await store.audiences.remove(["in"], from: list)
+    _ = try await store.erasure.forget("gone")
+    try await store.audiences.putInForce(replacement)
     var members: Set<String> = []
-    try await store.forEachMember(ofSegment: list) { members.formUnion($0) }
+    try await store.audiences.forEachMember(ofSegment: list) { members.formUnion($0) }
     #expect(members == ["new", "out"])
     // What was said before it began, and arrives later, changes nothing.
     try await scene.apply((.preference(user: "new", SuppressionList(app: "news"), isAllowed: true), 0))
     try await scene.apply((.preference(user: "old", SuppressionList(app: "news"), isAllowed: false), 0))
     members = []
-    try await store.forEachMember(ofSegment: list) { members.formUnion($0) }
+    try await store.audiences.forEachMember(ofSegment: list) { members.formUnion($0) }
     #expect(members == ["new", "out"])
     // An older import that ends later doesn't either, and one that ends twice changes nothing.
-    let older = try await store.replacement(of: list)
+    let older = try await store.audiences.replacement(of: list)
     while try await store.time() / 1000 <= older.at {}
-    var newer = try await store.replacement(of: list)
-    _ = try await store.add(["new", "out"], to: &newer)
-    #expect(try await store.putInForce(newer))
-    #expect(try await store.putInForce(older) == false)
-    #expect(try await store.size(ofSegment: list) == 2)
+    var newer = try await store.audiences.replacement(of: list)
+    _ = try await store.audiences.add(["new", "out"], to: &newer)
+    #expect(try await store.audiences.putInForce(newer))
+    #expect(try await store.audiences.putInForce(older) == false)
+    #expect(try await store.audiences.size(ofSegment: list) == 2)
   }
 
   @Test(arguments: Backend.allCases)
@@ -240,30 +240,32 @@ struct RegistrationEventsTests {
     // The file is of `then` + 100. One user opts out before it, two after it, and one opts in again after it.
     try await scene.apply(preference("before", isAllowed: false, 50), preference("same", isAllowed: false, 100))
     try await scene.apply(preference("after", isAllowed: false, 150))
-    var replacement = try await store.replacement(of: list.segment, asOf: scene.then + 100)
-    _ = try await store.add(["listed", "back"], to: &replacement)
+    var replacement = try await store.audiences.replacement(of: list.segment, asOf: scene.then + 100)
+    _ = try await store.audiences.add(["listed", "back"], to: &replacement)
     // These arrive while the file is read.
     try await scene.apply(preference("meanwhile", isAllowed: false, 200), preference("back", isAllowed: true, 200))
     // The time of these opt-outs is before that of the file. The first user was on the list already.
     try await scene.apply(preference("before", isAllowed: false, 60), preference("overtaken", isAllowed: false, 70))
     try await scene.apply(preference("gone", isAllowed: false, 70), preference("gone", isAllowed: true, 80))
-    #expect(try await store.size(of: replacement) == 2)
-    #expect(try await store.putInForce(replacement))
+    #expect(try await store.audiences.size(of: replacement) == 2)
+    #expect(try await store.audiences.putInForce(replacement))
     var members: Set<String> = []
-    try await store.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
+    try await store.audiences.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
     #expect(members == ["listed", "same", "after", "meanwhile", "before", "overtaken"])
     // What arrived during one import is nothing new to the next.
-    var next = try await store.replacement(of: list.segment)
-    _ = try await store.add(["listed"], to: &next)
-    #expect(try await store.putInForce(next))
+    var next = try await store.audiences.replacement(of: list.segment)
+    _ = try await store.audiences.add(["listed"], to: &next)
+    #expect(try await store.audiences.putInForce(next))
     members = []
-    try await store.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
+    try await store.audiences.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
     #expect(members == ["listed"])
-    let ahead = try await store.replacement(of: "other", asOf: store.time() / 1000 + Self.day)
+    let ahead = try await store.audiences.replacement(of: "other", asOf: store.time() / 1000 + Self.day)
     #expect(try await ahead.at <= store.time() / 1000, "a list is never of the future")
-    await #expect(throws: StoreError.self) { try await store.replacement(of: list.segment, asOf: scene.then + 99) }
     await #expect(throws: StoreError.self) {
-      try await store.replacement(of: list.segment, asOf: scene.then - 31 * Self.day)
+      try await store.audiences.replacement(of: list.segment, asOf: scene.then + 99)
+    }
+    await #expect(throws: StoreError.self) {
+      try await store.audiences.replacement(of: list.segment, asOf: scene.then - 31 * Self.day)
     }
   }
 
@@ -274,7 +276,7 @@ struct RegistrationEventsTests {
       (.attributes(user: "ada", ["plan": value]), at)
     }
     func plan() async throws -> String? {
-      let json = try await scene.world.store.user("ada")?.attributes ?? []
+      let json = try await scene.world.store.registry.user("ada")?.attributes ?? []
       return json.isEmpty ? nil : String(decoding: json, as: UTF8.self)
     }
     // Before the user is known, too.
@@ -320,15 +322,19 @@ struct RegistrationEventsTests {
         try await world.command("ZADD", world.keys.retained(partition), 1, "ada")
       }
     }
-    try await store.add(["cy"], to: "vip")
+    try await store.audiences.add(["cy"], to: "vip")
     var forgotten = 0
-    for partition in 0..<world.keys.partitions { forgotten += try await store.forgetOldStatements(in: partition) }
+    for partition in 0..<world.keys.partitions {
+      forgotten += try await store.erasure.forgetOldStatements(in: partition)
+    }
     #expect(forgotten >= 4)
-    for partition in 0..<world.keys.partitions { #expect(try await store.forgetOldStatements(in: partition) == 0) }
+    for partition in 0..<world.keys.partitions {
+      #expect(try await store.erasure.forgetOldStatements(in: partition) == 0)
+    }
     #expect(
       try await scene.apply(scene.register("ada", 1, -month - 3600_000), scene.register("ben", 2, -Self.day)) == 1)
     #expect(try await scene.tokens(of: "ada") == [1])
-    #expect(try await store.user("ada")?.attributes == [])
+    #expect(try await store.registry.user("ada")?.attributes == [])
     #expect(try await scene.tokens(of: "ben") == [])
   }
 
@@ -338,7 +344,7 @@ struct RegistrationEventsTests {
     let list = SuppressionList(app: "news")
     try await scene.apply((.preference(user: "ada", list, isAllowed: false), -40 * Self.day))
     for partition in 0..<scene.world.keys.partitions {
-      try await scene.world.store.forgetOldStatements(in: partition)
+      try await scene.world.store.erasure.forgetOldStatements(in: partition)
     }
     #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), -50 * Self.day)) == 1)
     #expect(try await scene.lists(of: "ada") == [list.segment])
@@ -356,7 +362,7 @@ struct RegistrationEventsTests {
       (.tag(user: user, segments: ["vip"], isMember: true), 1), (.badge(user: user, app: "news", value: 3), 1),
       (.preference(user: user, SuppressionList(app: "news"), isAllowed: false), 2),
       (.attributes(user: user, ["x": "y"]), 9))
-    _ = try await world.store.forget(user)
+    _ = try await world.store.erasure.forget(user)
     try await scene.apply(
       scene.register(user, 2, 8, plan: "b"), (.tag(user: user, segments: ["vip"], isMember: true), 5),
       (.badge(user: user, app: "news", value: 3), 7), (.attributes(user: user, ["x": "z"]), 11))
@@ -371,38 +377,38 @@ struct RegistrationEventsTests {
   @Test(arguments: Backend.allCases)
   func onlyTheHousekeeperTakesEventsOffTheList(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    func page(_ count: Int, after taken: Int = 0) -> CampaignStore.EventPage {
+    func page(_ count: Int, after taken: Int = 0) -> Registry.EventPage {
       .init(events: Array(repeating: [], count: count), taken: taken)
     }
     for number in 0..<5 { try await world.command("LPUSH", world.keys.events(.registrations), "e\(number)") }
-    #expect(try await world.store.events(on: .registrations).events == (0..<5).map { Array("e\($0)".utf8) })
+    #expect(try await world.store.registry.events(on: .registrations).events == (0..<5).map { Array("e\($0)".utf8) })
     var chance = SystemRandomNumberGenerator()
     let (mine, other) = (
       WorkerInstance(name: "a", using: &chance), WorkerInstance(name: "b", using: &chance)
     )
-    #expect(try await world.store.takeOff(page(2), .registrations, dead: [], as: mine) == false)
-    let chores = try await world.store.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
+    #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [], as: mine) == false)
+    let chores = try await world.store.fleet.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
     #expect(chores?.events == [.registrations])
-    #expect(try await world.store.takeOff(page(2), .registrations, dead: [], as: other) == false)
-    let dead = CampaignStore.DeadEvent(event: Array("e1".utf8), reason: "registration event: none")
-    #expect(try await world.store.takeOff(page(2), .registrations, dead: [dead], as: mine))
+    #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [], as: other) == false)
+    let dead = Registry.DeadEvent(event: Array("e1".utf8), reason: "registration event: none")
+    #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [dead], as: mine))
     // A housekeeper that lost its lease and got it back has a page that others have taken off.
-    #expect(try await world.store.takeOff(page(2), .registrations, dead: [], as: mine) == false)
-    #expect(try await world.store.events(on: .registrations).events == (2..<5).map { Array("e\($0)".utf8) })
+    #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [], as: mine) == false)
+    #expect(try await world.store.registry.events(on: .registrations).events == (2..<5).map { Array("e\($0)".utf8) })
     var found: [DeadJob] = []
-    try await world.store.forEachDeadJob { found.append($0) }
+    try await world.store.queue.forEachDeadJob { found.append($0) }
     let entry = try #require(found.first)
     #expect(
       found.count == 1 && entry.list == .registrations && entry.reason == "registration event: none" && entry.id == nil)
     // Back on the list, behind what came since.
-    try await world.store.retryEvent(entry)
-    #expect(try await world.store.events(on: .registrations).events.last == Array("e1".utf8))
-    await #expect(throws: StoreError.self) { try await world.store.retryEvent(entry) }
+    try await world.store.registry.retryEvent(entry)
+    #expect(try await world.store.registry.events(on: .registrations).events.last == Array("e1".utf8))
+    await #expect(throws: StoreError.self) { try await world.store.registry.retryEvent(entry) }
     // On a busy machine the lease has run out by now.
-    _ = try await world.store.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
-    #expect(try await world.store.takeOff(page(4, after: 2), .registrations, dead: [], as: mine))
+    _ = try await world.store.fleet.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
+    #expect(try await world.store.registry.takeOff(page(4, after: 2), .registrations, dead: [], as: mine))
     #expect(try await world.command("EXISTS", world.keys.events(.registrations)).integer == 0)
-    let none = try await world.store.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
+    let none = try await world.store.fleet.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
     #expect(none?.events == [])
   }
 

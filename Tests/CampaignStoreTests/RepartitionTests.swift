@@ -13,9 +13,9 @@ struct RepartitionTests {
   func everythingIsWhereTheNewNumberWantsIt(on backend: Backend, count: Int) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await fill(world)
-    let spread = try await world.store.hold(for: count)
+    let spread = try await world.store.repartition.hold(for: count)
     #expect(spread == count)
-    let tally = try await world.store.repartition(to: count, spread: spread)
+    let tally = try await world.store.repartition.change(to: count, spread: spread)
     let new = try await TestStore(opening: world)
     #expect(new.keys.partitions == count)
     #expect(tally.users == Self.users.count { Self.moves("u\($0)", from: 4, to: count) })
@@ -30,14 +30,14 @@ struct RepartitionTests {
     try await fill(world)
     for (count, ends) in [(9, false), (16, false), (4, true), (16, false), (16, true)] {
       let store = try await world.store.open(creating: false, adopting: true, holding: true)
-      let spread = try await store.hold(for: count)
+      let spread = try await store.repartition.hold(for: count)
       do {
-        _ = try await store.repartition(to: count, spread: spread) { _, done in
+        _ = try await store.repartition.change(to: count, spread: spread) { _, done in
           if !ends, done > passed { throw Interruption() }
         }
         #expect(ends)
       } catch is Interruption {
-        #expect(try await store.heldFor() == count)
+        #expect(try await store.repartition.heldFor() == count)
       }
       if ends { try await expectAll(in: TestStore(opening: world), names: "after-\(count)") }
     }
@@ -48,10 +48,10 @@ struct RepartitionTests {
   func whatIsWrittenMeanwhileMovesToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<40)
-    let spread = try await world.store.hold(for: 32)
-    _ = try await world.store.repartition(to: 32, spread: spread) { pass, done in
+    let spread = try await world.store.repartition.hold(for: 32)
+    _ = try await world.store.repartition.change(to: 32, spread: spread) { pass, done in
       guard pass == 1, done == 20 else { return }
-      try await world.store.register(
+      try await world.store.registry.register(
         (0..<40).map { DeviceRegistration(user: "u\($0)", device: TestStore.device(1000 + $0)) })
       try await world.registerUsers(40..<50)
     }
@@ -64,7 +64,7 @@ struct RepartitionTests {
   func scheduledCampaignsReachTheSame(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.registerUsers(0..<40)
-    try await world.store.add((0..<10).map { "u\($0)" }, to: "some")
+    try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "some")
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
     let tokens = (0..<20).map { "\"\(TestStore.text($0))\"" }.joined(separator: ",")
     var campaigns: [String: Campaign] = [:]
@@ -74,17 +74,17 @@ struct RepartitionTests {
     ] {
       campaigns[id] = try await world.activate(id, audience: audience, #","sendAt":"\#(sendAt)""#)
     }
-    try await world.store.control("paused", .pause)
-    let spread = try await world.store.hold(for: 11)
-    #expect(try await world.store.repartition(to: 11, spread: spread).campaigns == 4)
+    try await world.store.campaigns.control("paused", .pause)
+    let spread = try await world.store.repartition.hold(for: 11)
+    #expect(try await world.store.repartition.change(to: 11, spread: spread).campaigns == 4)
     let new = try await TestStore(opening: world)
     try await expectNoFindings(in: new)
-    try await new.store.control("paused", .resume)
+    try await new.store.campaigns.control("paused", .resume)
     for (id, targets) in [("segment", 10), ("users", 3), ("tokens", 20), ("paused", 1)] {
       try await new.command("HSET", new.keys.campaign(id), "sendAt", 1)
-      #expect(try await new.store.promote([id]) == [id])
+      #expect(try await new.store.queue.promote([id]) == [id])
       _ = try await new.workOff(#require(campaigns[id]))
-      let record = try #require(try await new.store.show(id))
+      let record = try #require(try await new.store.campaigns.show(id))
       #expect(record.state == .completed && record.counters.outcomes == [.accepted: targets], "\(id)")
     }
   }
@@ -94,15 +94,15 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.registerUsers(0..<20)
     _ = try await world.workOff(try await world.activate("a"))
-    let spread = try await world.store.hold(for: 13)
-    _ = try await world.store.repartition(to: 13, spread: spread)
+    let spread = try await world.store.repartition.hold(for: 13)
+    _ = try await world.store.repartition.change(to: 13, spread: spread)
     let store = try await TestStore(opening: world).store
     for number in 0..<20 {
-      #expect(try await store.results(ofUser: "u\(number)", in: "a").map(\.outcome) == [.accepted])
-      #expect(try await store.result(of: TestStore.deviceToken(number), in: "a")?.outcome == .accepted)
+      #expect(try await store.results.results(ofUser: "u\(number)", in: "a").map(\.outcome) == [.accepted])
+      #expect(try await store.results.result(of: TestStore.deviceToken(number), in: "a")?.outcome == .accepted)
     }
     var count = 0
-    try await store.forEachResult(of: "a") {
+    try await store.results.forEachResult(of: "a") {
       count += $0.count
       return true
     }
@@ -118,40 +118,41 @@ struct RepartitionTests {
     try await world.registerUsers(0..<4)
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
     try await world.activate("later", #","sendAt":"\#(sendAt)""#)
-    _ = try await world.store.hold(for: 4)
+    _ = try await world.store.repartition.hold(for: 4)
     let job = TestStore.job("now", audience: #"{"users":["u1","u2"]}"#)
     let campaign = try CampaignJob.parse(job, .any(TestStore.service))
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.activate(campaign, job: job, worker: "w")
+      try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
     #expect(error?.code == .held && error?.hint.contains("store repartition 4") == true)
     #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 1)
     #expect(try await world.keyNames("{\(world.keys.namespace)*audience:*").isEmpty)
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
-    #expect(try await world.store.promote(["later"]) == [])
-    try await world.store.control("later", .pause)
-    #expect(try await world.store.control("later", .resume) == .scheduled)
-    #expect(try await world.store.standsStill())
-    _ = try await world.store.repartition(to: 4, spread: 4)
+    #expect(try await world.store.queue.promote(["later"]) == [])
+    try await world.store.campaigns.control("later", .pause)
+    #expect(try await world.store.campaigns.control("later", .resume) == .scheduled)
+    #expect(try await world.store.repartition.standsStill())
+    _ = try await world.store.repartition.change(to: 4, spread: 4)
     let new = try await TestStore(opening: world)
-    #expect(try await new.store.promote(["later"]) == ["later"])
-    #expect(try await new.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await new.store.queue.promote(["later"]) == ["later"])
+    #expect(try await new.store.queue.activate(campaign, job: job, worker: "w") == .new)
   }
 
   /// It stood still for longer than the others waited for it.
   @Test(arguments: Backend.allCases)
   func workerOfTheOldNumberBeginsNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
-    _ = try await world.store.repartition(to: 4, spread: world.store.hold(for: 4))
+    _ = try await world.store.repartition.change(to: 4, spread: world.store.repartition.hold(for: 4))
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let campaign = try CampaignJob.parse(job, .any(TestStore.service))
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.activate(campaign, job: job, worker: "w")
+      try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
     #expect(error?.code == .held)
-    #expect(try await world.store.syncControl([], worker: "w", applied: nil).hold == .outdated)
-    #expect(try await TestStore(opening: world).store.syncControl([], worker: "w", applied: nil).hold == .none)
+    #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).hold == .outdated)
+    #expect(
+      try await TestStore(opening: world).store.campaigns.syncControl([], worker: "w", applied: nil).hold == .none)
   }
 
   @Test(arguments: Backend.allCases)
@@ -159,50 +160,50 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     try await world.activate("b")
-    try await world.store.control("b", .pause)
-    _ = try await world.store.heartbeat(worker: "w", timeout: 60_000)
-    _ = try await world.store.hold(for: 2)
-    var obstacles = try await world.store.obstacles(timeout: 60_000)
+    try await world.store.campaigns.control("b", .pause)
+    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
+    _ = try await world.store.repartition.hold(for: 2)
+    var obstacles = try await world.store.repartition.obstacles(timeout: 60_000)
     #expect(obstacles.campaigns == ["a (active)", "b (paused)"] && obstacles.campaignCount == 2)
     #expect(obstacles.workers == ["w"])
     for id in ["a", "b"] {
-      try await world.store.control(id, .cancel)
+      try await world.store.campaigns.control(id, .cancel)
       try await world.command("SREM", world.keys.running, id)
     }
-    try await world.store.removeWorker("w")
-    obstacles = try await world.store.obstacles(timeout: 60_000)
+    try await world.store.fleet.removeWorker("w")
+    obstacles = try await world.store.repartition.obstacles(timeout: 60_000)
     #expect(obstacles.isEmpty)
   }
 
   @Test(arguments: Backend.allCases)
   func heldStoreIsReadAndNotWritten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
-    _ = try await world.store.hold(for: 4)
+    _ = try await world.store.repartition.hold(for: 4)
     try await world.store.open(creating: false, holding: true)
     let error = await #expect(throws: StoreError.self) { try await world.store.open(creating: true) }
     #expect(error?.code == .held)
     let checkpoint = ImportCheckpoint(offset: 1, line: 1, rows: 1, skipped: 0, imported: 1, outdated: 0, crowdedOut: 0)
-    await #expect(throws: StoreError.self) { try await world.store.keep(checkpoint, of: "f") }
+    await #expect(throws: StoreError.self) { try await world.store.registry.keep(checkpoint, of: "f") }
     // What the import had done is known all the same.
-    #expect(try await world.store.importCheckpoint(of: "f") == checkpoint)
+    #expect(try await world.store.registry.importCheckpoint(of: "f") == checkpoint)
   }
 
   // MARK: A store with something of everything
 
   private func fill(_ world: TestStore) async throws {
-    try await world.store.register(
+    try await world.store.registry.register(
       Self.users.map { number in
         DeviceRegistration(
           user: "u\(number)", device: TestStore.device(number), attributes: Array("{\"n\":\(number)}".utf8))
       })
-    try await world.store.add(Self.users.map { "u\($0)" }, to: "all")
-    try await world.store.apply(
+    try await world.store.audiences.add(Self.users.map { "u\($0)" }, to: "all")
+    try await world.store.registry.apply(
       Self.users.map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: $0 + 1), at: 1) })
     // Nobody has a device of theirs.
-    try await world.store.add((0..<10).map { "stranger\($0)" }, to: "all")
-    _ = try await world.store.edit(
+    try await world.store.audiences.add((0..<10).map { "stranger\($0)" }, to: "all")
+    _ = try await world.store.registry.edit(
       Self.held.map { number in
-        CampaignStore.DeviceEdit(
+        Registry.DeviceEdit(
           user: "u\(number)", token: .init(TestStore.token(number), TestStore.service.name), action: .quarantine,
           instant: 5000, note: Array("note \(number)".utf8))
       })
@@ -216,15 +217,15 @@ struct RepartitionTests {
       try await expectUser(number, in: world)
       let user = "u\(number)"
       let partition = Partition.of(user: user, count: world.keys.partitions)
-      let record = try #require(try await world.store.user(user), "\(names) \(user)")
+      let record = try #require(try await world.store.registry.user(user), "\(names) \(user)")
       #expect(record.attributes == Array("{\"n\":\(number)}".utf8))
       #expect(record.devices.map(\.isQuarantined) == [Self.held.contains(number)])
       let note = try await world.command("HGET", world.keys.quarantine(partition), TestStore.token(number))
       #expect(note.string == (Self.held.contains(number) ? "note \(number)" : nil))
-      #expect(try await world.store.lists(of: user).segments == ["all"])
+      #expect(try await world.store.audiences.lists(of: user).segments == ["all"])
       #expect(try await world.pressure(of: user)?.apps["news"]?.badge == number + 1)
     }
-    #expect(try await world.store.size(ofSegment: "all") == Self.users.count + 10)
+    #expect(try await world.store.audiences.size(ofSegment: "all") == Self.users.count + 10)
     // Nothing is in two places, and none of the places is beyond the last.
     var fields = 0
     for partition in 0..<70 {
@@ -237,20 +238,21 @@ struct RepartitionTests {
       fields += try await world.command("SCARD", world.keys.users(partition)).integer ?? 0
     }
     #expect(fields == 5 * Self.users.count)
-    #expect(try await world.store.heldFor() == nil)
+    #expect(try await world.store.repartition.heldFor() == nil)
   }
 
   private func expectNoFindings(in world: TestStore) async throws {
     var findings: [StoreFinding] = []
-    _ = try await world.store.check(pause: .zero) { findings += $0 }
+    _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings == [])
   }
 
   private func expectUser(_ number: Int, in world: TestStore, devices: Int = 1) async throws {
-    let user = try #require(try await world.store.user("u\(number)"))
+    let user = try #require(try await world.store.registry.user("u\(number)"))
     #expect(user.devices.count == devices)
     #expect(user.devices.contains { $0.token == TestStore.token(number) })
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(number)], TestStore.service) == ["u\(number)"])
+    #expect(
+      try await world.store.registry.owners(of: [TestStore.deviceToken(number)], TestStore.service) == ["u\(number)"])
     let partition = Partition.of(user: "u\(number)", count: world.keys.partitions)
     #expect(try await world.command("SISMEMBER", world.keys.users(partition), "u\(number)").integer == 1)
   }

@@ -29,12 +29,13 @@ struct RepetitionTests {
 
   /// What a worker does with the request that waits.
   private func takeIn(_ world: TestStore, again: Bool = false) async throws -> Campaign {
-    let request = try #require(try await world.store.awaitJob(worker: "w", seconds: 1, now: 1))
+    let request = try #require(try await world.store.queue.awaitJob(worker: "w", seconds: 1, now: 1))
     let id = try #require(RunRequest.id(request))
-    let job = try #require(try await world.store.job(ofRun: id))
+    let job = try #require(try await world.store.queue.job(ofRun: id))
     let campaign = try CampaignJob.parse(job, .any(APNsService()), as: id)
     #expect(
-      try await world.store.activate(campaign, job: job, request: request, worker: "w") == (again ? .duplicate : .new))
+      try await world.store.queue.activate(campaign, job: job, request: request, worker: "w")
+        == (again ? .duplicate : .new))
     #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 0)
     return campaign
   }
@@ -43,25 +44,25 @@ struct RepetitionTests {
   func eachRunIsACampaignOfItsOwn(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
-    var record = try #require(try await world.store.show("digest"))
+    var record = try #require(try await world.store.campaigns.show("digest"))
     let now = try await world.store.time() / 1000
     #expect(record.state == .scheduled && record.slices.total == 0)
     #expect(try #require(record.sendAt) > now && record.sendAt.map { $0 % Self.hour } == 0)
     #expect(record.repetition == RepetitionRecord(schedule: "0 * * * *", runs: 0, leftOut: 0, lastRun: nil))
-    #expect(try await world.store.promote(["digest"]) == [])
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.queue.promote(["digest"]) == [])
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.isIdle())
 
     try await letPass(world)
-    let due = try #require(try await world.store.campaign("digest")?.sendAt)
+    let due = try #require(try await world.store.campaigns.find("digest")?.sendAt)
     let run = "digest~" + WallTime.format(due / 1000).filter { $0 != "-" && $0 != ":" }.prefix(13)
-    #expect(try await world.store.promote(world.store.chores("w", timeout: 1000).scheduled) == [run])
-    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.queue.promote(world.store.chores("w", timeout: 1000).scheduled) == [run])
+    #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await jobs(world).count == 1)
     let campaign = try await takeIn(world)
     #expect(campaign.id == run && campaign.timing.repetition == nil)
-    #expect(try await world.store.campaign(run)?.state == .active)
-    record = try #require(try await world.store.campaign("digest"))
+    #expect(try await world.store.campaigns.find(run)?.state == .active)
+    record = try #require(try await world.store.campaigns.find("digest"))
     #expect(record.state == .scheduled && record.repetition?.runs == 1 && record.repetition?.lastRun == run)
     #expect(try #require(record.sendAt) > now)
     #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").string == record.sendAt.map(String.init))
@@ -72,9 +73,9 @@ struct RepetitionTests {
   func endedCampaignLeavesTheSchedule(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
-    try await world.store.control("digest", .cancel)
+    try await world.store.campaigns.control("digest", .cancel)
     try await world.command("ZADD", world.keys.schedule, 1, "digest")
-    #expect(try await world.store.promote(world.store.chores("w", timeout: 1000).scheduled) == [])
+    #expect(try await world.store.queue.promote(world.store.chores("w", timeout: 1000).scheduled) == [])
     #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").isNull)
     #expect(try await jobs(world).isEmpty)
   }
@@ -93,7 +94,7 @@ struct RepetitionTests {
             let client = try await backend.connect()
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-            return try await store.promote(["digest"])
+            return try await store.queue.promote(["digest"])
           }
         }
         return try await group.reduce([], +)
@@ -102,11 +103,11 @@ struct RepetitionTests {
       #expect(try await jobs(world).count == 1)
       // Until it is taken in no other begins.
       try await letPass(hours: 1, world)
-      #expect(try await world.store.promote(["digest"]) == [])
+      #expect(try await world.store.queue.promote(["digest"]) == [])
       // The last of what was missed, not the first: all are of this hour, or the next if it has just begun.
       if ids.insert(begun[0]).inserted { _ = try await takeIn(world) } else { _ = try await takeIn(world, again: true) }
     }
-    #expect(try await world.store.campaign("digest")?.repetition?.runs == 5)
+    #expect(try await world.store.campaigns.find("digest")?.repetition?.runs == 5)
     #expect(ids.count <= 2)
   }
 
@@ -117,14 +118,14 @@ struct RepetitionTests {
     for run in 1...2 {
       try await letPass(world)
       // Runs of one hour in a test have one id: each is taken in before the next.
-      #expect(try await world.store.promote(["digest"]).count == 1)
-      #expect(try await world.store.campaign("digest")?.state == (run == 2 ? .completed : .scheduled))
+      #expect(try await world.store.queue.promote(["digest"]).count == 1)
+      #expect(try await world.store.campaigns.find("digest")?.state == (run == 2 ? .completed : .scheduled))
       _ = try await takeIn(world, again: run == 2)
     }
     #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
-    #expect(try await world.store.campaign("digest")?.finishedAt != nil)
+    #expect(try await world.store.campaigns.find("digest")?.finishedAt != nil)
     #expect(try #require(try await world.command("TTL", world.keys.campaign("digest")).integer) > 0)
-    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.queue.promote(["digest"]) == [])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -133,63 +134,63 @@ struct RepetitionTests {
     try await world.registerUsers(0..<1)
     try await activate(world, #","skipIfRunning":true"#)
     try await letPass(hours: 1, world)
-    #expect(try await world.store.promote(["digest"]).count == 1)
+    #expect(try await world.store.queue.promote(["digest"]).count == 1)
     let first = try await takeIn(world).id
     #expect(
-      try await world.store.narrow(
+      try await world.store.audiences.narrow(
         CampaignJob.parse(
-          #require(try await world.store.campaignAndJob(first)).job, .any(APNsService()), as: first)) != nil)
+          #require(try await world.store.campaigns.findWithJob(first)).job, .any(APNsService()), as: first)) != nil)
     try await letPass(world)
-    #expect(try await world.store.promote(["digest"]) == [])
-    #expect(try await world.store.campaign("digest")?.repetition?.leftOut == 1)
-    try await world.store.control(first, .cancel)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    #expect(try await world.store.queue.promote(["digest"]) == [])
+    #expect(try await world.store.campaigns.find("digest")?.repetition?.leftOut == 1)
+    try await world.store.campaigns.control(first, .cancel)
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let ledger = try await world.claimed(first, slice.partition).ledger
     guard case .closed(let counters) = try await ledger.close(.cancel) else {
       Issue.record("it was not closed")
       return
     }
-    _ = try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w")
+    _ = try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w")
     try await letPass(world)
-    #expect(try await world.store.promote(["digest"]).count == 1)
-    #expect(try await world.store.campaign("digest")?.repetition?.runs == 2)
+    #expect(try await world.store.queue.promote(["digest"]).count == 1)
+    #expect(try await world.store.campaigns.find("digest")?.repetition?.runs == 2)
   }
 
   @Test(arguments: Backend.wholeWay)
   func pausedNothingBeginsAndResumedNothingIsMadeUpFor(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
-    #expect(try await world.store.control("digest", .pause) == .paused)
+    #expect(try await world.store.campaigns.control("digest", .pause) == .paused)
     try await letPass(hours: 5, world)
-    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.queue.promote(["digest"]) == [])
     let now = try await world.store.time() / 1000
-    #expect(try await world.store.control("digest", .resume) == .scheduled)
-    #expect(try #require(try await world.store.campaign("digest")?.sendAt) > now)
-    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.campaigns.control("digest", .resume) == .scheduled)
+    #expect(try #require(try await world.store.campaigns.find("digest")?.sendAt) > now)
+    #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await jobs(world) == [])
     // Cancelled it has ended, and what it has begun ends with it, be it taken in or not.
     try await letPass(world)
-    #expect(try await world.store.promote(["digest"]).count == 1)
-    #expect(try await world.store.control("digest", .cancel) == .cancelled)
-    #expect(try await world.store.campaign("digest")?.finishedAt != nil)
+    #expect(try await world.store.queue.promote(["digest"]).count == 1)
+    #expect(try await world.store.campaigns.control("digest", .cancel) == .cancelled)
+    #expect(try await world.store.campaigns.find("digest")?.finishedAt != nil)
     try await letPass(world)
-    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.queue.promote(["digest"]) == [])
     let run = try await takeIn(world).id
-    #expect(try await world.store.campaign(run)?.state == .cancelled)
+    #expect(try await world.store.campaigns.find(run)?.state == .cancelled)
   }
 
   @Test(arguments: Backend.wholeWay)
   func forEachDevicesClockARunBeginsBeforeTheFirstOfThem(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world, cron: "0 9 * * *", #","localTime":true"#)
-    let record = try #require(try await world.store.campaign("digest"))
+    let record = try #require(try await world.store.campaigns.find("digest"))
     let wall = try #require(record.sendAt) / 1000 + 14 * 3600
     #expect(WallTime.format(wall).hasSuffix("T09:00:00"))
     try await world.command("HSET", world.keys.campaign("digest"), "sendAt", (wall - 86400 - 14 * 3600) * 1000)
-    #expect(try await world.store.promote(["digest"]).count == 1)
+    #expect(try await world.store.queue.promote(["digest"]).count == 1)
     let campaign = try await takeIn(world)
     #expect(campaign.timing.localTime == LocalTime(wall: wall - 86400))
-    #expect(try await world.store.campaign("digest")?.sendAt == record.sendAt)
+    #expect(try await world.store.campaigns.find("digest")?.sendAt == record.sendAt)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -198,7 +199,7 @@ struct RepetitionTests {
     let job = TestStore.job(
       "late", audience: #"{"segment":"*"}"#, #","repeat":{"cron":"0 9 * * *","end":"2020-01-01T00:00:00Z"}"#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    let error = await #expect(throws: StoreError.self) { _ = try await world.store.submit(job, as: campaign) }
+    let error = await #expect(throws: StoreError.self) { _ = try await world.store.queue.submit(job, as: campaign) }
     #expect(error?.code == .invalid && error?.message.contains("no time of '0 9 * * *' is left") == true)
   }
 
@@ -207,11 +208,11 @@ struct RepetitionTests {
   func whatTheRepeatedCampaignDoesNotListIsNoRun(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
-    #expect(try await world.store.job(ofRun: "digest~20261201T0900") == nil)
+    #expect(try await world.store.queue.job(ofRun: "digest~20261201T0900") == nil)
     let job = TestStore.job("digest", audience: #"{"segment":"*"}"#)
     let forged = try CampaignJob.parse(job, .any(APNsService()), as: "digest~20261201T0900")
-    #expect(try await world.store.activate(forged, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.campaign("digest~20261201T0900") == nil)
+    #expect(try await world.store.queue.activate(forged, job: job, worker: "w") == .duplicate)
+    #expect(try await world.store.campaigns.find("digest~20261201T0900") == nil)
     let text = #"{"id":"digest~20261201T0900","app":"news","audience":{"segment":"*"},"payload":{"aps":{"badge":1}}}"#
     #expect(throws: JobError.self) { try CampaignJob.parse(Array(text.utf8), .any(APNsService())) }
   }
@@ -222,22 +223,24 @@ struct RepetitionTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world, "", #","stages":[{"share":0.5}]"#)
     try await letPass(world)
-    #expect(try await world.store.promote(["digest"]).count == 1)
+    #expect(try await world.store.queue.promote(["digest"]).count == 1)
     let run = try await takeIn(world).id
     func states() async throws -> [CampaignState?] {
       var states: [CampaignState?] = []
-      for id in ["digest", run, run + "~1", run + "~rest"] { states.append(try await world.store.campaign(id)?.state) }
+      for id in ["digest", run, run + "~1", run + "~rest"] {
+        states.append(try await world.store.campaigns.find(id)?.state)
+      }
       return states
     }
     #expect(try await states() == [.scheduled, .active, .active, .waiting])
-    #expect(try await world.store.control("digest", .pause) == .paused)
+    #expect(try await world.store.campaigns.control("digest", .pause) == .paused)
     #expect(try await states() == [.paused, .paused, .paused, .paused])
-    #expect(try await world.store.control("digest", .resume) == .scheduled)
+    #expect(try await world.store.campaigns.control("digest", .resume) == .scheduled)
     #expect(try await states() == [.scheduled, .active, .active, .waiting])
     // A run by itself is paused apart from its job.
-    #expect(try await world.store.control(run, .pause) == .paused)
+    #expect(try await world.store.campaigns.control(run, .pause) == .paused)
     #expect(try await states() == [.scheduled, .paused, .paused, .paused])
-    #expect(try await world.store.control("digest", .cancel) == .cancelled)
+    #expect(try await world.store.campaigns.control("digest", .cancel) == .cancelled)
     #expect(try await states() == [.cancelled, .cancelled, .cancelled, .cancelled])
   }
 }

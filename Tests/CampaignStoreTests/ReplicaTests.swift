@@ -19,24 +19,24 @@ struct ReplicaTests {
 
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await store.submit(job, as: campaign) == .new)
-    #expect(try await store.awaitReplicas(1, of: "a", timeout: .seconds(60)) == 1)
+    #expect(try await store.queue.submit(job, as: campaign) == .new)
+    #expect(try await store.queue.awaitReplicas(1, of: "a", timeout: .seconds(60)) == 1)
     #expect(try await replica.command("llen", store.keys.campaigns) == "1")
-    #expect(try await store.awaitReplicas(2, of: "a", timeout: .milliseconds(50)) == 1)
+    #expect(try await store.queue.awaitReplicas(2, of: "a", timeout: .milliseconds(50)) == 1)
 
     // Another connection, to which nothing of the job is known, does not take its word either.
     await replica.kill(SIGSTOP)
     let other = TestStore.job("b", audience: #"{"segment":"*"}"#)
-    #expect(try await store.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .new)
+    #expect(try await store.queue.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .new)
     let late = try Backend.connect(to: primary)
     let again = CampaignStore(redis: late, keys: store.keys, services: TestStore.services)
-    #expect(try await again.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .duplicate)
-    #expect(try await again.awaitReplicas(1, of: "b", timeout: .milliseconds(200)) == 0)
+    #expect(try await again.queue.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .duplicate)
+    #expect(try await again.queue.awaitReplicas(1, of: "b", timeout: .milliseconds(200)) == 0)
     await replica.kill(SIGCONT)
-    #expect(try await again.awaitReplicas(1, of: "b", timeout: .seconds(60)) == 1)
+    #expect(try await again.queue.awaitReplicas(1, of: "b", timeout: .seconds(60)) == 1)
 
     let error = await #expect(throws: StoreError.self) {
-      try await store.awaitReplicas(1, of: "never", timeout: .milliseconds(50))
+      try await store.queue.awaitReplicas(1, of: "never", timeout: .milliseconds(50))
     }
     #expect(error?.hint == "submit it again")
     await client.close()

@@ -83,7 +83,7 @@ struct ResultLineTests {
 
   private func expectAgreement(_ world: TestStore, keepsAccepted: Bool, _ round: Int) async throws {
     var expected: [String: String] = [:]
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       for result in page {
         guard let outcome = result.outcome, keepsAccepted || outcome != .accepted else { continue }
         let status = result.status == 0 ? "-" : String(result.status)

@@ -12,7 +12,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<1200)
     let campaign = try await world.activate("a")
-    while let slice = try await world.store.dequeueSlice(worker: "w") {
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -21,7 +21,7 @@ struct ResultsTests {
       }
     }
     var users: Set<String> = []
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       #expect(page.count <= 500)
       for result in page {
         #expect(users.insert(result.user).inserted)
@@ -33,7 +33,7 @@ struct ResultsTests {
     }
     #expect(users.count == 1200)
     var pages = 0
-    try await world.store.forEachResult(of: "a") { _ in
+    try await world.store.results.forEachResult(of: "a") { _ in
       pages += 1
       return false
     }
@@ -47,7 +47,7 @@ struct ResultsTests {
     try await ledger.commit(credit: 3)
     try await ledger.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
     var results: [TargetResult] = []
-    try await world.store.forEachResult(of: "a") { page in
+    try await world.store.results.forEachResult(of: "a") { page in
       results += page
       return true
     }
@@ -63,7 +63,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<20)
     let campaign = try await world.activate("a")
-    while let slice = try await world.store.dequeueSlice(worker: "w") {
+    while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -71,15 +71,15 @@ struct ResultsTests {
       var batch = OutcomeBatch()
       for position in 0..<count { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
       _ = try await ledger.commit(&batch, credit: 0)
-      if slice.partition.isMultiple(of: 2) { try await world.store.deliverFeedback(from: [slice.partition]) }
+      if slice.partition.isMultiple(of: 2) { try await world.store.results.deliverFeedback(from: [slice.partition]) }
     }
     // Of some the owner is known still, of others not.
     for number in 0..<20 {
-      let result = try await world.store.result(of: TestStore.deviceToken(number), in: "a")
+      let result = try await world.store.results.result(of: TestStore.deviceToken(number), in: "a")
       #expect(result?.user == "u\(number)")
       #expect(result?.outcome == .unregistered)
     }
-    #expect(try await world.store.result(of: TestStore.deviceToken(99), in: "a") == nil)
+    #expect(try await world.store.results.result(of: TestStore.deviceToken(99), in: "a") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -87,25 +87,25 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<100)
     let campaign = try await world.activate("a")
-    let first = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let first = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let done = try await world.claimed("a", first.partition).ledger
     let count = try #require(try await world.expand(done, campaign))
     try await done.commit(credit: count)
     try await done.commit(.accepted, 0..<count)
     // Closed and not yet counted for its campaign, counted, and the other half-way: always the same sum.
     let counters = try #require(try await done.close(.finish).counters)
-    #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
-    #expect(try await world.store.campaign("a")?.counters.targets == 0)
-    _ = try await world.store.finish(first, counters: counters, lane: .normal, worker: "w")
-    #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
-    #expect(try await world.store.campaign("a")?.counters.targets == count)
+    #expect(try await world.store.campaigns.show("a")?.counters.outcomes == [.accepted: count])
+    #expect(try await world.store.campaigns.find("a")?.counters.targets == 0)
+    _ = try await world.store.slices.finish(first, counters: counters, lane: .normal, worker: "w")
+    #expect(try await world.store.campaigns.show("a")?.counters.outcomes == [.accepted: count])
+    #expect(try await world.store.campaigns.find("a")?.counters.targets == count)
 
-    let second = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let second = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let half = try await world.claimed("a", second.partition).ledger
     #expect(try await world.expand(half, campaign) == 100 - count)
     try await half.commit(credit: 10)
     try await half.commit([0: .terminal(.rejected), 1: .waiting(milliseconds: 60_000)])
-    let record = try #require(try await world.store.show("a"))
+    let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.counters.targets == 100)
     #expect(record.counters.outcomes == [.accepted: count, .rejected: 1])
     #expect(record.counters.inDoubt == 8)
@@ -121,7 +121,7 @@ struct ResultsTests {
     let users = (0..<20_000).map { "\"user-\($0)\"" }.joined(separator: ",")
     try await world.activate("a", audience: "{\"users\":[\(users)]}")
     let store = world.store
-    #expect(try await store.standing(of: "a")?.state == .active)
+    #expect(try await store.campaigns.standing(of: "a")?.state == .active)
     func read(_ body: () async throws -> Void) async throws -> Int {
       func sent() async throws -> Int {
         Int(try await world.redis.serverInfo(section: "stats").fields["total_net_output_bytes"] ?? "") ?? 0
@@ -130,14 +130,14 @@ struct ResultsTests {
       try await body()
       return try await sent() - before
     }
-    let claims = try await read { for _ in 0..<10 { _ = try await store.standing(of: "a") } }
+    let claims = try await read { for _ in 0..<10 { _ = try await store.campaigns.standing(of: "a") } }
     let looks = try await read {
-      _ = try await store.campaigns()
-      _ = try await store.campaign("a")
-      _ = try await store.show("a")
+      _ = try await store.campaigns.all()
+      _ = try await store.campaigns.find("a")
+      _ = try await store.campaigns.show("a")
     }
     #expect(claims < 20_000 && looks < 20_000, "\(claims), \(looks)")
-    #expect(try await read { _ = try await store.campaignAndJob("a") } > 200_000)
+    #expect(try await read { _ = try await store.campaigns.findWithJob("a") } > 200_000)
     await server.stop()
   }
 
@@ -146,19 +146,19 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let before = try await world.store.time() / 1000
     try await world.activate("a", #","lane":"urgent","ttl":"2d","expiration":"4h""#)
-    let record = try #require(try await world.store.campaign("a"))
+    let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.app == "news")
     #expect(record.lane == .urgent)
     #expect(record.timeToLive == 2 * 86400)
     #expect(record.createdAt >= before)
     let expiration = try #require(record.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
-    let job = try #require(try await world.store.campaignAndJob("a")).job
+    let job = try #require(try await world.store.campaigns.findWithJob("a")).job
     #expect(try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
     try await world.activate("b", #","expiration":"0""#)
-    #expect(try await world.store.campaign("b")?.expiration == 0)
+    #expect(try await world.store.campaigns.find("b")?.expiration == 0)
     try await world.activate("c")
-    #expect(try await world.store.campaign("c")?.expiration == nil)
-    #expect(try await Set(world.store.campaigns().map(\.id)) == ["a", "b", "c"])
+    #expect(try await world.store.campaigns.find("c")?.expiration == nil)
+    #expect(try await Set(world.store.campaigns.all().map(\.id)) == ["a", "b", "c"])
   }
 }

@@ -38,34 +38,34 @@ struct ScheduleTests {
   func campaignWaitsForItsTimeAndBeginsOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", world)
-    let record = try #require(try await world.store.show("a"))
+    let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.state == .scheduled)
     #expect(record.sendAt == sendAt)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.isIdle())
     var pulse = try await world.store.chores("w", timeout: 1000)
     #expect(pulse.scheduled == [])
     #expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
-    #expect(try await world.store.promote(["a"]) == [])
+    #expect(try await world.store.queue.promote(["a"]) == [])
     try await letPass("a", world)
     pulse = try await world.store.chores("w", timeout: 1000)
     #expect(pulse.scheduled == ["a"])
     #expect(pulse.nextScheduled == nil)
-    #expect(try await world.store.promote(["a"]) == ["a"])
-    #expect(try await world.store.promote(["a"]) == [])
-    #expect(try await world.store.campaign("a")?.state == .active)
+    #expect(try await world.store.queue.promote(["a"]) == ["a"])
+    #expect(try await world.store.queue.promote(["a"]) == [])
+    #expect(try await world.store.campaigns.find("a")?.state == .active)
     #expect(try await lane(world) == ["a"])
     #expect(try await scheduled(world) == [])
-    #expect(try await world.store.isIdle() == false)
-    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
+    #expect(try await world.store.campaigns.isIdle() == false)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
   }
 
   @Test(arguments: Backend.allCases)
   func timeThatHasPassedMeansNow(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", in: -1, world)
-    #expect(try await world.store.campaign("a")?.state == .active)
-    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
+    #expect(try await world.store.campaigns.find("a")?.state == .active)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -81,9 +81,9 @@ struct ScheduleTests {
             let client = try await backend.connect()
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-            let begun = try await store.promote(store.chores("w", timeout: 1000).scheduled)
-            if let (_, job) = try await store.campaignAndJob(id) {
-              _ = try await store.narrow(CampaignJob.parse(job, .any(APNsService())))
+            let begun = try await store.queue.promote(store.chores("w", timeout: 1000).scheduled)
+            if let (_, job) = try await store.campaigns.findWithJob(id) {
+              _ = try await store.audiences.narrow(CampaignJob.parse(job, .any(APNsService())))
             }
             return begun
           }
@@ -101,20 +101,20 @@ struct ScheduleTests {
   func cancelledBeforeItsTimeItHasEndedWithoutTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
-    #expect(try await world.store.control("a", .cancel, reason: "wrong text") == .cancelled)
-    let record = try #require(try await world.store.show("a"))
+    #expect(try await world.store.campaigns.control("a", .cancel, reason: "wrong text") == .cancelled)
+    let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.finishedAt != nil)
     #expect(record.reason == "wrong text")
     #expect(record.counters == SliceCounters())
     #expect(record.slices.finished == record.slices.total)
     #expect(try await scheduled(world) == [])
-    #expect(try await world.store.promote(["a"]) == [])
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.isIdle())
+    #expect(try await world.store.queue.promote(["a"]) == [])
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.isIdle())
     // It goes by itself, like any that has ended.
     #expect(try #require(try await world.command("TTL", world.keys.campaign("a")).integer) > 0)
     #expect(try await world.command("EXISTS", world.keys.open("a")).integer == 0)
-    #expect(try await world.store.control("a", .resume) == .cancelled)
+    #expect(try await world.store.campaigns.control("a", .resume) == .cancelled)
   }
 
   @Test(arguments: Backend.allCases)
@@ -126,15 +126,15 @@ struct ScheduleTests {
       let id = "race-\(round)"
       try await schedule(id, world)
       try await letPass(id, world)
-      async let promoted = rival.promote([id])
-      #expect(try await world.store.control(id, .cancel) == .cancelled)
+      async let promoted = rival.queue.promote([id])
+      #expect(try await world.store.campaigns.control(id, .cancel) == .cancelled)
       let hasBegun = try await promoted == [id]
-      let record = try #require(try await world.store.campaign(id))
+      let record = try #require(try await world.store.campaigns.find(id))
       #expect(record.state == .cancelled)
       #expect((record.finishedAt == nil) == hasBegun)
-      #expect(try await world.store.promote([id]) == [])
+      #expect(try await world.store.queue.promote([id]) == [])
       // Begun, its slice is there to be closed; if not, nothing is.
-      #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
+      #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
     }
     await other.close()
   }
@@ -143,33 +143,33 @@ struct ScheduleTests {
   func pausedItWaitsAndResumedItIsScheduledAgainOrBegins(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", world)
-    #expect(try await world.store.control("a", .pause) == .paused)
+    #expect(try await world.store.campaigns.control("a", .pause) == .paused)
     #expect(try await scheduled(world) == [])
-    #expect(try await world.store.control("a", .resume) == .scheduled)
+    #expect(try await world.store.campaigns.control("a", .resume) == .scheduled)
     #expect(try await world.command("ZSCORE", world.keys.schedule, "a").string == String(sendAt))
-    #expect(try await world.store.control("a", .resume) == .scheduled)
+    #expect(try await world.store.campaigns.control("a", .resume) == .scheduled)
 
-    #expect(try await world.store.control("a", .pause) == .paused)
+    #expect(try await world.store.campaigns.control("a", .pause) == .paused)
     try await letPass("a", world)
-    #expect(try await world.store.promote(["a"]) == [])
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.isIdle())
-    #expect(try await world.store.control("a", .resume) == .active)
-    #expect(try await world.store.isIdle() == false)
-    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
+    #expect(try await world.store.queue.promote(["a"]) == [])
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.campaigns.isIdle())
+    #expect(try await world.store.campaigns.control("a", .resume) == .active)
+    #expect(try await world.store.campaigns.isIdle() == false)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
     // Once begun it is paused and resumed like any other.
-    #expect(try await world.store.control("a", .pause) == .paused)
-    #expect(try await world.store.control("a", .resume) == .active)
+    #expect(try await world.store.campaigns.control("a", .pause) == .paused)
+    #expect(try await world.store.campaigns.control("a", .resume) == .active)
   }
 
   @Test(arguments: Backend.allCases)
   func pausedBeforeItsTimeItIsCancelledAtOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
-    try await world.store.control("a", .pause)
-    #expect(try await world.store.control("a", .cancel) == .cancelled)
-    #expect(try await world.store.campaign("a")?.finishedAt != nil)
-    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    try await world.store.campaigns.control("a", .pause)
+    #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
+    #expect(try await world.store.campaigns.find("a")?.finishedAt != nil)
+    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -182,8 +182,8 @@ struct ScheduleTests {
       "far", audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     let refused = [
-      await #expect(throws: StoreError.self) { try await world.store.submit(job, as: campaign) },
-      await #expect(throws: StoreError.self) { try await world.store.activate(campaign, job: job, worker: "w") },
+      await #expect(throws: StoreError.self) { try await world.store.queue.submit(job, as: campaign) },
+      await #expect(throws: StoreError.self) { try await world.store.queue.activate(campaign, job: job, worker: "w") },
     ]
     for error in refused {
       #expect(error?.code == .invalid)
@@ -195,11 +195,11 @@ struct ScheduleTests {
   func expirationCountsFromItsTimeAndItsIDIsRememberedFromThereToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", in: 200 * 24 * Self.hour, world, #","expiration":"4h""#)
-    #expect(try await world.store.campaign("a")?.expiration == sendAt / 1000 + 14_400)
+    #expect(try await world.store.campaigns.find("a")?.expiration == sendAt / 1000 + 14_400)
     let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86_400
     #expect((289...290).contains(days))
     let late = try await schedule("b", in: -Self.hour, world, #","expiration":"4h""#)
-    #expect(try #require(try await world.store.campaign("b")?.expiration) >= late / 1000 + 14_400 + 3600)
+    #expect(try #require(try await world.store.campaigns.find("b")?.expiration) >= late / 1000 + 14_400 + 3600)
   }
 
   @Test(arguments: Backend.allCases)
@@ -212,9 +212,9 @@ struct ScheduleTests {
     try await world.command("ZADD", world.keys.schedule, 1, "gone")
     try await world.command("ZADD", world.keys.schedule, 1, "active")
     try await world.command("DEL", world.keys.campaign("gone"))
-    #expect(try await world.store.repairSchedule(from: 0) == ([], 0))
+    #expect(try await world.store.queue.repairSchedule(from: 0) == ([], 0))
     #expect(Set(try await scheduled(world)) == ["lost", "gone", "active"])
-    #expect(try await world.store.promote(try await world.store.chores("w", timeout: 1000).scheduled) == [])
+    #expect(try await world.store.queue.promote(try await world.store.chores("w", timeout: 1000).scheduled) == [])
     #expect(try await scheduled(world) == ["lost"])
     #expect(try await lane(world) == ["active"])
   }
@@ -224,8 +224,8 @@ struct ScheduleTests {
     let world = try await TestStore(on: backend, partitions: 1)
     for number in 0..<501 { try await schedule("c\(number)", world) }
     try await world.command("DEL", world.keys.schedule)
-    #expect(try await world.store.repairSchedule(from: 0).next == 500)
-    #expect(try await world.store.repairSchedule(from: 500).next == 0)
+    #expect(try await world.store.queue.repairSchedule(from: 0).next == 500)
+    #expect(try await world.store.queue.repairSchedule(from: 500).next == 0)
     #expect(try await scheduled(world).count == 501)
   }
 }

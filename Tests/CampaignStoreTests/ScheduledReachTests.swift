@@ -10,24 +10,24 @@ struct ScheduledReachTests {
   func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<20)
-    try await world.store.add(["u1"], to: "a")
+    try await world.store.audiences.add(["u1"], to: "a")
     let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
     #expect(try await world.openSlices("later") == Set(0..<64))
-    try await world.store.add(["u2"], to: "a")
+    try await world.store.audiences.add(["u2"], to: "a")
     try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await world.store.queue.promote(["later"]) == ["later"])
     // It has begun and waits for a worker: whoever joins meanwhile is in.
-    try await world.store.add(["u3"], to: "a")
+    try await world.store.audiences.add(["u3"], to: "a")
     #expect(try await world.openSlices("later") == Set(0..<64))
-    #expect(try await world.store.narrow(campaign) != nil)
+    #expect(try await world.store.audiences.narrow(campaign) != nil)
     let reached = Self.partitions(["u1", "u2", "u3"])
     #expect(try await world.openSlices("later") == reached)
     // Its partitions are fixed once.
-    try await world.store.add(["u4"], to: "a")
-    #expect(try await world.store.narrow(campaign) != nil)
+    try await world.store.audiences.add(["u4"], to: "a")
+    #expect(try await world.store.audiences.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
-    #expect(try await world.store.show("later")?.slices.total == reached.count)
+    #expect(try await world.store.campaigns.show("later")?.slices.total == reached.count)
   }
 
   @Test(arguments: Backend.allCases)
@@ -37,8 +37,8 @@ struct ScheduledReachTests {
     let reached = Set((0..<1200).map { Partition.of(user: "u\($0)", count: 16_384) })
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == ["later"])
-    #expect(try await world.store.narrow(campaign) != nil)
+    #expect(try await world.store.queue.promote(["later"]) == ["later"])
+    #expect(try await world.store.audiences.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
   }
 
@@ -48,7 +48,7 @@ struct ScheduledReachTests {
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.repairSchedule(from: 0) == (["later"], 0))
+    #expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
     #expect(try await world.openSlices("later") == Set(0..<64))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
@@ -62,8 +62,8 @@ struct ScheduledReachTests {
     let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
     try await world.end(slice, of: campaign)
     try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == ["later"])
-    #expect(try await world.store.narrow(campaign) != nil)
+    #expect(try await world.store.queue.promote(["later"]) == ["later"])
+    #expect(try await world.store.audiences.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == Set(0..<64).subtracting([slice.partition]))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"], slices: 64)
   }
@@ -74,7 +74,7 @@ struct ScheduledReachTests {
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"users":["u0","u2"]}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.repairSchedule(from: 0) == (["later"], 0))
+    #expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
     #expect(try await world.openSlices("later") == Self.partitions(["u0", "u2"]))
     try await world.expectEnd(of: campaign, ["u0", "u2"])
   }
@@ -84,12 +84,12 @@ struct ScheduledReachTests {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
-    try await world.store.control("later", .pause)
+    try await world.store.campaigns.control("later", .pause)
     try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == [])
+    #expect(try await world.store.queue.promote(["later"]) == [])
     #expect(try await world.openSlices("later") == Set(0..<64))
-    #expect(try await world.store.control("later", .resume) == .active)
-    #expect(try await world.store.promote(["later"]) == [])
+    #expect(try await world.store.campaigns.control("later", .resume) == .active)
+    #expect(try await world.store.queue.promote(["later"]) == [])
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
 

@@ -8,49 +8,51 @@ struct SegmentTests {
   @Test(arguments: Backend.allCases)
   func segmentIsTheSumOfWhatWasAdded(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
-    try await world.store.add((0..<1300).map { "u\($0)" }, to: "vip")
-    try await world.store.add((1200..<1500).map { "u\($0)" }, to: "vip")
-    try await world.store.add(["u1"], to: "beta")
-    #expect(try await world.store.size(ofSegment: "vip") == 1500)
-    #expect(try await world.store.segmentNames() == ["beta", "vip"])
-    #expect(try await world.store.size(ofSegment: "nope") == 0)
+    try await world.store.audiences.add((0..<1300).map { "u\($0)" }, to: "vip")
+    try await world.store.audiences.add((1200..<1500).map { "u\($0)" }, to: "vip")
+    try await world.store.audiences.add(["u1"], to: "beta")
+    #expect(try await world.store.audiences.size(ofSegment: "vip") == 1500)
+    #expect(try await world.store.audiences.segmentNames() == ["beta", "vip"])
+    #expect(try await world.store.audiences.size(ofSegment: "nope") == 0)
   }
 
   @Test(arguments: Backend.allCases)
   func replacementIsSeenByNobodyBeforeItIsInForceAndThenWhole(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<300)
-    try await world.store.add((0..<200).map { "u\($0)" }, to: "optedout")
-    var replacement = try await world.store.replacement(of: "optedout")
-    #expect(try await world.store.add((100..<350).map { "u\($0)" }, to: &replacement) == 200, "50 are not registered")
-    #expect(try await world.store.size(ofSegment: "optedout") == 200)
+    try await world.store.audiences.add((0..<200).map { "u\($0)" }, to: "optedout")
+    var replacement = try await world.store.audiences.replacement(of: "optedout")
+    #expect(
+      try await world.store.audiences.add((100..<350).map { "u\($0)" }, to: &replacement) == 200,
+      "50 are not registered")
+    #expect(try await world.store.audiences.size(ofSegment: "optedout") == 200)
     let partition = Partition.of(user: "u100", count: 8)
     let read = world.keys.importing(partition, "optedout", id: replacement.id)
     #expect(try await world.command("TTL", read).integer ?? 0 > 80_000, "an import that dies leaves nothing for ever")
-    try await world.store.putInForce(replacement)
-    #expect(try await world.store.size(ofSegment: "optedout") == 250)
-    #expect(try await world.store.lists(of: "u0").segments == [])
-    #expect(try await world.store.lists(of: "u349").segments == ["optedout"])
+    try await world.store.audiences.putInForce(replacement)
+    #expect(try await world.store.audiences.size(ofSegment: "optedout") == 250)
+    #expect(try await world.store.audiences.lists(of: "u0").segments == [])
+    #expect(try await world.store.audiences.lists(of: "u349").segments == ["optedout"])
     #expect(try await world.command("TTL", world.keys.segment(partition, "optedout")).integer == -1)
     #expect(try await world.command("EXISTS", read).integer == 0)
 
-    var given = try await world.store.replacement(of: "optedout")
-    _ = try await world.store.add(["u0"], to: &given)
-    try await world.store.discard(given)
-    #expect(try await world.store.size(ofSegment: "optedout") == 250)
-    #expect(try await world.store.remove(["u349", "u0"], from: "optedout") == 1)
+    var given = try await world.store.audiences.replacement(of: "optedout")
+    _ = try await world.store.audiences.add(["u0"], to: &given)
+    try await world.store.audiences.discard(given)
+    #expect(try await world.store.audiences.size(ofSegment: "optedout") == 250)
+    #expect(try await world.store.audiences.remove(["u349", "u0"], from: "optedout") == 1)
   }
 
   @Test(arguments: Backend.allCases)
   func removedSegmentLeavesItsUsers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3)
-    try await world.store.add(["u1", "u2"], to: "vip")
-    #expect(try await world.store.removeSegment("vip"))
-    #expect(try await world.store.removeSegment("vip") == false)
-    #expect(try await world.store.segmentNames() == [])
-    #expect(try await world.store.size(ofSegment: "vip") == 0)
-    #expect(try await world.store.user("u1") != nil)
+    try await world.store.audiences.add(["u1", "u2"], to: "vip")
+    #expect(try await world.store.audiences.removeSegment("vip"))
+    #expect(try await world.store.audiences.removeSegment("vip") == false)
+    #expect(try await world.store.audiences.segmentNames() == [])
+    #expect(try await world.store.audiences.size(ofSegment: "vip") == 0)
+    #expect(try await world.store.registry.user("u1") != nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -58,16 +60,16 @@ struct SegmentTests {
     let world = try await TestStore(on: backend)
     var quarantined = TestStore.device(9)
     quarantined.isQuarantined = true
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1)),
       DeviceRegistration(user: "x", device: TestStore.device(2)),
       DeviceRegistration(user: "y", device: quarantined),
     ])
-    try await world.store.add(["x", "y", "stranger"], to: "vip")
-    #expect(try await world.store.count(AudienceExpression(parsing: "vip")) == (2, 2))
-    #expect(try await world.store.count(AudienceExpression(parsing: "!vip")) == (0, 0))
+    try await world.store.audiences.add(["x", "y", "stranger"], to: "vip")
+    #expect(try await world.store.audiences.count(AudienceExpression(parsing: "vip")) == (2, 2))
+    #expect(try await world.store.audiences.count(AudienceExpression(parsing: "!vip")) == (0, 0))
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.count(AudienceExpression(parsing: "vpi"))
+      try await world.store.audiences.count(AudienceExpression(parsing: "vpi"))
     }
     #expect(error?.hint == "did you mean vip?")
   }
@@ -76,13 +78,13 @@ struct SegmentTests {
   func membersAndMembershipsSayTheSame(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<600)
-    try await world.store.add((0..<400).map { "u\($0)" }, to: "vip")
-    try await world.store.add((300..<700).map { "u\($0)" }, to: "news")
+    try await world.store.audiences.add((0..<400).map { "u\($0)" }, to: "vip")
+    try await world.store.audiences.add((300..<700).map { "u\($0)" }, to: "news")
     var members: [String] = []
-    try await world.store.forEachMember(of: AudienceExpression(parsing: "vip & news")) { members += $0 }
+    try await world.store.audiences.forEachMember(of: AudienceExpression(parsing: "vip & news")) { members += $0 }
     #expect(members.sorted() == (300..<400).map { "u\($0)" })
-    #expect(try await world.store.lists(of: "u350").segments == ["news", "vip"])
-    #expect(try await world.store.lists(of: "u650").segments == ["news"])
-    #expect(try await world.store.lists(of: "nobody").segments == [])
+    #expect(try await world.store.audiences.lists(of: "u350").segments == ["news", "vip"])
+    #expect(try await world.store.audiences.lists(of: "u650").segments == ["news"])
+    #expect(try await world.store.audiences.lists(of: "nobody").segments == [])
   }
 }

@@ -14,13 +14,13 @@ struct SegmentUseTests {
   private func world(on backend: Backend, partitions: Int = 2) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: partitions)
     try await world.registerUsers(0..<20)
-    try await world.store.add((0..<20).map { "u\($0)" }, to: "fans")
-    try await world.store.add((5..<20).map { "u\($0)" }, to: "churned")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "fans")
+    try await world.store.audiences.add((5..<20).map { "u\($0)" }, to: "churned")
     return world
   }
 
   private func refusal(_ world: TestStore, _ name: String) async -> StoreError? {
-    await #expect(throws: StoreError.self) { _ = try await world.store.removeSegment(name) }
+    await #expect(throws: StoreError.self) { _ = try await world.store.audiences.removeSegment(name) }
   }
 
   @Test(arguments: Backend.allCases)
@@ -31,7 +31,7 @@ struct SegmentUseTests {
     try await world.activate("again", audience: Self.audience, #","repeat":{"cron":"0 9 * * *"}"#)
     try await world.activate("running", audience: Self.audience)
     try await world.activate("paused", audience: #"{"segment":"*","exclude":{"segment":"churned"}}"#)
-    try await world.store.control("paused", .pause)
+    try await world.store.campaigns.control("paused", .pause)
     let queued = TestStore.job("queued", audience: Self.audience)
     try await world.command("LPUSH", world.keys.campaigns, queued)
     let error = await refusal(world, "churned")
@@ -42,27 +42,28 @@ struct SegmentUseTests {
     #expect(error?.hint.contains("carillon campaign cancel again") == true)
     #expect(await refusal(world, "fans")?.message.hasSuffix("not ended: again, queued, running, scheduled") == true)
     // Nothing has been touched.
-    #expect(try await world.store.segmentNames() == ["churned", "fans"])
-    #expect(try await world.store.size(ofSegment: "churned") == 15)
+    #expect(try await world.store.audiences.segmentNames() == ["churned", "fans"])
+    #expect(try await world.store.audiences.size(ofSegment: "churned") == 15)
     // One that has ended keeps nothing.
     try await world.command("LTRIM", world.keys.campaigns, 1, 0)
-    for id in ["scheduled", "again", "running", "paused"] { try await world.store.control(id, .cancel) }
-    #expect(try await world.store.removeSegment("churned"))
-    #expect(try await world.store.size(ofSegment: "churned") == 0)
-    #expect(try await world.store.removeSegment("churned") == false)
+    for id in ["scheduled", "again", "running", "paused"] { try await world.store.campaigns.control(id, .cancel) }
+    #expect(try await world.store.audiences.removeSegment("churned"))
+    #expect(try await world.store.audiences.size(ofSegment: "churned") == 0)
+    #expect(try await world.store.audiences.removeSegment("churned") == false)
   }
 
   @Test(arguments: Backend.allCases)
   func ruleThatACampaignNamesIsNotRemovedNorAreTheListsOfItsRule(on backend: Backend) async throws {
     let world = try await world(on: backend)
     let rule = SegmentDefinition(expression: try AudienceExpression(parsing: "fans & !churned"))
-    try await world.store.define("loyal", rule)
+    try await world.store.audiences.define("loyal", rule)
     let campaign = try await world.activate("a", audience: #"{"segment":"loyal"}"#)
     #expect(await refusal(world, "loyal")?.message.hasSuffix("not ended: a") == true)
     // The running campaign keeps the rule as it was: it still needs the list that the rule named.
-    try await world.store.define("loyal", SegmentDefinition(expression: try AudienceExpression(parsing: "fans")))
+    try await world.store.audiences.define(
+      "loyal", SegmentDefinition(expression: try AudienceExpression(parsing: "fans")))
     #expect(await refusal(world, "churned")?.message.hasSuffix("not ended: a") == true)
-    let known = try #require(try await world.store.campaignAndJob("a")).record.definitions
+    let known = try #require(try await world.store.campaigns.findWithJob("a")).record.definitions
     var running = campaign
     running.definitions = known
     var reached = 0
@@ -77,16 +78,16 @@ struct SegmentUseTests {
   func segmentWithoutMembersIsThereAndOneThatWasNeverImportedIsNot(on backend: Backend) async throws {
     let world = try await world(on: backend)
     let campaign = try await world.activate("a", audience: Self.audience)
-    _ = try await world.store.remove((0..<20).map { "u\($0)" }, from: "churned")
-    #expect(try await world.store.missingSegment(of: campaign) == nil)
+    _ = try await world.store.audiences.remove((0..<20).map { "u\($0)" }, from: "churned")
+    #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
     // Somebody else removed its name.
     try await world.command("SREM", world.keys.segments, "churned")
-    #expect(try await world.store.missingSegment(of: campaign) == "churned")
-    try await world.store.add(["u1"], to: "churned")
-    #expect(try await world.store.missingSegment(of: campaign) == nil)
+    #expect(try await world.store.audiences.missingSegment(of: campaign) == "churned")
+    try await world.store.audiences.add(["u1"], to: "churned")
+    #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
     // The start of a Live Activity leaves out who has it already, which is nobody yet.
     let start = try await world.activate("start", audience: #"{"segment":"fans","exclude":{"activity":"match"}}"#)
-    #expect(try await world.store.missingSegment(of: start) == nil)
+    #expect(try await world.store.audiences.missingSegment(of: start) == nil)
   }
 
   /// Whoever comes first: the segment stays, or the job is refused, or whoever expands its campaign finds the segment gone.
@@ -95,26 +96,27 @@ struct SegmentUseTests {
     let world = try await world(on: backend)
     var (kept, refused, found) = (0, 0, 0)
     for number in 0..<30 {
-      try await world.store.add((5..<20).map { "u\($0)" }, to: "churned")
+      try await world.store.audiences.add((5..<20).map { "u\($0)" }, to: "churned")
       let id = "a\(number)"
       let job = TestStore.job(id, audience: Self.audience)
       let campaign = try CampaignJob.parse(job, .any(APNsService()))
-      async let removing = Result { try await world.store.removeSegment("churned") }
-      async let taking = Result { try await world.store.activate(campaign, job: job, worker: "w") }
+      async let removing = Result { try await world.store.audiences.removeSegment("churned") }
+      async let taking = Result { try await world.store.queue.activate(campaign, job: job, worker: "w") }
       let (removed, taken) = await ((try? removing.get()) ?? false, taking)
       guard case .success(.new) = taken else {
         #expect(removed)
         refused += 1
         continue
       }
-      let missing = try await world.store.missingSegment(of: campaign)
+      let missing = try await world.store.audiences.missingSegment(of: campaign)
       if missing == nil {
-        #expect(try await world.store.size(ofSegment: "churned") == 15, "it is there, and its members are not")
+        #expect(
+          try await world.store.audiences.size(ofSegment: "churned") == 15, "it is there, and its members are not")
         kept += 1
       } else {
         found += 1
       }
-      try await world.store.control(id, .cancel)
+      try await world.store.campaigns.control(id, .cancel)
     }
     #expect(kept + refused + found == 30)
   }
@@ -124,7 +126,7 @@ struct SegmentUseTests {
     let world = try await world(on: backend, partitions: 4)
     let campaign = try await world.activate("a", audience: #"{"segment":"fans"}"#)
     // Old are the even ones, new are the odd ones.
-    _ = try await world.store.remove((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, from: "fans")
+    _ = try await world.store.audiences.remove((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, from: "fans")
     func users(_ partition: Int) async throws -> Set<String> {
       let ledger = try await world.claimed("a", partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
@@ -135,12 +137,12 @@ struct SegmentUseTests {
       Set((0..<20).filter { $0 % 2 == rest }.map { "u\($0)" }.filter { Partition.of(user: $0, count: 4) == partition })
     }
     #expect(try await users(0) == expected(0, 0))
-    var replacement = try await world.store.replacement(of: "fans")
-    _ = try await world.store.add((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, to: &replacement)
+    var replacement = try await world.store.audiences.replacement(of: "fans")
+    _ = try await world.store.audiences.add((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, to: &replacement)
     // What is being read in is nobody's yet.
     #expect(try await users(1) == expected(1, 0))
-    #expect(try await world.store.missingSegment(of: campaign) == nil)
-    try await world.store.putInForce(replacement)
+    #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
+    try await world.store.audiences.putInForce(replacement)
     #expect(try await users(2) == expected(2, 1))
     #expect(try await users(3) == expected(3, 1))
   }
@@ -151,14 +153,14 @@ struct SegmentUseTests {
     let list = SuppressionList(app: "news").segment
     let second = (0..<20).map { "u\($0)" }.filter { Partition.of(user: $0, count: 2) == 1 }
     let (out, back, erased) = (second[0], second[1], second[2])
-    try await world.store.add([back], to: list)
+    try await world.store.audiences.add([back], to: list)
     let campaign = try await world.activate("a")
     let first = try await world.claimed("a", 0).ledger
     #expect(try await world.expand(first, campaign) == 20 - second.count)
-    try await world.store.add([out], to: list)
+    try await world.store.audiences.add([out], to: list)
     // The last opt-out of a list that is taken back leaves the list without members, and that is an opt-in.
-    _ = try await world.store.remove([back], from: list)
-    _ = try await world.store.forget(erased)
+    _ = try await world.store.audiences.remove([back], from: list)
+    _ = try await world.store.erasure.forget(erased)
     let ledger = try await world.claimed("a", 1).ledger
     let count = try #require(try await world.expand(ledger, campaign))
     let chunk = try await ledger.targets(from: 0, count: count)

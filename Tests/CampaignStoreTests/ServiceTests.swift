@@ -22,13 +22,13 @@ struct ServiceTests {
     let store = CampaignStore(redis: world.redis, keys: world.keys, services: Self.services)
     let tokens = try Self.tokens.map { try #require(Self.service.token($0)) }
     #expect(tokens[0].bytes.count == DeviceToken.maximumLength)
-    try await store.register(
+    try await store.registry.register(
       tokens.enumerated().map { number, token in
         var device = DeviceRecord(token: token.bytes, service: "text")
         device.registeredAt = 1000
         return DeviceRegistration(user: "u\(number)", device: device)
       } + [DeviceRegistration(user: "u0", device: TestStore.device(1))])
-    #expect(try await store.owners(of: tokens, Self.service) == ["u0", "u1", "u2", "u3"])
+    #expect(try await store.registry.owners(of: tokens, Self.service) == ["u0", "u1", "u2", "u3"])
     for token in tokens {
       // Where other languages look for it: by the CRC16 of the text.
       let partition = Int(CRC16.of(Self.service.text(of: token))) % 4
@@ -41,19 +41,19 @@ struct ServiceTests {
       #expect(line == "unregistered 404 \(number == 2 ? "moved" : "GONE") 5000")
     }
     var results: [String: String] = [:]
-    try await store.forEachResult(of: "a") { page in
+    try await store.results.forEachResult(of: "a") { page in
       for result in page { results[Self.service.text(of: try #require(result.token))] = result.reason }
       return true
     }
     #expect(Set(results.keys) == Set(Self.tokens))
     #expect(results[Self.tokens[0]] == "GONE" && results[Self.tokens[2]] == "moved")
-    try await store.deliverFeedback(from: 0..<4)
-    #expect(try await store.owners(of: tokens, Self.service) == [nil, nil, nil, nil])
+    try await store.results.deliverFeedback(from: 0..<4)
+    #expect(try await store.registry.owners(of: tokens, Self.service) == [nil, nil, nil, nil])
     let told = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
     #expect(told.count == 4)
     for text in Self.tokens { #expect(told.contains { $0.contains("\"token\":\"\(text)\"") }) }
     // APNs' device of the same user was no target.
-    #expect(try await store.user("u0")?.devices.map(\.service) == ["apns"])
+    #expect(try await store.registry.user("u0")?.devices.map(\.service) == ["apns"])
   }
 
   /// Sends to everybody of the service, who are all gone.
@@ -62,14 +62,14 @@ struct ServiceTests {
       TestStore.job("a", audience: #"{"segment":"*"}"#).split(separator: Array("news".utf8)).joined(
         separator: Array("web".utf8)))
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await store.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
-    #expect(try await store.campaign("a")?.service == "text")
+    #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
+    #expect(try await store.campaigns.find("a")?.service == "text")
     let filter = DeviceFilter(
       service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")
-    while let slice = try await store.dequeueSlice(worker: "w") {
+    while let slice = try await store.slices.dequeueSlice(worker: "w") {
       let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "web")
       _ = try await ledger.claim(worker: "w")
-      let count = try #require(try await store.expand(ledger, of: campaign, filter: filter)).count
+      let count = try #require(try await store.expansion.expand(ledger, of: campaign, filter: filter)).count
       try await ledger.commit(credit: count)
       let chunk = try await ledger.targets(from: 0, count: count)
       var batch = OutcomeBatch()
@@ -90,7 +90,7 @@ struct ServiceTests {
     let world = try await TestStore(on: backend)
     let device = DeviceRecord(token: [1, 2, 3], service: "text")
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.register([DeviceRegistration(user: "x", device: device)])
+      try await world.store.registry.register([DeviceRegistration(user: "x", device: device)])
     }
     #expect(error?.code == .mismatch && error?.message.contains("'text'") == true)
   }
@@ -104,7 +104,7 @@ struct ServiceTests {
     let before = try await world.slice("a").text
     for refused in [
       await #expect(throws: StoreError.self) { try await world.claimed("a") },
-      await #expect(throws: StoreError.self) { try await world.store.forEachResult(of: "a") { _ in true } },
+      await #expect(throws: StoreError.self) { try await world.store.results.forEachResult(of: "a") { _ in true } },
     ] {
       #expect(refused?.code == .mismatch)
       #expect(refused?.hint.contains("the version of Carillon that sealed it") == true)
@@ -118,12 +118,12 @@ struct ServiceTests {
     var device = TestStore.device(1)
     device.attributes = ["key": String(repeating: "x", count: 65_000)]
     let fits = device
-    #expect(try await world.store.register([DeviceRegistration(user: "x", device: fits)]) == [true])
-    #expect(try await world.store.user("x")?.devices == [fits])
+    #expect(try await world.store.registry.register([DeviceRegistration(user: "x", device: fits)]) == [true])
+    #expect(try await world.store.registry.user("x")?.devices == [fits])
     device.attributes["more"] = String(repeating: "x", count: 1000)
     let tooLong = device
     let error = await #expect(throws: StoreError.self) {
-      try await world.store.register([DeviceRegistration(user: "x", device: tooLong)])
+      try await world.store.registry.register([DeviceRegistration(user: "x", device: tooLong)])
     }
     #expect(error?.code == .invalid)
   }

@@ -22,11 +22,11 @@ struct SliceBunchTests {
     let world = try await TestStore(on: backend, partitions: 5)
     try await world.activate("a")
     try await world.activate("b")
-    let first = try await world.store.dequeueSlices(worker: "w", atMost: { _ in 3 })
+    let first = try await world.store.slices.dequeueSlices(worker: "w", atMost: { _ in 3 })
     #expect(Set(first).count == 3 && Set(first.map(\.campaign)).count == 1)
-    #expect(Set(try await world.store.processing(of: "w")) == Set(first))
+    #expect(Set(try await world.store.slices.processing(of: "w")) == Set(first))
     var all = first
-    while case let more = try await world.store.dequeueSlices(worker: "w", atMost: { _ in 3 }), !more.isEmpty {
+    while case let more = try await world.store.slices.dequeueSlices(worker: "w", atMost: { _ in 3 }), !more.isEmpty {
       #expect(more.count <= 3)
       all += more
     }
@@ -38,7 +38,7 @@ struct SliceBunchTests {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.activate("a")
     try await world.command("LPUSH", world.keys.open("a"), "17", "x", "1.0")
-    let slices = try await world.store.dequeueSlices(worker: "w", atMost: { _ in 10 })
+    let slices = try await world.store.slices.dequeueSlices(worker: "w", atMost: { _ in 10 })
     #expect(slices.map(\.partition).sorted() == [0, 1, 2])
   }
 
@@ -46,8 +46,8 @@ struct SliceBunchTests {
   func bunchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<30)
-    try await world.store.add((0..<20).map { "u\($0)" }, to: "a")
-    try await world.store.add((0..<5).map { "u\($0)" }, to: "b")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "a")
+    try await world.store.audiences.add((0..<5).map { "u\($0)" }, to: "b")
     let campaign = try await world.activate("c", audience: audience)
     let expected = audience.contains("*") ? 30 : audience.contains("!") ? 15 : 20
     let ledgers = ledgers(world, "c", 0..<8)
@@ -82,15 +82,15 @@ struct SliceBunchTests {
             seal: ledgers[position].claim, standing: .acknowledged(answer.commit?.version.next ?? SliceVersion())),
           closes: true))
     }
-    for (commit, answer) in zip(commits, try await world.store.run(&commits)) {
+    for (commit, answer) in zip(commits, try await world.store.slices.commit(&commits)) {
       ended.append((commit.ledger.slice, try #require(try answer.get().counters)))
     }
-    #expect(try await world.store.finish(ended, lane: .normal, worker: "w") == .completed)
-    let record = try #require(try await world.store.show("c"))
+    #expect(try await world.store.slices.finish(ended, lane: .normal, worker: "w") == .completed)
+    let record = try #require(try await world.store.campaigns.show("c"))
     #expect(record.counters.targets == expected && record.counters.outcomes == [.accepted: expected])
     // What ended is counted once, whoever tells of it again.
-    #expect(try await world.store.finish(ended, lane: .normal, worker: "w") == nil)
-    #expect(try await world.store.show("c")?.counters.targets == expected)
+    #expect(try await world.store.slices.finish(ended, lane: .normal, worker: "w") == nil)
+    #expect(try await world.store.campaigns.show("c")?.counters.targets == expected)
   }
 
   @Test(arguments: Backend.allCases)
@@ -145,7 +145,7 @@ struct SliceBunchTests {
         ledger: ledger, outcomes: outcomes,
         request: CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion(sequence: 1))), closes: true)
     ]
-    let answer = try await world.store.run(&commits)[0].get()
+    let answer = try await world.store.slices.commit(&commits)[0].get()
     #expect(answer.counters == nil && answer.commit?.inDoubt == 1)
     #expect(try await world.slice("a").text["phase"] == "sealed")
   }

@@ -9,7 +9,7 @@ import Testing
     -> GuardTrialAnswer
   {
     try #require(
-      try await world.store.guardTrial(
+      try await world.store.limits.guardTrial(
         "a", app: "news", minimum: 100, lease: TestStore.patience, wanted: wanted, news: news, returned: 0, round: 0))
   }
 
@@ -17,7 +17,7 @@ import Testing
     _ world: TestStore, _ worker: String, told: GuardCounts = GuardCounts(), leased: Int = 0, isOpen: Bool = false,
     round: Int = 0
   ) async throws -> StandDownAnswer {
-    try await world.store.standDown(
+    try await world.store.limits.standDown(
       worker, from: "a", app: "news", policy: GuardPolicy(minimum: 100), isOpen: isOpen, told: told, leased: leased,
       timeout: TestStore.patience, round: round)
   }
@@ -26,8 +26,8 @@ import Testing
   func whoIsAloneStays(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
     #expect(try await leave(world, "w1") == .stay)
-    _ = try await world.store.heartbeat(worker: "w2", timeout: TestStore.patience)
-    _ = try await world.store.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience)
+    _ = try await world.store.fleet.heartbeat(worker: "w2", timeout: TestStore.patience)
+    _ = try await world.store.campaigns.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience)
     #expect(try await leave(world, "w1") == .stay, "the only other one can't send it either")
   }
 
@@ -41,7 +41,8 @@ import Testing
     let left = try await tell(world, wanted: 500)
     #expect(left == GuardTrialAnswer(counts: good, leased: 100, underWay: 175, app: good))
     #expect(
-      try await world.store.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience) == .unanimous,
+      try await world.store.campaigns.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience)
+        == .unanimous,
       "w1 has objected with that")
   }
 
@@ -103,9 +104,9 @@ import Testing
   func resumedCampaignIsAnother(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     #expect(try await leave(world, "w1", isOpen: true) == .leave)
-    _ = try await world.store.control("a", .pause, reason: "r")
+    _ = try await world.store.campaigns.control("a", .pause, reason: "r")
     #expect(try await leave(world, "w2") == .outdated)
-    _ = try await world.store.control("a", .resume)
+    _ = try await world.store.campaigns.control("a", .resume)
     #expect(try await leave(world, "w2") == .outdated)
     #expect(try await leave(world, "w2", isOpen: true, round: 1) == .leave)
   }

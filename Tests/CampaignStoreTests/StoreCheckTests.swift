@@ -10,7 +10,7 @@ import Testing
   func nothingIsFoundWhereAllIsWell(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     var findings: [StoreFinding] = []
-    let tally = try await scene.store.check(pause: CheckScene.pause) { findings += $0 }
+    let tally = try await scene.store.repair.check(pause: CheckScene.pause) { findings += $0 }
     #expect(findings.isEmpty, "\(findings)")
     // One device was pruned.
     #expect(tally.users == 39)
@@ -58,14 +58,14 @@ import Testing
   func sliceThatWasTakenOutIsNotFound(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     _ = try await scene.command("HSET", scene.keys.slice(scene.slice.partition, of: "run"), "doubt", -5)
-    _ = try await scene.store.takeOut(scene.slice, reason: "damaged", hint: "look", worker: "w")
+    _ = try await scene.store.repair.takeOut(scene.slice, reason: "damaged", hint: "look", worker: "w")
     #expect(try await scene.check() == [])
   }
 
   @Test(arguments: Backend.allCases)
   func campaignThatWasTakenOutIsNotFound(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
-    #expect(try await scene.store.takeOut(campaign: "run", reason: "damaged", hint: "look"))
+    #expect(try await scene.store.repair.takeOut(campaign: "run", reason: "damaged", hint: "look"))
     #expect(try await scene.check() == [])
   }
 
@@ -96,7 +96,7 @@ import Testing
       }
     }
     var findings: [StoreFinding] = []
-    _ = try await world.store.check(pause: CheckScene.pause) { findings += $0 }
+    _ = try await world.store.repair.check(pause: CheckScene.pause) { findings += $0 }
     #expect(findings.allSatisfy { $0.kind == .wrongType && !$0.remedy.isEmpty })
     #expect(findings.map(\.key).sorted() == names.sorted())
     let segment = findings.first { $0.key == world.keys.segment(0, "s") }
@@ -133,10 +133,10 @@ import Testing
         }
         if isOfPrunes {
           // The index knows the tokens, and nobody has the devices.
-          try await world.store.register(registrations)
+          try await world.store.registry.register(registrations)
           try await world.command("DEL", world.keys.moving(0))
         } else {
-          _ = try await world.store.bind(world.batch(registrations))
+          _ = try await world.store.registry.bind(world.batch(registrations))
         }
       }
       if isOfPrunes {
@@ -159,12 +159,12 @@ import Testing
       }
       let before = try await sent()
       var findings: [StoreFinding] = []
-      _ = try await world.store.check(pause: CheckScene.pause) { findings += $0 }
+      _ = try await world.store.repair.check(pause: CheckScene.pause) { findings += $0 }
       #expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .leftRegistration })
       let work = try await sent() - before
       if !isOfPrunes, count == Self.few {
-        _ = try await world.store.check(mending: true, pause: CheckScene.pause) { _ in }
-        #expect(try await world.store.user("u\(count - 1)")?.devices.count == 1)
+        _ = try await world.store.repair.check(mending: true, pause: CheckScene.pause) { _ in }
+        #expect(try await world.store.registry.user("u\(count - 1)")?.devices.count == 1)
       }
       await world.redis.close()
       await server.stop()

@@ -22,7 +22,7 @@ struct StoreCostMeasurement {
 
     try await measure("register", count, client) {
       for start in stride(from: 0, to: count, by: 5000) {
-        try await store.register(
+        try await store.registry.register(
           (start..<min(start + 5000, count)).map {
             DeviceRegistration(user: "user-\($0)", device: TestStore.device($0))
           })
@@ -30,14 +30,14 @@ struct StoreCostMeasurement {
     }
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
     var ledgers: [(SliceLedger, Int)] = []
     try await measure("expand", count, client) {
-      while let slice = try await store.dequeueSlice(worker: "w") {
+      while let slice = try await store.slices.dequeueSlice(worker: "w") {
         let ledger = SliceLedger(store: store, slice: slice, lease: 600_000, app: "news")
         _ = try await ledger.claim(worker: "w")
         let filter = TestStore.filter
-        let targets = try #require(try await store.expand(ledger, of: campaign, filter: filter))
+        let targets = try #require(try await store.expansion.expand(ledger, of: campaign, filter: filter))
         ledgers.append((ledger, targets.count))
       }
     }
@@ -53,13 +53,15 @@ struct StoreCostMeasurement {
     try await measure("finish", count, client) {
       for (ledger, _) in ledgers {
         let counters = try #require(try await ledger.close(.finish).counters)
-        _ = try await store.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
+        _ = try await store.slices.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
       }
     }
     try await measure("feedback", count, client) {
-      for first in stride(from: 0, to: 64, by: 16) { try await store.deliverFeedback(from: first..<(first + 16)) }
+      for first in stride(from: 0, to: 64, by: 16) {
+        try await store.results.deliverFeedback(from: first..<(first + 16))
+      }
     }
-    let record = try #require(try await store.show("a"))
+    let record = try #require(try await store.campaigns.show("a"))
     #expect(record.counters.outcomes.values.reduce(0, +) == count)
     await client.close()
     await server.stop()

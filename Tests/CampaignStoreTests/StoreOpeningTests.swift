@@ -19,7 +19,7 @@ struct StoreOpeningTests {
     let keys = try #require(Keyspace(namespace: world.keys.namespace + "-mistyped", partitions: 4))
     let store = CampaignStore(redis: world.redis, keys: keys, services: TestStore.services)
     try await store.open(creating: false)
-    #expect(try await store.campaigns().isEmpty)
+    #expect(try await store.campaigns.all().isEmpty)
     #expect(try await world.keyNames("{\(keys.namespace)*").isEmpty)
     try await store.open(creating: true)
     #expect(try await world.command("EXISTS", keys.store).integer == 1)

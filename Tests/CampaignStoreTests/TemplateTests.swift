@@ -16,52 +16,53 @@ struct TemplateTests {
   func versionsNeverChange(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let (first, second) = (try Self.content(#"{ "payload" : {"a":1} }"#), try Self.content(#"{"payload":{"a":2}}"#))
-    #expect(try await world.store.put(first, asTemplate: "hi") == 1)
-    #expect(try await world.store.put(first, asTemplate: "hi") == 1, "the same again is the same")
-    #expect(try await world.store.put(second, asTemplate: "hi") == 2)
-    #expect(try await world.store.put(first, asTemplate: "hi") == 3)
-    let oldest = try await world.store.template(#require(TemplateReference("hi@1")))
+    #expect(try await world.store.campaigns.put(first, asTemplate: "hi") == 1)
+    #expect(try await world.store.campaigns.put(first, asTemplate: "hi") == 1, "the same again is the same")
+    #expect(try await world.store.campaigns.put(second, asTemplate: "hi") == 2)
+    #expect(try await world.store.campaigns.put(first, asTemplate: "hi") == 3)
+    let oldest = try await world.store.campaigns.template(#require(TemplateReference("hi@1")))
     #expect(oldest == JobTemplate(name: "hi", version: 1, content: Array(#"{"payload":{"a":1}}"#.utf8)))
-    #expect(try await world.store.template(#require(TemplateReference("hi")))?.version == 3)
-    #expect(try await world.store.template(#require(TemplateReference("hi@4"))) == nil)
-    #expect(try await world.store.templates().map { "\($0.name)@\($0.version)" } == ["hi@3"])
-    #expect(try await world.store.removeTemplate("hi"))
-    #expect(try await world.store.templates().isEmpty)
-    #expect(try await !world.store.removeTemplate("hi"))
+    #expect(try await world.store.campaigns.template(#require(TemplateReference("hi")))?.version == 3)
+    #expect(try await world.store.campaigns.template(#require(TemplateReference("hi@4"))) == nil)
+    #expect(try await world.store.campaigns.templates().map { "\($0.name)@\($0.version)" } == ["hi@3"])
+    #expect(try await world.store.campaigns.removeTemplate("hi"))
+    #expect(try await world.store.campaigns.templates().isEmpty)
+    #expect(try await !world.store.campaigns.removeTemplate("hi"))
   }
 
   /// The newest version counts when the job is taken in, and stays.
   @Test func campaignKeepsTheVersionThatItWasTakenInWith() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    _ = try await world.store.put(Self.content(#"{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#), asTemplate: "hi")
+    _ = try await world.store.campaigns.put(
+      Self.content(#"{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#), asTemplate: "hi")
     let job = Self.job(#""hi""#)
-    let resolved = try await world.store.resolve(job)
+    let resolved = try await world.store.campaigns.resolve(job)
     let campaign = try CampaignJob.parse(resolved, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, resolved: resolved, worker: "w") == .new)
-    _ = try await world.store.put(Self.content(#"{"payload":{"aps":{"alert":"Bye"}}}"#), asTemplate: "hi")
-    _ = try await world.store.removeTemplate("hi")
-    let kept = try #require(try await world.store.campaignAndJob("t")?.job)
+    #expect(try await world.store.queue.activate(campaign, job: job, resolved: resolved, worker: "w") == .new)
+    _ = try await world.store.campaigns.put(Self.content(#"{"payload":{"aps":{"alert":"Bye"}}}"#), asTemplate: "hi")
+    _ = try await world.store.campaigns.removeTemplate("hi")
+    let kept = try #require(try await world.store.campaigns.findWithJob("t")?.job)
     #expect(try CampaignJob.parse(kept, .any(APNsService())) == campaign)
     #expect(String(decoding: kept, as: UTF8.self).contains(#""template":{"name":"hi","version":1,"payload":"#))
     // What the producer wrote is what the id stands for.
-    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
   }
 
   @Test func wrongTemplatesAreToldApart() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    _ = try await world.store.put(Self.content(#"{"payload":{"a":1}}"#), asTemplate: "welcome")
+    _ = try await world.store.campaigns.put(Self.content(#"{"payload":{"a":1}}"#), asTemplate: "welcome")
     for (template, says) in [
       (#""welcom""#, "did you mean welcome?"), (#""welcome@2""#, "template list"), (#""a b""#, "NAME@3"),
       ("{}", "NAME@3"),
       (#""welcome@0""#, "NAME@3"), (#""none""#, "template put none FILE"),
     ] {
-      let error = await #expect(throws: StoreError.self) { try await world.store.resolve(Self.job(template)) }
+      let error = await #expect(throws: StoreError.self) { try await world.store.campaigns.resolve(Self.job(template)) }
       #expect(error?.code == .invalid && "\(error?.message ?? "") \(error?.hint ?? "")".contains(says), "\(template)")
     }
-    let both = try await world.store.resolve(Self.job(#""welcome""#, #","payload":{}"#))
+    let both = try await world.store.campaigns.resolve(Self.job(#""welcome""#, #","payload":{}"#))
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(both, .any(APNsService())) }
     #expect(error?.field == "payload" && error?.message == "stands beside template")
-    #expect(try await world.store.resolve(Array("no job".utf8)) == Array("no job".utf8))
+    #expect(try await world.store.campaigns.resolve(Array("no job".utf8)) == Array("no job".utf8))
   }
 
   @Test(arguments: [

@@ -33,7 +33,7 @@ struct VariantTests {
       campaign = try await world.activate("a", more)
       ledger = try await world.claimed("a").ledger
       let filter = DeviceFilter(campaign, service: TestStore.service, environment: "production", start: 0)
-      targets = try #require(try await world.store.expand(ledger, of: campaign, filter: filter))
+      targets = try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter))
       let variants = try #require(campaign.variants)
       self.variants = variants
       let chunk = targets.chunk
@@ -59,8 +59,8 @@ struct VariantTests {
     }
 
     func counted() async throws -> [VariantCounts] {
-      let record = try #require(try await world.store.campaign("a"))
-      return try await world.store.variantCounts(of: record, variants)
+      let record = try #require(try await world.store.campaigns.find("a"))
+      return try await world.store.campaigns.variantCounts(of: record, variants)
     }
 
     /// Holds the counters against what the outcomes of targets are.
@@ -113,11 +113,11 @@ struct VariantTests {
     // What was another outcome is an acceptance now.
     try await scene.expect(known)
     var findings: [StoreFinding] = []
-    _ = try await scene.world.store.check(pause: .zero) { findings += $0 }
+    _ = try await scene.world.store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings.isEmpty, "\(findings)")
     let field = VariantCounts.fields(1)[1]
     try await scene.world.command("HINCRBY", scene.world.keys.slice(0, of: "a"), field, 1)
-    _ = try await scene.world.store.check(pause: .zero) { findings += $0 }
+    _ = try await scene.world.store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings.map(\.kind) == [.wrongCounters], "\(findings)")
   }
 
@@ -145,7 +145,7 @@ struct VariantTests {
     let languages = try #require(scene.campaign.content?.variantLanguages)
     let counters = try #require(try await scene.ledger.close(.cancel, variantLanguages: languages).counters)
     var known: [Int: Outcome] = [:]
-    try await scene.world.store.forEachResult(of: "a") { results in
+    try await scene.world.store.results.forEachResult(of: "a") { results in
       for (index, result) in results.enumerated() { known[index] = result.outcome }
       return true
     }
@@ -153,8 +153,8 @@ struct VariantTests {
     #expect(known[3] == .unknown)
     #expect(counters.outcomes[.unknown] == 106)
     try await scene.expect(known)
-    _ = try await scene.world.store.finish(scene.ledger.slice, counters: counters, lane: .normal, worker: "w")
-    #expect(try await scene.world.store.show("a")?.pending == 0)
+    _ = try await scene.world.store.slices.finish(scene.ledger.slice, counters: counters, lane: .normal, worker: "w")
+    #expect(try await scene.world.store.campaigns.show("a")?.pending == 0)
   }
 
   /// Redis has lost the seal, and is told again.
@@ -167,7 +167,7 @@ struct VariantTests {
     try await scene.world.command("RPUSH", scene.world.building(again), "")
     try await scene.world.command("DEL", scene.world.building(again))
     try await scene.world.command("RPUSH", scene.world.building(again), "")
-    #expect(try await scene.world.store.restore(scene.targets, of: again))
+    #expect(try await scene.world.store.expansion.restore(scene.targets, of: again))
     try await scene.expect([:])
   }
 
@@ -175,8 +175,9 @@ struct VariantTests {
   func receiptsAreCountedOnceByVariant(on backend: Backend) async throws {
     let scene = try await Scene(on: backend)
     for _ in 0..<2 {
-      try await scene.world.store.apply((0..<200).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") })
-      try await scene.world.store.apply((100..<150).map { ReceiptEvent(.delivered, campaign: "a", user: "u\($0)") })
+      try await scene.world.store.results.apply((0..<200).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") })
+      try await scene.world.store.results.apply(
+        (100..<150).map { ReceiptEvent(.delivered, campaign: "a", user: "u\($0)") })
     }
     let counted = try await scene.counted()
     func expected(_ users: Range<Int>, _ place: Int) -> Int {
@@ -186,8 +187,8 @@ struct VariantTests {
       #expect(counted[number].receipts[.opened] == expected(0..<200, place))
       #expect(counted[number].receipts[.delivered] == expected(100..<150, place))
     }
-    let record = try #require(try await scene.world.store.campaign("a"))
-    #expect(try await scene.world.store.receipts(of: record) == [.opened: 200, .delivered: 50, .dismissed: 0])
+    let record = try #require(try await scene.world.store.campaigns.find("a"))
+    #expect(try await scene.world.store.results.receipts(of: record) == [.opened: 200, .delivered: 50, .dismissed: 0])
   }
 
   /// What it costs those who have no variants: nothing.
@@ -201,7 +202,7 @@ struct VariantTests {
     _ = try await world.expand(ledger, campaign)
     try await ledger.commit(credit: 10)
     try await ledger.commit(.accepted, 0..<10)
-    try await world.store.apply([ReceiptEvent(.opened, campaign: "a", user: "u1")])
+    try await world.store.results.apply([ReceiptEvent(.opened, campaign: "a", user: "u1")])
     let fields = Set(try await world.slice("a").text.keys)
     #expect(fields.isDisjoint(with: CampaignVariants.places.flatMap(VariantCounts.fields)), "\(fields)")
     #expect(try await world.command("HGET", world.keys.campaign("a"), "receipts").integer == 1)
@@ -214,26 +215,28 @@ struct VariantTests {
   func aPersonDecidesBeforeItIsTimeAndWhereItIsUnclear(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("early", Self.winner)
-    let (decision, state) = try await world.store.decide("early", variant: "b", by: "ada")
+    let (decision, state) = try await world.store.campaigns.decide("early", variant: "b", by: "ada")
     #expect(decision.winner == 1 && decision.person == "ada" && state == .active)
-    let entry = try #require(try await world.store.timeline(of: "early").last)
+    let entry = try #require(try await world.store.campaigns.timeline(of: "early").last)
     #expect(entry.verb == .decide && !entry.isByWorker && entry.person == "ada" && entry.reason == "b")
     try await world.activate("paused", Self.winner)
-    try await world.store.control("paused", .pause, reason: "no winner", gate: (0, needsApproval: false))
-    #expect(try await world.store.decide("paused", variant: "a", by: "").state == .active)
+    try await world.store.campaigns.control("paused", .pause, reason: "no winner", gate: (0, needsApproval: false))
+    #expect(try await world.store.campaigns.decide("paused", variant: "a", by: "").state == .active)
     // What is paused for another reason stays so.
     try await world.activate("other", Self.winner)
-    try await world.store.control("other", .pause, reason: "a typo")
-    #expect(try await world.store.decide("other", variant: "a", by: "").state == .paused)
+    try await world.store.campaigns.control("other", .pause, reason: "a typo")
+    #expect(try await world.store.campaigns.decide("other", variant: "a", by: "").state == .paused)
     try await world.activate("plain")
     try await world.activate("over", Self.winner)
-    try await world.store.control("over", .cancel)
+    try await world.store.campaigns.control("over", .cancel)
     for (id, name, code, says) in [
       ("plain", "a", StoreError.Code.invalid, "no stage of campaign plain looks for a winner"),
       ("other", "c", .invalid, "has no variant 'c'"),
       ("over", "a", .decided, "is cancelled"), ("nobody", "a", .notFound, ""),
     ] {
-      let error = await #expect(throws: StoreError.self) { try await world.store.decide(id, variant: name, by: "") }
+      let error = await #expect(throws: StoreError.self) {
+        try await world.store.campaigns.decide(id, variant: name, by: "")
+      }
       #expect(error?.code == code && error?.message.contains(says) == true, "\(error?.message ?? "")")
     }
   }

@@ -8,15 +8,18 @@ struct WaitingTests {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<2)
     try await world.activate("a")
-    let createdAt = try #require(try await world.store.show("a")).createdAt
-    #expect(try await world.store.show("a")?.waiting == nil)
+    let createdAt = try #require(try await world.store.campaigns.show("a")).createdAt
+    #expect(try await world.store.campaigns.show("a")?.waiting == nil)
     // The push service was out of reach long before.
-    try await world.store.noteWaiting("a", worker: "w1", reason: "out of reach", since: 7)
-    try await world.store.noteWaiting("a", worker: "w2", reason: "not answering", since: createdAt + 5000)
-    #expect(try await world.store.show("a")?.waiting == CampaignWait(reason: "out of reach", since: createdAt))
-    try await world.store.clearWaiting("a", worker: "w1")
-    #expect(try await world.store.show("a")?.waiting == CampaignWait(reason: "not answering", since: createdAt + 5000))
-    try await world.store.clearWaiting("a", worker: "w2")
-    #expect(try await world.store.show("a")?.waiting == nil)
+    try await world.store.campaigns.noteWaiting("a", worker: "w1", reason: "out of reach", since: 7)
+    try await world.store.campaigns.noteWaiting("a", worker: "w2", reason: "not answering", since: createdAt + 5000)
+    #expect(
+      try await world.store.campaigns.show("a")?.waiting == CampaignWait(reason: "out of reach", since: createdAt))
+    try await world.store.campaigns.clearWaiting("a", worker: "w1")
+    #expect(
+      try await world.store.campaigns.show("a")?.waiting
+        == CampaignWait(reason: "not answering", since: createdAt + 5000))
+    try await world.store.campaigns.clearWaiting("a", worker: "w2")
+    #expect(try await world.store.campaigns.show("a")?.waiting == nil)
   }
 }

@@ -17,12 +17,12 @@ import Testing
     let tokens = [3, 4].map { WorkerRig.text($0) }
     try await rig.submit("tokens", audience: #"{"tokens":["\#(tokens[0])","\#(tokens[1])"]}"#)
     try await rig.worker("w").run()
-    let users = try #require(try await rig.store.show("users"))
+    let users = try #require(try await rig.store.campaigns.show("users"))
     #expect(users.counters.outcomes == [.accepted: 2])
-    let raw = try #require(try await rig.store.show("tokens"))
+    let raw = try #require(try await rig.store.campaigns.show("tokens"))
     #expect(raw.counters.outcomes == [.accepted: 1, .unregistered: 1])
     // The device stood in its user's partition, not the token's.
-    #expect(try await rig.store.user("u4") == nil)
+    #expect(try await rig.store.registry.user("u4") == nil)
   }
 
   @Test(arguments: PushEngineKind.one(for: "busyServerIsAskedAgain"))
@@ -35,7 +35,7 @@ import Testing
     try await rig.submit("busy")
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
     try await rig.worker("w", retry: retry).run()
-    let record = try #require(try await rig.store.show("busy"))
+    let record = try #require(try await rig.store.campaigns.show("busy"))
     #expect(record.counters.outcomes == [.accepted: 60])
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
@@ -50,7 +50,7 @@ import Testing
     try await rig.submit("goaway")
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    let record = try #require(try await rig.store.show("goaway"))
+    let record = try #require(try await rig.store.campaigns.show("goaway"))
     #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
     let counters = await rig.simulator.counters()
     // Of two connections one at least has had its 250 requests.
@@ -69,7 +69,7 @@ import Testing
     await rig.simulator.set(knobs)
     try await rig.submit("hopeless")
     try await rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 3)).run()
-    let record = try #require(try await rig.store.show("hopeless"))
+    let record = try #require(try await rig.store.campaigns.show("hopeless"))
     #expect(record.counters.outcomes == [.failed: 10])
     #expect(await rig.simulator.counters().received == 30)
   }
@@ -80,7 +80,7 @@ import Testing
     try await rig.register(10)
     try await rig.submit("late", #","expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
-    let record = try #require(try await rig.store.show("late"))
+    let record = try #require(try await rig.store.campaigns.show("late"))
     #expect(record.counters.outcomes == [.expired: 10])
     #expect(await rig.simulator.counters().received == 0)
   }
@@ -98,7 +98,7 @@ import Testing
     try await rig.submit("good")
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    #expect(try await rig.store.show("good")?.counters.outcomes == [.accepted: 10])
+    #expect(try await rig.store.campaigns.show("good")?.counters.outcomes == [.accepted: 10])
     #expect(log.all.count { $0.contains("deadLettered") } == 4, "\(log.all)")
   }
 
@@ -109,10 +109,10 @@ import Testing
     try await rig.submit("locked-out")
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("locked-out")?.state == .paused }
+    try await rig.until { try await rig.store.campaigns.show("locked-out")?.state == .paused }
     await worker.stop()
     try await running
-    let record = try #require(try await rig.store.show("locked-out"))
+    let record = try #require(try await rig.store.campaigns.show("locked-out"))
     #expect(record.reason?.contains("InvalidProviderToken") == true)
     #expect(record.counters.outcomes.isEmpty)
     #expect(record.counters.inDoubt == 0)

@@ -26,14 +26,14 @@ import Testing
     let workers = zip(["one", "two"], logs).map { rig.worker($0, drains: false, log: $1) }
     async let first: Void = workers[0].run()
     async let second: Void = workers[1].run()
-    try await rig.until { try await rig.store.backends()["news"]?.share == Self.least }
+    try await rig.until { try await rig.store.limits.backends()["news"]?.share == Self.least }
     // What can't wait does not: it goes as fast as ever.
     try await rig.submit("alarm", #","lane":"urgent""#)
-    try await rig.until { try await rig.store.show("alarm")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("alarm")?.state == .completed }
     let start = Int(Date().timeIntervalSince1970 * 1000)
     try await rig.submit("offer", #","lane":"bulk""#)
     try await rig.until {
-      try await rig.store.show("offer")?.waiting?.reason
+      try await rig.store.campaigns.show("offer")?.waiting?.reason
         .contains("the backend of app news is not well (status 503)") == true
     }
     // Bounds that no machine is too slow for: what has arrived by a moment was lent before it.
@@ -44,17 +44,17 @@ import Testing
       #expect(Double(number + 1) <= most, "\(number + 1) of \(most) after \(at - start) ms")
     }
     #expect(arrivals.count < Self.users)
-    let fleet = try await rig.store.fleet(lease: 6000)
+    let fleet = try await rig.store.fleet.snapshot(lease: 6000)
     #expect(fleet.backends.map(\.share) == [Self.least])
 
     // At this pace it would take half a minute; at the full one three seconds.
     backend.set(.status(200))
-    try await rig.until { try await rig.store.backends()["news"]?.isSlowed == false }
-    try await rig.until { try await rig.store.show("offer")?.state == .completed }
+    try await rig.until { try await rig.store.limits.backends()["news"]?.isSlowed == false }
+    try await rig.until { try await rig.store.campaigns.show("offer")?.state == .completed }
     #expect(Int(Date().timeIntervalSince1970 * 1000) - start < Int(Double(Self.users) / perSecond) * 1000)
     for worker in workers { await worker.stop() }
     _ = try await (first, second)
-    #expect(try await rig.store.show("offer")?.counters.outcomes == [.accepted: Self.users])
+    #expect(try await rig.store.campaigns.show("offer")?.counters.outcomes == [.accepted: Self.users])
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
     // One worker of the fleet asks at a time, and says so when it begins and ends.
     let said = logs.flatMap(\.all)
@@ -73,7 +73,7 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { !backend.asked.isEmpty }
     try await rig.submit("offer")
-    try await rig.until { try await rig.store.show("offer")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("offer")?.state == .completed }
     // It is asked once, as long as that lasts.
     #expect(backend.asked.count == 1)
     await worker.stop()

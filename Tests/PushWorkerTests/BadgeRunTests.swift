@@ -17,7 +17,7 @@ import Testing
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":\#(Self.payload)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    #expect(try await rig.store.submit(job, as: campaign) == .new)
+    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     return campaign
   }
 
@@ -43,20 +43,21 @@ import Testing
     _ = try await submit("first", rig)
     try await rig.worker("one").run()
     // The app was opened by some.
-    try await rig.store.apply((0..<10).map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: 0), at: 1) })
+    try await rig.store.registry.apply(
+      (0..<10).map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: 0), at: 1) })
     let second = try await submit("second", rig)
     // A worker dies with targets that are granted, and perhaps sent.
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
-    _ = try await rig.store.activate(second, job: job, worker: "dead")
-    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
+    _ = try await rig.store.queue.activate(second, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news", rules: GrantRules(second, caps: []))
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(second, service: APNsService(), environment: "production", start: 0)
-    _ = try #require(try await rig.store.expand(ledger, of: second, filter: filter))
+    _ = try #require(try await rig.store.expansion.expand(ledger, of: second, filter: filter))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 10)
     _ = try await ledger.commit(&nothing, request)
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     async let other: Void = rig.worker("other", lease: 100).run()
     try await rig.worker("heir", lease: 100).run()
     try await other

@@ -24,9 +24,9 @@ import Testing
     let worker = rig.worker("w", window: 50)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
-    #expect(try await rig.store.control("stop-it", .cancel) == .cancelled)
+    #expect(try await rig.store.campaigns.control("stop-it", .cancel) == .cancelled)
     try await running
-    let record = try #require(try await rig.store.show("stop-it"))
+    let record = try #require(try await rig.store.campaigns.show("stop-it"))
     #expect(record.state == .cancelled)
     #expect(record.finishedAt != nil)
     #expect(record.pending == 0)
@@ -47,25 +47,25 @@ import Testing
     let worker = rig.worker("w", window: 50)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
-    #expect(try await rig.store.control("rest", .pause) == .paused)
+    #expect(try await rig.store.campaigns.control("rest", .pause) == .paused)
     // Everything in flight is recorded, and every slice given back.
     try await rig.until {
-      guard let record = try await rig.store.show("rest") else { return false }
+      guard let record = try await rig.store.campaigns.show("rest") else { return false }
       let accepted = await rig.simulator.counters().accepted
       return record.counters.inDoubt == 0 && record.counters.outcomes[.accepted] == accepted
     }
     let resting = await rig.simulator.counters().received
     #expect(resting < 1000)
-    #expect(try await rig.store.control("rest", .resume) == .active)
+    #expect(try await rig.store.campaigns.control("rest", .resume) == .active)
     try await running
-    let record = try #require(try await rig.store.show("rest"))
+    let record = try #require(try await rig.store.campaigns.show("rest"))
     #expect(record.counters.outcomes == [.accepted: 1000])
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 
   /// Controls a campaign, and gives how many requests the simulator had received when that was confirmed.
   private func confirm(_ rig: WorkerRig, _ id: String, _ verb: ControlVerb) async throws -> Int {
-    let answer = try await rig.store.controlEverywhere(id, verb, lease: 60_000)
+    let answer = try await rig.store.campaigns.controlEverywhere(id, verb, lease: 60_000)
     #expect(answer.unconfirmed == [])
     return await rig.simulator.counters().received
   }
@@ -81,25 +81,25 @@ import Testing
     async let first: Void = workers[0].run()
     async let second: Void = workers[1].run()
     var pauses = 0
-    while try await rig.store.campaign("stop-and-go")?.finishedAt == nil, pauses < 12 {
+    while try await rig.store.campaigns.find("stop-and-go")?.finishedAt == nil, pauses < 12 {
       let before = await rig.simulator.counters().received
       try await rig.until {
         if await rig.simulator.counters().received >= before + 120 { return true }
-        return try await rig.store.campaign("stop-and-go")?.finishedAt != nil
+        return try await rig.store.campaigns.find("stop-and-go")?.finishedAt != nil
       }
       let confirmed = try await confirm(rig, "stop-and-go", .pause)
-      guard try await rig.store.campaign("stop-and-go")?.state == .paused else { break }
+      guard try await rig.store.campaigns.find("stop-and-go")?.state == .paused else { break }
       pauses += 1
-      try await rig.until { try await rig.store.show("stop-and-go")?.counters.inDoubt == 0 }
+      try await rig.until { try await rig.store.campaigns.show("stop-and-go")?.counters.inDoubt == 0 }
       #expect(await rig.simulator.counters().received - confirmed <= 80)
-      try await rig.store.control("stop-and-go", .resume)
+      try await rig.store.campaigns.control("stop-and-go", .resume)
     }
     #expect(pauses > 3)
     let confirmed = try await confirm(rig, "stop-and-go", .cancel)
     _ = try await (first, second)
     #expect(await rig.simulator.counters().received - confirmed <= 80)
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
-    #expect(try await rig.store.show("stop-and-go")?.pending == 0)
+    #expect(try await rig.store.campaigns.show("stop-and-go")?.pending == 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubt"))
@@ -113,11 +113,11 @@ import Testing
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
     await first.stop()
     try await running
-    let halfway = try #require(try await rig.store.show("relay"))
+    let halfway = try #require(try await rig.store.campaigns.show("relay"))
     #expect(halfway.counters.inDoubt == 0)
     #expect(halfway.pending > 0)
     try await rig.worker("second", window: 500).run()
-    let record = try #require(try await rig.store.show("relay"))
+    let record = try #require(try await rig.store.campaigns.show("relay"))
     #expect(record.counters.outcomes == [.accepted: 2000])
     #expect(record.counters.resent == 0)
     #expect(await rig.simulator.counters().duplicatesReceived == 0)

@@ -16,7 +16,7 @@ import Testing
     let log = EventLog()
     // With a window of 100 the guard looks at the latest 50 to 100 answers, of which six may be bad by chance.
     try await rig.worker("w1", guard: GuardPolicy(threshold: 0.5), log: log).run()
-    let record = try #require(try await rig.store.show("news-1"))
+    let record = try #require(try await rig.store.campaigns.show("news-1"))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.targets == 700)
     #expect(record.counters.outcomes == [.accepted: 616, .unregistered: 70, .badToken: 14])

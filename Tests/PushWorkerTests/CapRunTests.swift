@@ -50,18 +50,18 @@ import Testing
     let counts = try await received(ids, rig)
     #expect(counts.count == Self.users && counts.values.allSatisfy { $0 == 2 })
     for id in ["news", "receipt"] {
-      #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: Self.users])
+      #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: Self.users])
     }
     let counters = await rig.simulator.counters()
     #expect(counters.accepted == 4 * Self.users && counters.duplicatesReceived == 0)
     // Everybody has had enough by now, also of offers.
     try await rig.submit("late", #","category":"offers""#)
     try await rig.worker("w").run()
-    let record = try #require(try await rig.store.show("late"))
+    let record = try #require(try await rig.store.campaigns.show("late"))
     #expect(record.state == .completed && record.counters.outcomes == [.capped: Self.users])
     #expect(record.counters.targets == Self.users && record.pending == 0)
     // Who was capped has an outcome like everybody else.
-    _ = try await rig.store.check { findings in
+    _ = try await rig.store.repair.check { findings in
       #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
@@ -75,11 +75,11 @@ import Testing
     let some = (0..<Self.users / 2).map { "\"u\($0)\"" }.joined(separator: ",")
     try await rig.submit("first", audience: "{\"users\":[\(some)]}")
     try await rig.worker("w").run()
-    #expect(try await rig.store.show("first")?.counters.outcomes == [.accepted: Self.users / 2])
+    #expect(try await rig.store.campaigns.show("first")?.counters.outcomes == [.accepted: Self.users / 2])
     try await rig.submit("second", ",\"ambiguity\":\"\(ambiguity)\"")
     let inDoubt = try await die(rig, granted: 100)
     try await rig.worker("heir", lease: 100).run()
-    let record = try #require(try await rig.store.show("second"))
+    let record = try #require(try await rig.store.campaigns.show("second"))
     let half = Self.users / 2
     let expected: [Outcome: Int] =
       ambiguity == "resend"
@@ -88,29 +88,29 @@ import Testing
     #expect(await rig.simulator.counters().received == half + half - (ambiguity == "skip" ? inDoubt : 0))
     try await rig.submit("third")
     try await rig.worker("last").run()
-    #expect(try await rig.store.show("third")?.counters.outcomes == [.capped: Self.users])
+    #expect(try await rig.store.campaigns.show("third")?.counters.outcomes == [.capped: Self.users])
   }
 
   /// Leaves a slice with `granted` targets in doubt, as a worker that died would.
   ///
   /// - Returns: how many of these were to get the push.
   private func die(_ rig: WorkerRig, granted: Int) async throws -> Int {
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
-    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(
       store: rig.store, slice: slice, lease: 1, app: "news",
       rules: GrantRules(campaign, caps: rig.channel.caps))
     _ = try await ledger.claim(worker: "dead")
-    _ = try await rig.store.expand(
+    _ = try await rig.store.expansion.expand(
       ledger, of: campaign,
       filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
     let answer = try await ledger.commit(&nothing, request)
     #expect(answer.granted == granted && answer.firstDecisions.count == granted)
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     return answer.firstDecisions.count { $0.withheld == nil }
   }
 }

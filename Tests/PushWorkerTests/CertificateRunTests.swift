@@ -29,7 +29,7 @@ import Testing
     try await rig.register(300)
     try await rig.submit("with-certificate")
     try await rig.worker("w").run()
-    let record = try #require(try await rig.store.show("with-certificate"))
+    let record = try #require(try await rig.store.campaigns.show("with-certificate"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes[.accepted] == 300)
     #expect(await rig.simulator.counters().accepted == 300)
@@ -54,9 +54,9 @@ import Testing
     for id in ids { try await rig.submit(id) }
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    for id in ids { try await rig.until { try await rig.store.show(id)?.state == .paused } }
+    for id in ids { try await rig.until { try await rig.store.campaigns.show(id)?.state == .paused } }
     for id in ids {
-      let record = try #require(try await rig.store.show(id))
+      let record = try #require(try await rig.store.campaigns.show(id))
       #expect(record.reason?.contains("APNs refuses the credential of app news") == true)
       #expect(record.reason?.contains(refusal.says) == true, "\(record.reason ?? "")")
       #expect(record.counters.outcomes.isEmpty)
@@ -66,11 +66,11 @@ import Testing
 
     // Renewed, and set going again: everybody gets it, once.
     try credential.replace(authority.issue(topic: WorkerRig.topic))
-    for id in ids { try await rig.store.control(id, .resume) }
-    for id in ids { try await rig.until { try await rig.store.show(id)?.state == .completed } }
+    for id in ids { try await rig.store.campaigns.control(id, .resume) }
+    for id in ids { try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed } }
     await worker.stop()
     try await running
-    for id in ids { #expect(try await rig.store.show(id)?.counters.outcomes[.accepted] == 300) }
+    for id in ids { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes[.accepted] == 300) }
     #expect(await rig.simulator.counters().received == 600)
   }
 }

@@ -21,7 +21,7 @@ import Testing
     rig.channel.caps = [FrequencyCap(most: 1, seconds: 86_400)]
     try await rig.register(Self.fans)
     let widgets = (0..<Self.fans / 2).map { (user: 2 * $0, token: WorkerRig.token(1000 + $0)) }
-    try await rig.store.register(
+    try await rig.store.registry.register(
       widgets.map { widget in
         var record = DeviceRecord(token: widget.token, service: "apns")
         record.app = "news"
@@ -57,9 +57,9 @@ import Testing
     // Who has had the alert has had enough of them, and still gets what shows nothing.
     try await rig.submit("again", Self.also)
     try await rig.worker("w").run()
-    let again = try #require(try await rig.store.show("again"))
+    let again = try #require(try await rig.store.campaigns.show("again"))
     #expect(again.counters.outcomes == [.accepted: Self.fans - alerts.count, .capped: alerts.count])
-    #expect(try await rig.store.show("again~main.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
+    #expect(try await rig.store.campaigns.show("again~main.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
   }
 
   /// A cancelled story takes its widgets' refresh with it, wherever that is.
@@ -71,12 +71,12 @@ import Testing
     // It would be through with its few by itself: it has to be stopped on its way.
     let worker = rig.worker("w", window: 10, drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("story~main.widgets") != nil }
-    let (state, unconfirmed) = try await rig.store.controlEverywhere("story", .cancel, lease: 6000)
+    try await rig.until { try await rig.store.campaigns.find("story~main.widgets") != nil }
+    let (state, unconfirmed) = try await rig.store.campaigns.controlEverywhere("story", .cancel, lease: 6000)
     #expect(state == .cancelled && unconfirmed.isEmpty)
     try await rig.until {
       for id in ["story", "story~main.widgets"] {
-        guard try await rig.store.show(id)?.finishedAt != nil else { return false }
+        guard try await rig.store.campaigns.show(id)?.finishedAt != nil else { return false }
       }
       return true
     }
@@ -85,7 +85,7 @@ import Testing
     let received = await rig.simulator.counters().received
     var accepted = 0
     for id in ["story", "story~main.widgets"] {
-      let record = try #require(try await rig.store.show(id))
+      let record = try #require(try await rig.store.campaigns.show(id))
       #expect(record.pending == 0)
       accepted += record.counters.outcomes[.accepted] ?? 0
       // What was through already had ended.

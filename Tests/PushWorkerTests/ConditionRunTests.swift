@@ -25,7 +25,7 @@ struct ConditionRunTests {
       devices.append(
         SimulatedDevice(token: WorkerRig.token(number), state: .registered, topic: WorkerRig.topic, timestamp: 2000))
     }
-    try await rig.store.register(registrations)
+    try await rig.store.registry.register(registrations)
     rig.simulator.load(devices)
     try await rig.submit(
       "a", audience: #"{"segment":"*","where":"locale = 'en' & lastSeen < 7d & level >= 100"}"#)
@@ -33,7 +33,7 @@ struct ConditionRunTests {
     try await rig.worker("w").run()
     let users = Set(try await rig.results("a").map(\.user))
     #expect(users == Set((100..<300).filter { $0 % 6 == 0 }.map { "u\($0)" }))
-    #expect(try await rig.store.show("a")?.counters.outcomes == [.accepted: users.count])
+    #expect(try await rig.store.campaigns.show("a")?.counters.outcomes == [.accepted: users.count])
     let half = try await rig.results("b").count
     // Five standard deviations.
     #expect(abs(half - 150) < 44)

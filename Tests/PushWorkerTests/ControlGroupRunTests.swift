@@ -23,9 +23,9 @@ struct ControlGroupRunTests {
     _ = try await (first, second)
     var control: [String: Set<String>] = [:]
     for id in ["story", "offer", "receipt"] {
-      try await rig.store.forEachControlUser(of: id) { control[id, default: []].formUnion($0) }
+      try await rig.store.expansion.forEachControlUser(of: id) { control[id, default: []].formUnion($0) }
       let reached = Set(try await rig.results(id).map(\.user))
-      let counters = try #require(try await rig.store.show(id)?.counters)
+      let counters = try #require(try await rig.store.campaigns.show(id)?.counters)
       #expect(reached.isDisjoint(with: control[id] ?? []) && reached.union(control[id] ?? []).count == 500, "\(id)")
       #expect(counters.control == control[id]?.count ?? 0 && counters.outcomes == [.accepted: reached.count], "\(id)")
     }

@@ -27,7 +27,7 @@ import Testing
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     let running = Task { try await worker.run() }
-    try await rig.until { try await rig.store.campaign("good")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
     #expect(try await rig.results("good").count == 100)
     let stopping = ContinuousClock.now
     // A hundred times the deadline of a real stop: it must not be what ends this.
@@ -43,12 +43,12 @@ import Testing
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
     let apps = JobApps.known(["news": rig.channel.service])
-    _ = try await rig.store.activate(CampaignJob.parse(job, apps), job: job, worker: "producer")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, apps), job: job, worker: "producer")
   }
 
   private func reasons(_ rig: WorkerRig) async throws -> [String] {
     var reasons: [String] = []
-    try await rig.store.forEachDeadJob { reasons.append($0.reason) }
+    try await rig.store.queue.forEachDeadJob { reasons.append($0.reason) }
     return reasons
   }
 
@@ -87,7 +87,7 @@ import Testing
     } check: { rig, log in
       let reasons = try await reasons(rig)
       #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was taken out: the field "), "\(log.all)")
-      let record = try #require(try await rig.store.campaign("bad"))
+      let record = try #require(try await rig.store.campaigns.find("bad"))
       #expect(record.state == .failed && record.slices == (4, 4) && record.reason == reasons[0])
     }
   }
@@ -112,7 +112,7 @@ import Testing
       _ = try await client.command("DEL", key).get()
       _ = try await client.command("SET", key, "x").get()
     } check: { rig, log in
-      let (reasons, state) = (try await reasons(rig), try await rig.store.campaign("bad")?.state)
+      let (reasons, state) = (try await reasons(rig), try await rig.store.campaigns.find("bad")?.state)
       #expect(reasons.isEmpty && state == .completed, "\(log.all)")
     }
   }
@@ -124,7 +124,7 @@ import Testing
       _ = try await client.command("SET", "{\(namespace):0}:moving", "x").get()
       _ = try await client.command("DEL", "{\(namespace)}:open:bad").get()
     } check: { rig, log in
-      let state = try await rig.store.campaign("bad")?.state
+      let state = try await rig.store.campaigns.find("bad")?.state
       #expect(state == .completed, "\(log.all)")
     }
   }
@@ -143,17 +143,17 @@ import Testing
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.events(on: .registrations).events.isEmpty }
+    try await rig.until { try await rig.store.registry.events(on: .registrations).events.isEmpty }
     await worker.stop()
     try await running
     var dead: [DeadJob] = []
-    try await rig.store.forEachDeadJob { dead.append($0) }
+    try await rig.store.queue.forEachDeadJob { dead.append($0) }
     #expect(dead.count == damaged.count, "\(dead.map(\.reason)) \(log.all)")
     for job in dead {
       #expect(job.reason.contains("{\(rig.keys.namespace):1}:devices") && job.list == .registrations)
     }
     for user in users where !damaged.contains(user) {
-      #expect(try await rig.store.user(user)?.devices.count == 1, "\(log.all)")
+      #expect(try await rig.store.registry.user(user)?.devices.count == 1, "\(log.all)")
     }
     await client.close()
   }
@@ -170,7 +170,7 @@ import Testing
     try await rig.submit("good")
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    let (reasons, state) = (try await reasons(rig), try await rig.store.campaign("good")?.state)
+    let (reasons, state) = (try await reasons(rig), try await rig.store.campaigns.find("good")?.state)
     let type = ["job:next": "string", "campaign:next": "hash"][name] ?? "set"
     #expect(reasons == ["the key \(key) is a stream, but should be a \(type)"])
     #expect(state == .completed, "\(log.all)")

@@ -21,27 +21,27 @@ import Testing
     func users(_ first: Int) -> [String] { (first..<(first + 10)).map { "u\($0)" } }
     let now = Int(Date().timeIntervalSince1970 * 1000)
     let store = rig.store
-    try await store.add(users(0), to: "~news")
-    var replacement = try await store.replacement(of: "~news~offers")
-    _ = try await store.add(users(10), to: &replacement)
-    try await store.putInForce(replacement)
+    try await store.audiences.add(users(0), to: "~news")
+    var replacement = try await store.audiences.replacement(of: "~news~offers")
+    _ = try await store.audiences.add(users(10), to: &replacement)
+    try await store.audiences.putInForce(replacement)
     try await rig.push(
       events: (20..<30).map { #"{"op":"preference","user":"u\#($0)","app":"news","allowed":false}"# })
     try await rig.push(
       events: (30..<40).map { #"{"op":"logout","user":"u\#($0)","token":"\#(WorkerRig.text($0))"}"# })
     let tokens = try (40..<50).map { try #require(DeviceToken(bytes: WorkerRig.token($0))) }
-    _ = try await store.unregister(tokens, of: APNsService(), at: now)
-    for user in users(50) { _ = try await store.forget(user) }
+    _ = try await store.registry.unregister(tokens, of: APNsService(), at: now)
+    for user in users(50) { _ = try await store.erasure.forget(user) }
     // The phone is somebody else's now.
-    try await store.register(
+    try await store.registry.register(
       (60..<70).map { number in
         var device = DeviceRecord(token: WorkerRig.token(number), service: "apns")
         device.registeredAt = UInt64(now)
         return DeviceRegistration(user: "other\(number)", device: device)
       })
     try await rig.until {
-      for number in 20..<30 where try await store.lists(of: "u\(number)").suppression.isEmpty { return false }
-      for number in 30..<40 where try await store.user("u\(number)") != nil { return false }
+      for number in 20..<30 where try await store.audiences.lists(of: "u\(number)").suppression.isEmpty { return false }
+      for number in 30..<40 where try await store.registry.user("u\(number)") != nil { return false }
       return true
     }
   }
@@ -60,10 +60,10 @@ import Testing
       #expect(result.outcome == expected, "\(result.user)")
     }
     let others = Self.users - 10 * (Self.optedOut.count + Self.gone.count)
-    let record = try #require(try await rig.store.show("news-of-the-day"))
+    let record = try #require(try await rig.store.campaigns.show("news-of-the-day"))
     #expect(record.state == .completed && record.counters.targets == Self.users)
     #expect(record.counters.outcomes == [.accepted: others, .optedOut: 30, .deviceGone: 40])
-    _ = try await rig.store.check { findings in
+    _ = try await rig.store.repair.check { findings in
       #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
@@ -80,7 +80,7 @@ import Testing
       "news-of-the-day", #","category":"offers","sendAt":"\#(WallTime.format(start))","localTime":true"#)
     async let one: Void = rig.worker("one").run()
     async let other: Void = rig.worker("other").run()
-    try await rig.until { try await rig.store.show("news-of-the-day")?.counters.later == Self.users }
+    try await rig.until { try await rig.store.campaigns.show("news-of-the-day")?.counters.later == Self.users }
     try await leave(rig)
     _ = try await (one, other)
     try await expectOutcomes(rig)
@@ -104,7 +104,7 @@ import Testing
     try await rig.submit("news-of-the-day", #","category":"offers""#)
     let retry = RetryPolicy(tooManyRequests: 14_000, jitter: 0)
     async let one: Void = rig.worker("one", retry: retry).run()
-    try await rig.until { try await rig.store.show("news-of-the-day")?.counters.retrying == Self.users }
+    try await rig.until { try await rig.store.campaigns.show("news-of-the-day")?.counters.retrying == Self.users }
     try await leave(rig)
     try await one
     try await expectOutcomes(rig)

@@ -13,7 +13,7 @@ struct EarlierAudienceRunTests {
   func correctionGoesToThoseWhoGotIt(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(200) { $0 % 10 == 3 ? .unregistered : .registered }
-    try await rig.store.add((0..<50).map { "u\($0)" }, to: "early")
+    try await rig.store.audiences.add((0..<50).map { "u\($0)" }, to: "early")
     try await rig.submit("story", audience: #"{"segment":"early"}"#)
     try await rig.worker("first").run()
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
@@ -33,23 +33,23 @@ struct EarlierAudienceRunTests {
     try await rig.register(20)
     try await rig.submit("story")
     // Somebody else has taken it in, and does nothing.
-    let job = try #require(try await rig.store.awaitJob(worker: "slow", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "slow")
-    try await rig.store.control("story", .pause, reason: "")
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
+    try await rig.store.campaigns.control("story", .pause, reason: "")
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until {
-      try await rig.store.show("correction")?.waiting?.reason
+      try await rig.store.campaigns.show("correction")?.waiting?.reason
         == "audience: campaign story, which it refers to, has not ended"
     }
     #expect(await rig.simulator.counters().received == 0)
-    try await rig.store.control("story", .resume, reason: "")
-    try await rig.until { try await rig.store.show("correction")?.state == .completed }
+    try await rig.store.campaigns.control("story", .resume, reason: "")
+    try await rig.until { try await rig.store.campaigns.show("correction")?.state == .completed }
     await worker.stop()
     try await running
-    #expect(try await rig.store.show("correction")?.counters.outcomes == [.accepted: 20])
+    #expect(try await rig.store.campaigns.show("correction")?.counters.outcomes == [.accepted: 20])
     #expect(await rig.simulator.counters().accepted == 40)
   }
 
@@ -60,16 +60,16 @@ struct EarlierAudienceRunTests {
     try await rig.submit("story", audience: #"{"users":["u1"]}"#)
     try await rig.worker("first").run()
     try await rig.submit("others", audience: #"{"segment":"*","exclude":{"campaign":"story"}}"#)
-    let job = try #require(try await rig.store.awaitJob(worker: "slow", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "slow")
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
     try await rig.command("DEL", "campaign:story")
     let worker = rig.worker("second", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("others")?.state == .paused }
+    try await rig.until { try await rig.store.campaigns.show("others")?.state == .paused }
     await worker.stop()
     try await running
-    let reason = try await rig.store.show("others")?.reason ?? ""
+    let reason = try await rig.store.campaigns.show("others")?.reason ?? ""
     #expect(reason.contains("refers to campaign 'story', and there is none"), "\(reason)")
     #expect(await rig.simulator.counters().received == 1)
   }
@@ -78,9 +78,10 @@ struct EarlierAudienceRunTests {
   func nobodyOnASuppressionListIsSentTo(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(100)
-    try await rig.store.add((0..<10).map { "u\($0)" }, to: SuppressionList(app: "news").segment)
-    try await rig.store.add((10..<30).map { "u\($0)" }, to: SuppressionList(app: "news", category: "offers").segment)
-    try await rig.store.add((30..<60).map { "u\($0)" }, to: SuppressionList(app: "shop").segment)
+    try await rig.store.audiences.add((0..<10).map { "u\($0)" }, to: SuppressionList(app: "news").segment)
+    try await rig.store.audiences.add(
+      (10..<30).map { "u\($0)" }, to: SuppressionList(app: "news", category: "offers").segment)
+    try await rig.store.audiences.add((30..<60).map { "u\($0)" }, to: SuppressionList(app: "shop").segment)
     try await rig.submit("story")
     try await rig.submit("offer", #","category":"offers""#)
     try await rig.submit("some", #","category":"offers""#, audience: #"{"users":["u1","u11","u31"]}"#)
@@ -88,7 +89,7 @@ struct EarlierAudienceRunTests {
     let log = EventLog()
     try await rig.worker("w", log: log).run()
     for (id, count) in [("story", 90), ("offer", 70), ("some", 1), ("receipt", 100)] {
-      #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: count], "\(id)")
+      #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: count], "\(id)")
     }
     #expect(
       log.all.filter { $0.contains("activated") && $0.contains("isTransactional: true") }.count == 1, "\(log.all)")

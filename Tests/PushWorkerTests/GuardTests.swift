@@ -11,7 +11,7 @@ import Testing
   /// Devices of users `u0`, `u1`, … that are gone, and that are quarantined.
   private func touched(_ rig: WorkerRig, users: Int) async throws -> (pruned: Int, quarantined: Int) {
     var quarantined: [String: Bool] = [:]
-    try await rig.store.forEachUser { records in
+    try await rig.store.registry.forEachUser { records in
       for record in records where !record.devices.isEmpty {
         quarantined[record.user] = record.devices.contains(where: \.isQuarantined)
       }
@@ -25,14 +25,14 @@ import Testing
   private func rest(_ rig: WorkerRig, _ id: String) async throws -> (CampaignRecord, received: Int) {
     var received = 0
     try await rig.until {
-      guard let record = try await rig.store.show(id), record.state == .paused else { return false }
+      guard let record = try await rig.store.campaigns.show(id), record.state == .paused else { return false }
       let apns = await rig.simulator.counters()
       received = apns.received
       let answered = record.counters.retrying + record.counters.outcomes.values.reduce(0, +)
       // Of those granted some may have been called back before they were sent.
       return record.counters.inDoubt == 0 && answered >= apns.received - apns.duplicatesReceived
     }
-    return (try #require(try await rig.store.show(id)), received)
+    return (try #require(try await rig.store.campaigns.show(id)), received)
   }
 
   @Test(arguments: [
@@ -62,9 +62,9 @@ import Testing
 
     rig.simulator.load(
       (0..<2000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-    #expect(try await rig.store.control("flood", .resume) == .active)
+    #expect(try await rig.store.campaigns.control("flood", .resume) == .active)
     try await running
-    let record = try #require(try await rig.store.show("flood"))
+    let record = try #require(try await rig.store.campaigns.show("flood"))
     #expect(record.state == .completed, "\(log.all)")
     // It says so when it has Redis' reply, which whoever looks at the campaign does not wait for.
     #expect(log.all.contains { $0.contains("paused") })
@@ -83,7 +83,7 @@ import Testing
     let worker = rig.worker("w", window: 200, drains: false)
     async let running: Void = worker.run()
     let (_, first) = try await rest(rig, "stubborn")
-    #expect(try await rig.store.control("stubborn", .resume) == .active)
+    #expect(try await rig.store.campaigns.control("stubborn", .resume) == .active)
     let (paused, second) = try await rest(rig, "stubborn")
     #expect(second > first)
     #expect(paused.counters.outcomes == [:])
@@ -101,9 +101,9 @@ import Testing
     let worker = rig.worker("w", window: 1000)
     async let running: Void = worker.run()
     _ = try await rest(rig, "unguarded")
-    #expect(try await rig.store.control("unguarded", .resume, unguarded: true) == .active)
+    #expect(try await rig.store.campaigns.control("unguarded", .resume, unguarded: true) == .active)
     try await running
-    let record = try #require(try await rig.store.show("unguarded"))
+    let record = try #require(try await rig.store.campaigns.show("unguarded"))
     #expect(record.state == (state == .unregistered ? .completed : .failed))
     let isGone = state == .unregistered
     #expect(record.counters.outcomes == [isGone ? .unregistered : .badToken: 1000])
@@ -126,12 +126,12 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().received >= 40 }
     // In one go, so that the worker need not see the pause.
-    try await rig.store.control("mended", .pause)
+    try await rig.store.campaigns.control("mended", .pause)
     rig.simulator.load(
       (0..<300).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-    try await rig.store.control("mended", .resume)
+    try await rig.store.campaigns.control("mended", .resume)
     try await running
-    let record = try #require(try await rig.store.show("mended"))
+    let record = try #require(try await rig.store.campaigns.show("mended"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
     #expect(!log.all.contains { $0.hasPrefix("paused") })
@@ -154,14 +154,14 @@ import Testing
     // A connection takes one push until the first is answered.
     try await rig.until { await rig.simulator.counters().received >= 1 }
     // In one go, so that the worker need not see the pause.
-    try await rig.store.control("mended", .pause)
+    try await rig.store.campaigns.control("mended", .pause)
     knobs.failures = []
     knobs.latencyMilliseconds = 0
     await rig.simulator.set(knobs)
-    try await rig.store.control("mended", .resume)
-    try await rig.until { try await rig.store.show("mended")?.state == .completed }
+    try await rig.store.campaigns.control("mended", .resume)
+    try await rig.until { try await rig.store.campaigns.show("mended")?.state == .completed }
     try await running
-    let record = try #require(try await rig.store.show("mended"))
+    let record = try #require(try await rig.store.campaigns.show("mended"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
     #expect(log.all.filter { $0.hasPrefix("paused") } == [])
@@ -187,9 +187,9 @@ import Testing
       #expect(try await touched(rig, users: 3000) == (0, 0))
       rig.simulator.load(
         (0..<3000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-      #expect(try await rig.store.control("wrong", .resume) == .active)
-      try await rig.until { try await rig.store.show("wrong")?.state == .completed }
-      let record = try #require(try await rig.store.show("wrong"))
+      #expect(try await rig.store.campaigns.control("wrong", .resume) == .active)
+      try await rig.until { try await rig.store.campaigns.show("wrong")?.state == .completed }
+      let record = try #require(try await rig.store.campaigns.show("wrong"))
       #expect(record.counters.outcomes == [.accepted: 3000])
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
@@ -203,7 +203,7 @@ import Testing
     try await rig.submit("usual")
     let log = EventLog()
     try await rig.worker("w", window: 1000, log: log).run()
-    let record = try #require(try await rig.store.show("usual"))
+    let record = try #require(try await rig.store.campaigns.show("usual"))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.outcomes == [.accepted: 1920, .unregistered: 60, .badToken: 20])
     #expect(record.counters.pruned == 60)
@@ -217,7 +217,7 @@ import Testing
     try await rig.register(10) { $0 % 2 == 0 ? .unregistered : .registered }
     try await rig.submit("small")
     try await rig.worker("w", window: 1000).run()
-    let record = try #require(try await rig.store.show("small"))
+    let record = try #require(try await rig.store.campaigns.show("small"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 5, .unregistered: 5])
     #expect(record.counters.pruned == 5)
@@ -237,10 +237,10 @@ import Testing
     func play(_ id: String, _ range: Range<Int>) async throws -> CampaignRecord {
       try await rig.submit(id, audience: users(range))
       try await rig.until {
-        guard let record = try await rig.store.show(id) else { return false }
+        guard let record = try await rig.store.campaigns.show(id) else { return false }
         return record.finishedAt != nil || record.state == .paused && record.counters.inDoubt == 0
       }
-      return try #require(try await rig.store.show(id))
+      return try #require(try await rig.store.campaigns.show(id))
     }
     for number in 0..<3 { #expect(try await play("good-\(number)", 0..<20).state == .completed) }
     // Of 64 answers four are bad: within bounds.
@@ -255,9 +255,9 @@ import Testing
     rig.simulator.load(
       (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
     for (id, count) in [("wrong", 20), ("more", 16)] {
-      try await rig.store.control(id, .resume)
-      try await rig.until { try await rig.store.show(id)?.state == .completed }
-      #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: count])
+      try await rig.store.campaigns.control(id, .resume)
+      try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed }
+      #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: count])
     }
     #expect(try await touched(rig, users: 60) == (0, 4))
     await worker.stop()
@@ -274,7 +274,7 @@ import Testing
     for number in 0..<12 { try await rig.submit("many-\(number)") }
     try await rig.worker("w", window: 10, guard: GuardPolicy(pruneShare: 1)).run()
     for number in 0..<12 {
-      let record = try #require(try await rig.store.show("many-\(number)"))
+      let record = try #require(try await rig.store.campaigns.show("many-\(number)"))
       #expect(record.state == .completed)
       #expect(record.counters.outcomes == [.unregistered: 60])
     }
@@ -294,12 +294,12 @@ import Testing
     try await rig.until { await rig.simulator.counters().received >= 5 }
     await first.stop()
     try await running
-    #expect(try await rig.store.show("hasty")?.counters.outcomes == [:])
+    #expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes == [:])
     #expect(try await touched(rig, users: 300) == (0, 0))
     rig.simulator.load(
       (0..<300).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
     try await rig.worker("second", window: 1000).run()
-    #expect(try await rig.store.show("hasty")?.counters.outcomes == [.accepted: 300])
+    #expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes == [.accepted: 300])
   }
 
   @Test(arguments: PushEngineKind.allCases)
@@ -315,11 +315,11 @@ import Testing
     try await rig.until { await rig.simulator.counters().received >= 20 }
     await first.stop()
     try await running
-    let halfway = try #require(try await rig.store.show("relay"))
+    let halfway = try #require(try await rig.store.campaigns.show("relay"))
     #expect(halfway.counters.inDoubt == 0)
     #expect(halfway.counters.pruned == halfway.counters.outcomes[.unregistered] ?? 0)
     try await rig.worker("second", window: 300).run()
-    let record = try #require(try await rig.store.show("relay"))
+    let record = try #require(try await rig.store.campaigns.show("relay"))
     #expect(record.counters.outcomes == [.accepted: 750, .unregistered: 250])
     #expect(record.counters.pruned == 250)
     #expect(record.counters.resent == 0)
@@ -334,7 +334,7 @@ import Testing
     let policy = GuardPolicy(threshold: 0.1, minimum: 80)
     let names = (0..<8).map { "w\($0)" }
     // Each knows from its start how many there are.
-    for name in names { _ = try await rig.store.heartbeat(worker: name, timeout: 3_600_000) }
+    for name in names { _ = try await rig.store.fleet.heartbeat(worker: name, timeout: 3_600_000) }
     let workers = names.map {
       rig.worker($0, window: 200, connections: 1, guard: policy, lease: 3_600_000, drains: false)
     }
@@ -347,13 +347,13 @@ import Testing
       knobs.failures = [.init(share: 1, status: 400, reason: "BadDeviceToken")]
       await rig.simulator.set(knobs)
       try await rig.until {
-        guard let record = try await rig.store.show("fleet") else { return false }
+        guard let record = try await rig.store.campaigns.show("fleet") else { return false }
         return record.state == .paused && record.counters.inDoubt == 0
       }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.show("fleet"))
+    let record = try #require(try await rig.store.campaigns.show("fleet"))
     #expect(record.reason?.contains("looks like the wrong environment") == true)
     // A tenth of twice the minimum in the trial, as many once open and half of that where the sum was halved meanwhile,
     // and one or two for each worker. Each for itself did 100.

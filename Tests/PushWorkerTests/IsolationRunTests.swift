@@ -45,11 +45,11 @@ import Testing
       let outcomes = try await apps.outcomes(of: "\(lane)")
       #expect(took != nil, "\(lane): \(outcomes) of \(Self.healthy)")
     }
-    let stuck = try #require(try await apps.rig.store.show("sick"))
+    let stuck = try #require(try await apps.rig.store.campaigns.show("sick"))
     #expect(stuck.finishedAt == nil)
     #expect(stuck.pending > 0)
     if trouble != .slow {
-      try await apps.rig.until { try await apps.rig.store.show("sick")?.waiting != nil }
+      try await apps.rig.until { try await apps.rig.store.campaigns.show("sick")?.waiting != nil }
     }
 
     try await apps.sick.heal()

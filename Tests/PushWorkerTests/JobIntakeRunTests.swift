@@ -31,7 +31,7 @@ struct JobIntakeRunTests {
     var rig = try await WorkerRig(engine: .native, partitions: partitions)
     rig.channel.approvalAbove = 1000
     try await rig.register(5)
-    try await rig.store.add((0..<5).map { "u\($0)" }, to: "vip")
+    try await rig.store.audiences.add((0..<5).map { "u\($0)" }, to: "vip")
     return rig
   }
 
@@ -45,7 +45,7 @@ struct JobIntakeRunTests {
 
   private func dead(_ rig: WorkerRig) async throws -> [DeadJob] {
     var jobs: [DeadJob] = []
-    try await rig.store.forEachDeadJob { jobs.append($0) }
+    try await rig.store.queue.forEachDeadJob { jobs.append($0) }
     return jobs
   }
 
@@ -62,7 +62,7 @@ struct JobIntakeRunTests {
     try await rig.worker("w", log: log).run()
     let dead = try await dead(rig)
     #expect(dead.map(\.id) == ["bad"] && dead[0].reason.contains(key), "\(dead) \(log.all)")
-    #expect(try await rig.store.campaign("good")?.counters.outcomes == [.accepted: 1])
+    #expect(try await rig.store.campaigns.find("good")?.counters.outcomes == [.accepted: 1])
     #expect(try await client.command("HLEN", "{\(rig.keys.namespace)}:attempts").get().integer == 0)
     await client.close()
   }
@@ -78,8 +78,8 @@ struct JobIntakeRunTests {
     let dead = try await dead(rig)
     #expect(Set(dead.compactMap(\.id)) == ["typo", "meant"], "2020 is more than 366 days ago")
     #expect(dead.allSatisfy { $0.reason.hasPrefix("sendAt: 2020-01-01T00:00:00") && $0.hint.contains("late") })
-    #expect(try await rig.store.campaign("typo") == nil)
-    #expect(try await rig.store.campaign("waited")?.counters.outcomes == [.accepted: 5])
+    #expect(try await rig.store.campaigns.find("typo") == nil)
+    #expect(try await rig.store.campaigns.find("waited")?.counters.outcomes == [.accepted: 5])
   }
 
   @Test func jobThatMetDamageCanBeRetriedWhenItIsMended() async throws {
@@ -94,11 +94,11 @@ struct JobIntakeRunTests {
     let entry = try #require(try await dead(rig).first)
     #expect(entry.hint.contains("carillon dead retry"))
     _ = try await client.command("DEL", key).get()
-    try await rig.store.add((0..<5).map { "u\($0)" }, to: "vip")
+    try await rig.store.audiences.add((0..<5).map { "u\($0)" }, to: "vip")
     let apps = JobApps.known(["news": rig.channel.service])
-    _ = try await rig.store.submit(entry.job, as: CampaignJob.parse(entry.job, apps), from: entry.key)
+    _ = try await rig.store.queue.submit(entry.job, as: CampaignJob.parse(entry.job, apps), from: entry.key)
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaign("bad")?.counters.outcomes == [.accepted: 5])
+    #expect(try await rig.store.campaigns.find("bad")?.counters.outcomes == [.accepted: 5])
     await client.close()
   }
 
@@ -116,7 +116,7 @@ struct JobIntakeRunTests {
     #expect(try await dead(rig).isEmpty)
     try await rig.command("DEL", "running")
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaign("good")?.counters.outcomes == [.accepted: 1], "\(log.all)")
+    #expect(try await rig.store.campaigns.find("good")?.counters.outcomes == [.accepted: 1], "\(log.all)")
   }
 
   /// Workers that took the job off the queue, began to take it in, and died.
@@ -124,10 +124,10 @@ struct JobIntakeRunTests {
     var chance = SystemRandomNumberGenerator()
     for number in 0..<times {
       let instance = WorkerInstance(name: "dead\(number)", using: &chance)
-      let job = try #require(try await rig.store.awaitJob(worker: instance.name, seconds: 5, now: 1))
-      let attempts = try #require(try await rig.store.beginJob(job, instance: instance))
+      let job = try #require(try await rig.store.queue.awaitJob(worker: instance.name, seconds: 5, now: 1))
+      let attempts = try #require(try await rig.store.queue.beginJob(job, instance: instance))
       #expect(attempts.otherLives == number && attempts.failures == 0)
-      _ = try await rig.store.removeWorker(instance.name)
+      _ = try await rig.store.fleet.removeWorker(instance.name)
     }
   }
 
@@ -141,12 +141,12 @@ struct JobIntakeRunTests {
     let dead = try await dead(rig)
     if deaths < 3 {
       #expect(dead.isEmpty)
-      #expect(try await rig.store.campaign("fatal")?.state == .completed)
+      #expect(try await rig.store.campaigns.find("fatal")?.state == .completed)
     } else {
       #expect(dead.map(\.id) == ["fatal"])
       #expect(dead[0].reason == "3 workers began to take in this job and ended before they had done so")
     }
-    #expect(try await rig.store.campaign("good")?.state == .completed)
+    #expect(try await rig.store.campaigns.find("good")?.state == .completed)
     // The step that takes a job off the list forgets the attempts at it.
     #expect(try await rig.command("HLEN", "attempts").integer == 0)
   }
@@ -174,7 +174,7 @@ struct JobIntakeRunTests {
       raw: Self.job("slow", #""audience":{"users":["u1"]},"category":null,"rate":null,"collapseId":"\#(padding)""#))
     try await rig.push(raw: Self.good)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("good")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
     if !isLarge { try await rig.until { try await !dead(rig).isEmpty } }
     end.signal()
     try await running
@@ -194,7 +194,7 @@ struct JobIntakeRunTests {
     for id in ids {
       let job = Array(Self.job(id, #""audience":{"users":[\#(users)]}"#).utf8)
       let campaign = try CampaignJob.parse(job, .any(APNsService()))
-      _ = try await rig.store.activate(campaign, job: job, worker: "other", narrowed: true)
+      _ = try await rig.store.queue.activate(campaign, job: job, worker: "other", narrowed: true)
     }
     let end = DispatchSemaphore(value: 0)
     var configuration = WorkerConfiguration(name: "w", drains: true, apps: ["news": rig.channel])
@@ -211,14 +211,14 @@ struct JobIntakeRunTests {
     defer { end.signal() }
     // The worker has taken a slice of each before the urgent campaign comes.
     try await rig.until {
-      for id in ids where try await rig.store.campaign(id)?.startedAt == nil { return false }
+      for id in ids where try await rig.store.campaigns.find(id)?.startedAt == nil { return false }
       return true
     }
     try await rig.push(raw: Self.good)
-    try await rig.until { try await rig.store.campaign("good")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
     end.signal()
     try await running
-    for id in ids { #expect(try await rig.store.campaign(id)?.counters.outcomes == [.accepted: 4]) }
+    for id in ids { #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 4]) }
   }
 
   /// A worker that is to stop does not wait for a check: the job goes back to the queue, and nothing counts against it.

@@ -23,22 +23,22 @@ struct LimitRunTests {
       devices.append(
         SimulatedDevice(token: WorkerRig.token(number), state: .registered, topic: WorkerRig.topic, timestamp: 2000))
     }
-    try await rig.store.register(registrations)
+    try await rig.store.registry.register(registrations)
     rig.simulator.load(devices)
     try await rig.submit("best", audience: #"{"segment":"*","limit":150}"#)
     try await rig.submit("few", audience: #"{"users":["u1","u9","u3","nobody"],"limit":2}"#)
     // Somebody has counted a slice, and has died holding another.
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: now)
-    let slices = try await rig.store.dequeueSlices(worker: "dead", atMost: { _ in 2 })
-    #expect(try await rig.store.quotas(for: slices[0], of: campaign, filter: filter) == nil)
+    let slices = try await rig.store.slices.dequeueSlices(worker: "dead", atMost: { _ in 2 })
+    #expect(try await rig.store.expansion.quotas(for: slices[0], of: campaign, filter: filter) == nil)
     async let first: Void = rig.worker("a").run()
     async let second: Void = rig.worker("b").run()
     _ = try await (first, second)
     #expect(Set(try await rig.results("best").map(\.user)) == Set((0..<150).map { "u\($0)" }))
-    #expect(try await rig.store.show("best")?.counters.outcomes == [.accepted: 150])
+    #expect(try await rig.store.campaigns.show("best")?.counters.outcomes == [.accepted: 150])
     #expect(Set(try await rig.results("few").map(\.user)) == ["u1", "u3"])
     #expect(await rig.simulator.counters().accepted == 152)
   }

@@ -44,18 +44,18 @@ struct LiveActivityRunTests {
     // The first ten have it on their screens already; five of them follow another match too.
     for fan in 0..<10 { try await register(30 + fan, user: fan, #""kind":"liveactivity","activity":"match-17""#) }
     for fan in 0..<5 { try await register(40 + fan, user: fan, #""kind":"liveactivity","activity":"match-18""#) }
-    try await rig.until { try await rig.store.events(on: .registrations).events.isEmpty }
+    try await rig.until { try await rig.store.registry.events(on: .registrations).events.isEmpty }
 
     try await rig.push(
       raw: job("start", "start", audience: #"{"segment":"*","exclude":{"activity":"match-17"}}"#))
-    try await rig.until { try await rig.store.show("start")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("start")?.state == .completed }
     #expect(try await rig.results("start").map(\.user).sorted() == (10..<30).map { "u\($0)" }.sorted())
     for fan in 10..<20 { try await register(40 + fan, user: fan, #""kind":"liveactivity","activity":"match-17""#) }
-    try await rig.until { try await rig.store.events(on: .registrations).events.isEmpty }
+    try await rig.until { try await rig.store.registry.events(on: .registrations).events.isEmpty }
 
     for (id, event) in [("goal", "update"), ("whistle", "end")] {
       try await rig.push(raw: job(id, event, audience: #"{"activity":"match-17"}"#))
-      try await rig.until { try await rig.store.show(id)?.state == .completed }
+      try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed }
       let results = try await rig.results(id)
       #expect(results.allSatisfy { $0.outcome == .accepted })
       #expect(results.map(\.user).sorted() == (0..<20).map { "u\($0)" }.sorted())
@@ -73,7 +73,7 @@ struct LiveActivityRunTests {
       ("start", "start", "stale-date", 7200), ("goal", "update", "stale-date", 7200),
       ("whistle", "end", "dismissal-date", 900),
     ] {
-      let record = try #require(try await rig.store.campaign(id))
+      let record = try #require(try await rig.store.campaigns.find(id))
       let body = try #require(bodies.first { $0.contains(#""event":"\#(event)""#) })
       let aps = try #require(try JSONObject(body).object("aps"))
       let sent = try #require(aps.number("timestamp"))
@@ -88,18 +88,18 @@ struct LiveActivityRunTests {
     let rig = try await WorkerRig(engine: .native, partitions: 2)
     let job = Array(self.job("goal", "update", audience: #"{"tokens":["\#(WorkerRig.text(1))"]}"#).utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    #expect(try await rig.store.activate(campaign, job: job, worker: "one") == .new)
-    let kept = try #require(try await rig.store.campaignAndJob("goal")).1
+    #expect(try await rig.store.queue.activate(campaign, job: job, worker: "one") == .new)
+    let kept = try #require(try await rig.store.campaigns.findWithJob("goal")).1
     #expect(
       try JSONObject(String(decoding: kept, as: UTF8.self)).object("payload")?.object("aps")?.number("timestamp") != nil
     )
     // The second worker finds it done, whenever that is.
-    #expect(try await rig.store.activate(campaign, job: job, worker: "two") == .duplicate)
-    #expect(try await rig.store.campaignAndJob("goal")?.1 == kept)
+    #expect(try await rig.store.queue.activate(campaign, job: job, worker: "two") == .duplicate)
+    #expect(try await rig.store.campaigns.findWithJob("goal")?.1 == kept)
     // As a failover would have it taken in once more: what was written out stays.
     try await rig.command("DEL", "campaign:goal")
     try await rig.command("DEL", "job:goal")
-    #expect(try await rig.store.activate(campaign, job: kept, worker: "one", narrowed: true) == .new)
-    #expect(try await rig.store.campaignAndJob("goal")?.1 == kept)
+    #expect(try await rig.store.queue.activate(campaign, job: kept, worker: "one", narrowed: true) == .new)
+    #expect(try await rig.store.campaigns.findWithJob("goal")?.1 == kept)
   }
 }

@@ -44,7 +44,7 @@ struct MaybeDeliveredRunTests {
   private func expect(
     _ id: String, _ state: CampaignState, maybe: Set<String>, others outcome: Outcome, _ rig: WorkerRig
   ) async throws {
-    let record = try #require(try await rig.store.show(id))
+    let record = try #require(try await rig.store.campaigns.show(id))
     #expect(record.state == state)
     #expect(!maybe.isEmpty)
     let left = Self.users - maybe.count
@@ -59,9 +59,9 @@ struct MaybeDeliveredRunTests {
     try await rig.submit("to-others", audience: #"{"campaign":"\#(id)","outcome":["\#(outcome.name)"]}"#)
     try await rig.submit("excluding", audience: #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#)
     try await rig.worker("late").run()
-    #expect(try await rig.store.show("correction")?.counters.targets == maybe.count)
+    #expect(try await rig.store.campaigns.show("correction")?.counters.targets == maybe.count)
     for id in ["to-others", "excluding"] {
-      #expect(try await rig.store.show(id)?.counters.targets == left, "\(id)")
+      #expect(try await rig.store.campaigns.show(id)?.counters.targets == left, "\(id)")
     }
   }
 
@@ -73,8 +73,8 @@ struct MaybeDeliveredRunTests {
     try await rig.submit("story")
     let worker = rig.worker("w", retry: Self.policy(wait: 600_000))
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("story")?.counters.retrying ?? 0 >= 5 }
-    try await rig.store.control("story", .cancel)
+    try await rig.until { try await rig.store.campaigns.show("story")?.counters.retrying ?? 0 >= 5 }
+    try await rig.store.campaigns.control("story", .cancel)
     try await running
     let taken = try taken(log)
     try await expect("story", .cancelled, maybe: taken, others: .cancelled, rig)
@@ -106,7 +106,7 @@ struct MaybeDeliveredRunTests {
     try await rig.submit("story")
     let worker = rig.worker("w", retry: Self.policy(wait: 1000, attempts: 3))
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("story")?.counters.retrying ?? 0 >= 5 }
+    try await rig.until { try await rig.store.campaigns.show("story")?.counters.retrying ?? 0 >= 5 }
     // Every further attempt is refused. Without the bit these targets are `failed`.
     await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
     try await running
@@ -118,27 +118,27 @@ struct MaybeDeliveredRunTests {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(Self.users)
     try await rig.submit("story")
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
-    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     // It is granted everything, and dies: whether it sent anything nobody knows.
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production")
-    #expect(try await rig.store.expand(ledger, of: campaign, filter: filter)?.count == Self.users)
+    #expect(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)?.count == Self.users)
     var nothing = OutcomeBatch()
     let request = CommitRequest(
       seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: Self.users)
     #expect(try await ledger.commit(&nothing, request).granted == Self.users)
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     // Whoever takes over sends all again, and each is refused: that says nothing of the first time.
     await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
     let policy = RetryPolicy(firstServerError: 600_000, serverError: 600_000, jitter: 0)
     let worker = rig.worker("w", retry: policy, lease: 100)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("story")?.counters.retrying == Self.users }
-    try await rig.store.control("story", .cancel)
+    try await rig.until { try await rig.store.campaigns.show("story")?.counters.retrying == Self.users }
+    try await rig.store.campaigns.control("story", .cancel)
     try await running
     let all = Set((0..<Self.users).map(WorkerRig.text))
     try await expect("story", .cancelled, maybe: all, others: .cancelled, rig)

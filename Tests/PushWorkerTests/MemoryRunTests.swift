@@ -19,23 +19,23 @@ import Testing
     let campaign = try CampaignJob.parse(
       Array(#"{"id":"x","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8),
       .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    let bytes = try await rig.store.estimate(of: campaign).bytes
-    let used = try await rig.store.memory().used
+    let bytes = try await rig.store.limits.estimate(of: campaign).bytes
+    let used = try await rig.store.limits.memory().used
     // What has no size goes through, and the campaign is not put there by our own submit.
     _ = try await server.command("config", "set", "maxmemory", String((used + bytes / 2) * 100 / 90))
     try await rig.push(
       raw: #"{"id":"large","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#)
     let log = EventLog()
     async let running: Void = rig.worker("w", window: 1000, log: log).run()
-    try await rig.until { try await rig.store.show("large")?.waiting?.reason.hasPrefix("memory: ") == true }
+    try await rig.until { try await rig.store.campaigns.show("large")?.waiting?.reason.hasPrefix("memory: ") == true }
     #expect(await rig.simulator.counters().accepted == 0)
     // A small one is not held up by it.
     try await rig.submit("small", audience: #"{"users":["u1","u2"]}"#)
-    try await rig.until { try await rig.store.show("small")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("small")?.state == .completed }
     #expect(await rig.simulator.counters().accepted == 2)
     _ = try await server.command("config", "set", "maxmemory", "0")
     try await running
-    let record = try #require(try await rig.store.show("large"))
+    let record = try #require(try await rig.store.campaigns.show("large"))
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: users], "\(log.all)")
     #expect(!log.all.contains { $0.contains("out of memory") }, "\(log.all)")
     await server.stop()

@@ -61,7 +61,7 @@ struct MisbehavingServerRunTests {
     try await running
     // A second for answers, two for connections; the rest is for a machine that is busy.
     #expect(ContinuousClock.now - began < .seconds(15))
-    let record = try #require(try await rig.store.show("flooded"))
+    let record = try #require(try await rig.store.campaigns.show("flooded"))
     #expect(record.counters.outcomes.keys.allSatisfy { $0 == .accepted })
     #expect(record.counters.outcomes[.accepted] ?? 0 <= counts.now.accepted)
   }

@@ -12,21 +12,21 @@ struct MissingSegmentRunTests {
   private func rig(_ engine: PushEngineKind) async throws -> WorkerRig {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(20)
-    try await rig.store.add((0..<20).map { "u\($0)" }, to: "fans")
+    try await rig.store.audiences.add((0..<20).map { "u\($0)" }, to: "fans")
     try await churn(rig)
     return rig
   }
 
   private func churn(_ rig: WorkerRig) async throws {
-    try await rig.store.add((5..<20).map { "u\($0)" }, to: "churned")
+    try await rig.store.audiences.add((5..<20).map { "u\($0)" }, to: "churned")
   }
 
   /// Activates a job as a worker does that has looked at the segments a moment ago.
   private func takeIn(_ rig: WorkerRig, _ audience: String) async throws {
     try await rig.submit("sale", audience: audience)
-    let job = try #require(try await rig.store.awaitJob(worker: "slow", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "slow")
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
   }
 
   @Test(arguments: PushEngineKind.allCases, [false, true])
@@ -40,20 +40,20 @@ struct MissingSegmentRunTests {
     try await rig.command("SREM", "segments", "churned")
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("sale")?.state == .paused }
-    let reason = try await rig.store.show("sale")?.reason ?? ""
+    try await rig.until { try await rig.store.campaigns.show("sale")?.state == .paused }
+    let reason = try await rig.store.campaigns.show("sale")?.reason ?? ""
     #expect(reason.contains("segment 'churned'") && reason.contains("import it and resume"), "\(reason)")
     #expect(await rig.simulator.counters().received == 0)
     // Who resumes without it gets the same again.
-    try await rig.store.control("sale", .resume)
-    try await rig.until { try await rig.store.show("sale")?.state == .paused }
+    try await rig.store.campaigns.control("sale", .resume)
+    try await rig.until { try await rig.store.campaigns.show("sale")?.state == .paused }
     #expect(await rig.simulator.counters().received == 0)
     try await churn(rig)
-    try await rig.store.control("sale", .resume)
-    try await rig.until { try await rig.store.show("sale")?.state == .completed }
+    try await rig.store.campaigns.control("sale", .resume)
+    try await rig.until { try await rig.store.campaigns.show("sale")?.state == .completed }
     await worker.stop()
     try await running
-    #expect(try await rig.store.show("sale")?.counters.outcomes == [.accepted: 5])
+    #expect(try await rig.store.campaigns.show("sale")?.counters.outcomes == [.accepted: 5])
   }
 
   /// Its job was taken in by a worker that still had the app.
@@ -62,13 +62,13 @@ struct MissingSegmentRunTests {
     let rig = try await rig(engine)
     let job = Array(
       #"{"id":"shop-sale","app":"shop","audience":{"segment":"fans"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
-    _ = try await rig.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "slow")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "slow")
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("shop-sale")?.state == .paused }
+    try await rig.until { try await rig.store.campaigns.show("shop-sale")?.state == .paused }
     await worker.stop()
     try await running
-    let reason = try await rig.store.show("shop-sale")?.reason ?? ""
+    let reason = try await rig.store.campaigns.show("shop-sale")?.reason ?? ""
     #expect(reason.contains("'shop'"), "\(reason)")
     #expect(await rig.simulator.counters().received == 0)
   }
@@ -76,13 +76,13 @@ struct MissingSegmentRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func rawJobThatNamesARemovedSegmentGoesToTheDeadList(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
-    #expect(try await rig.store.removeSegment("churned"))
+    #expect(try await rig.store.audiences.removeSegment("churned"))
     try await rig.push(
       raw: #"{"id":"raw","app":"news","audience":{"segment":"fans & !churned"},"payload":{"aps":{"alert":"hi"}}}"#)
     try await rig.worker("w").run()
-    #expect(try await rig.store.show("raw") == nil)
+    #expect(try await rig.store.campaigns.show("raw") == nil)
     var reasons: [String] = []
-    try await rig.store.forEachDeadJob { reasons.append($0.reason) }
+    try await rig.store.queue.forEachDeadJob { reasons.append($0.reason) }
     #expect(reasons.first?.contains("there is no segment 'churned'") == true, "\(reasons)")
     #expect(await rig.simulator.counters().received == 0)
   }

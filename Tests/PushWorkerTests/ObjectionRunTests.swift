@@ -39,21 +39,21 @@ import Testing
     try await rig.register(400)
     let log = EventLog()
     // The wrong one knows from its start that it is not alone.
-    _ = try await rig.store.heartbeat(worker: "right", timeout: 3_600_000)
+    _ = try await rig.store.fleet.heartbeat(worker: "right", timeout: 3_600_000)
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
     try await rig.until { log.all.contains { $0.hasPrefix("started") } }
     let right = rig.worker("right", lease: 3_600_000, drains: false)
     async let other: Void = right.run()
     for id in ["first", "second"] { try await rig.submit(id) }
-    for id in ["first", "second"] { try await rig.until { try await rig.store.show(id)?.finishedAt != nil } }
+    for id in ["first", "second"] { try await rig.until { try await rig.store.campaigns.show(id)?.finishedAt != nil } }
     // The wrong one may have had no slice of a campaign, but it has had one at all unless the other was quicker twice.
     await wrong.stop()
     await right.stop()
     try await running
     try await other
     var records: [CampaignRecord] = []
-    for id in ["first", "second"] { records.append(try #require(try await rig.store.show(id))) }
+    for id in ["first", "second"] { records.append(try #require(try await rig.store.campaigns.show(id))) }
     let quarantined = records.reduce(0) { $0 + $1.counters.quarantined }
     for record in records {
       let counters = record.counters
@@ -75,18 +75,20 @@ import Testing
     let rig = try await made(engine, fault)
     try await rig.register(400)
     // It lives, as far as the fleet knows, and says nothing: so the wrong one is not all there are.
-    _ = try await rig.store.heartbeat(worker: "silent", timeout: 3_600_000)
+    _ = try await rig.store.fleet.heartbeat(worker: "silent", timeout: 3_600_000)
     let log = EventLog()
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
     try await rig.submit("campaign")
     try await rig.until { log.all.contains { $0.hasPrefix("objected") } }
-    try await rig.until { try await rig.store.show("campaign")?.waiting?.reason.hasPrefix("worker wrong: ") == true }
-    #expect(try await rig.store.show("campaign")?.state == .active)
+    try await rig.until {
+      try await rig.store.campaigns.show("campaign")?.waiting?.reason.hasPrefix("worker wrong: ") == true
+    }
+    #expect(try await rig.store.campaigns.show("campaign")?.state == .active)
     try await rig.worker("right", lease: 3_600_000).run()
     await wrong.stop()
     try await running
-    let record = try #require(try await rig.store.show("campaign"))
+    let record = try #require(try await rig.store.campaigns.show("campaign"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 400])
     #expect(record.counters.quarantined == 0)
@@ -102,7 +104,7 @@ import Testing
     knobs.latencyMilliseconds = 50
     await rig.simulator.set(knobs)
     // Each knows from its start how many there are.
-    for name in ["right", "wrong"] { _ = try await rig.store.heartbeat(worker: name, timeout: 3_600_000) }
+    for name in ["right", "wrong"] { _ = try await rig.store.fleet.heartbeat(worker: name, timeout: 3_600_000) }
     let log = EventLog()
     let right = rig.worker("right", lease: 3_600_000, drains: false)
     async let other: Void = right.run()
@@ -112,12 +114,12 @@ import Testing
     async let running: Void = wrong.run()
     try await rig.until { log.all.contains { $0.hasPrefix("objected") } }
     await rig.simulator.set(SimulatorKnobs())
-    try await rig.until { try await rig.store.show("campaign")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("campaign")?.finishedAt != nil }
     await wrong.stop()
     await right.stop()
     try await running
     try await other
-    let record = try #require(try await rig.store.show("campaign"))
+    let record = try #require(try await rig.store.campaigns.show("campaign"))
     #expect(record.state == .completed, "\(record.reason ?? "")")
     #expect(!log.all.contains { $0.hasPrefix("paused") })
     #expect(record.counters.quarantined <= 4, "\(record.counters.quarantined)")
@@ -133,16 +135,16 @@ import Testing
     }
     try await rig.register(2000)
     let names = ["w1", "w2", "w3"]
-    for name in names { _ = try await rig.store.heartbeat(worker: name, timeout: 3_600_000) }
+    for name in names { _ = try await rig.store.fleet.heartbeat(worker: name, timeout: 3_600_000) }
     let workers = names.map { rig.worker($0, lease: 3_600_000, drains: false) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
       try await rig.submit("campaign")
-      try await rig.until { try await rig.store.show("campaign")?.state == .paused }
+      try await rig.until { try await rig.store.campaigns.show("campaign")?.state == .paused }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.show("campaign"))
+    let record = try #require(try await rig.store.campaigns.show("campaign"))
     #expect(record.reason?.contains("looks like the wrong environment for app news") == true, "\(record.reason ?? "")")
     #expect(record.counters.outcomes.isEmpty)
     // Twice the minimum: 50, half of the window.
@@ -158,17 +160,17 @@ import Testing
     let workers = ["w1", "w2"].map { rig.worker($0, drains: false) }
     async let first: Void = workers[0].run()
     async let second: Void = workers[1].run()
-    try await rig.until { try await rig.store.show("campaign")?.state == .paused }
-    let paused = try #require(try await rig.store.show("campaign"))
+    try await rig.until { try await rig.store.campaigns.show("campaign")?.state == .paused }
+    let paused = try #require(try await rig.store.campaigns.show("campaign"))
     #expect(paused.reason?.contains("APNs refuses every push of it: TopicDisallowed") == true)
     #expect(paused.counters.outcomes.isEmpty)
     await rig.simulator.set(SimulatorKnobs())
-    _ = try await rig.store.control("campaign", .resume)
-    try await rig.until { try await rig.store.show("campaign")?.finishedAt != nil }
+    _ = try await rig.store.campaigns.control("campaign", .resume)
+    try await rig.until { try await rig.store.campaigns.show("campaign")?.finishedAt != nil }
     for worker in workers { await worker.stop() }
     try await first
     try await second
-    #expect(try await rig.store.show("campaign")?.counters.outcomes == [.accepted: 400])
+    #expect(try await rig.store.campaigns.show("campaign")?.counters.outcomes == [.accepted: 400])
     #expect(await rig.simulator.counters().accepted == 400)
   }
 }

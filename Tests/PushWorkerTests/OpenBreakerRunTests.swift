@@ -36,7 +36,7 @@ import Testing
     #expect(burnt < 150, "a window, and what made the breaker open")
     await rig.simulator.set(SimulatorKnobs())
     try await run.value
-    let record = try #require(try await rig.store.show("refused"))
+    let record = try #require(try await rig.store.campaigns.show("refused"))
     #expect(record.counters.outcomes == [.accepted: 300])
     #expect(log.all.contains { $0.hasPrefix("breakerClosed(") }, "\(log.all)")
     let counters = await rig.simulator.counters()
@@ -67,21 +67,21 @@ import Testing
       raw:
         #"{"id":"elsewhere","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"payload":{"aps":{"alert":"hi"}}}"#
     )
-    try await rig.until { try await rig.store.show("elsewhere")?.state == .completed }
-    #expect(try await rig.store.show("elsewhere")?.counters.outcomes == [.accepted: 200])
-    #expect(try await rig.store.show("refused")?.state == .active)
+    try await rig.until { try await rig.store.campaigns.show("elsewhere")?.state == .completed }
+    #expect(try await rig.store.campaigns.show("elsewhere")?.counters.outcomes == [.accepted: 200])
+    #expect(try await rig.store.campaigns.show("refused")?.state == .active)
     await rig.simulator.set(SimulatorKnobs())
     try await run.value
-    #expect(try await rig.store.show("refused")?.counters.outcomes == [.accepted: 3000])
+    #expect(try await rig.store.campaigns.show("refused")?.counters.outcomes == [.accepted: 3000])
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
   @Test(arguments: PushEngineKind.allCases)
   func campaignIsCancelledWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
     let (rig, _, run) = try await refusedCampaign(engine, EventLog())
-    try await rig.store.control("refused", .cancel)
+    try await rig.store.campaigns.control("refused", .cancel)
     try await run.value
-    let record = try #require(try await rig.store.show("refused"))
+    let record = try #require(try await rig.store.campaigns.show("refused"))
     #expect(record.state == .cancelled)
     // What was set aside before its targets were listed ends without any.
     #expect(record.counters.targets > 0)
@@ -91,14 +91,14 @@ import Testing
   @Test(arguments: PushEngineKind.allCases)
   func campaignIsPausedWhileTheBreakerIsOpenWithNothingInDoubt(engine: PushEngineKind) async throws {
     let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
-    try await rig.store.control("refused", .pause)
-    try await rig.until { try await rig.store.show("refused")?.counters.inDoubt == 0 }
+    try await rig.store.campaigns.control("refused", .pause)
+    try await rig.until { try await rig.store.campaigns.show("refused")?.counters.inDoubt == 0 }
     await worker.stop()
     try await run.value
     await rig.simulator.set(SimulatorKnobs())
-    try await rig.store.control("refused", .resume)
+    try await rig.store.campaigns.control("refused", .resume)
     try await rig.worker("w2").run()
-    #expect(try await rig.store.show("refused")?.counters.outcomes == [.accepted: 300])
+    #expect(try await rig.store.campaigns.show("refused")?.counters.outcomes == [.accepted: 300])
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
@@ -106,7 +106,7 @@ import Testing
   func whatWaitsForTheBreakerExpiresInTime(engine: PushEngineKind) async throws {
     let (rig, _, run) = try await refusedCampaign(engine, EventLog(), #","expiration":"6s""#)
     try await run.value
-    let record = try #require(try await rig.store.show("refused"))
+    let record = try #require(try await rig.store.campaigns.show("refused"))
     #expect(record.counters.outcomes == [.expired: 300])
   }
 
@@ -114,7 +114,7 @@ import Testing
     let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
     await worker.stop()
     try await run.value
-    let record = try #require(try await rig.store.show("refused"))
+    let record = try #require(try await rig.store.campaigns.show("refused"))
     #expect(record.counters.inDoubt == 0)
     #expect(record.counters.outcomes.isEmpty)
   }
@@ -134,7 +134,7 @@ import Testing
     try await rig.submit("hiccup")
     // The second wait after a 5xx would take a quarter of an hour.
     try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1)).run()
-    #expect(try await rig.store.show("hiccup")?.counters.outcomes == [.accepted: 40])
+    #expect(try await rig.store.campaigns.show("hiccup")?.counters.outcomes == [.accepted: 40])
     let requests = try RequestLine.read(log)
     #expect(requests.count == 50)
     for (token, both) in Dictionary(grouping: requests, by: \.token) where both.count > 1 {

@@ -60,7 +60,7 @@ import Testing
       for worker in workers { group.addTask { try await worker.run() } }
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.show("local"))
+    let record = try #require(try await rig.store.campaigns.show("local"))
     #expect(record.state == .completed && record.counters.later == 0 && record.nextTime == nil)
     #expect(record.counters.outcomes == [.accepted: 150, .expired: 30])
     let arrivals = try scene.arrivals(180)
@@ -79,24 +79,24 @@ import Testing
     let rig = scene.rig
     try await rig.register(80, zones: ["A", "B"])
     try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start + 6))","localTime":true"#)
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
-    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
     _ = try await ledger.claim(worker: "dead")
-    let record = try #require(try await rig.store.campaign("local"))
+    let record = try #require(try await rig.store.campaigns.find("local"))
     let filter = DeviceFilter(
       campaign, service: rig.channel.service, environment: "production", start: record.start)
-    _ = try await rig.store.expand(ledger, of: campaign, filter: filter)
+    _ = try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 25)
     #expect(try await ledger.commit(&nothing, request).granted == 25)
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
 
     let log = EventLog()
     try await rig.worker("heir", lease: 500, log: log).run()
-    let shown = try #require(try await rig.store.show("local"))
+    let shown = try #require(try await rig.store.campaigns.show("local"))
     #expect(shown.state == .completed, "\(log.all)")
     #expect(shown.counters.outcomes == [.accepted: 80])
     #expect(shown.counters.resent == 25)
@@ -123,8 +123,9 @@ import Testing
     try await rig.submit("dropped", hours + #","then":"drop"}"#, audience: users(0, 2))
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    #expect(try await rig.store.show("held")?.counters.outcomes == [.accepted: 40], "\(log.all)")
-    #expect(try await rig.store.show("dropped")?.counters.outcomes == [.accepted: 20, .expired: 20], "\(log.all)")
+    #expect(try await rig.store.campaigns.show("held")?.counters.outcomes == [.accepted: 40], "\(log.all)")
+    #expect(
+      try await rig.store.campaigns.show("dropped")?.counters.outcomes == [.accepted: 20, .expired: 20], "\(log.all)")
     let arrivals = try scene.arrivals(60)
     for number in stride(from: 1, to: 60, by: 3) {
       #expect(try #require(arrivals[number]) >= (scene.start + 4) * 1000)
@@ -140,17 +141,19 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until {
-      guard let shown = try await rig.store.show("late"), shown.sealedSlices == shown.slices.total else { return false }
+      guard let shown = try await rig.store.campaigns.show("late"), shown.sealedSlices == shown.slices.total else {
+        return false
+      }
       return shown.pending > 0 && shown.counters.retrying + shown.counters.later == shown.pending
     }
-    let shown = try #require(try await rig.store.show("late"))
+    let shown = try #require(try await rig.store.campaigns.show("late"))
     let accepted = shown.counters.outcomes[.accepted] ?? 0
     #expect(accepted + shown.pending == 300 && accepted <= 25 * 6 + 25)
-    try await rig.store.control("late", .cancel)
-    try await rig.until { try await rig.store.show("late")?.finishedAt != nil }
+    try await rig.store.campaigns.control("late", .cancel)
+    try await rig.until { try await rig.store.campaigns.show("late")?.finishedAt != nil }
     await worker.stop()
     try await running
-    let outcomes = try #require(try await rig.store.show("late")).counters.outcomes
+    let outcomes = try #require(try await rig.store.campaigns.show("late")).counters.outcomes
     #expect(outcomes[.accepted] ?? 0 == accepted && outcomes[.cancelled] == 300 - accepted)
     // What was handed to a connection in the last moment before it.
     let last = try RequestLine.read(scene.log).map(\.time).max() ?? 0
@@ -165,7 +168,7 @@ import Testing
     try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start))","localTime":true,"rate":100"#)
     let start = ContinuousClock.now
     try await rig.worker("w").run()
-    #expect(try await rig.store.show("local")?.counters.outcomes == [.accepted: 300, .expired: 2700])
+    #expect(try await rig.store.campaigns.show("local")?.counters.outcomes == [.accepted: 300, .expired: 2700])
     // At the rate alone it would be 30 seconds, of what is sent it is three.
     #expect(ContinuousClock.now - start < .seconds(25))
   }
@@ -175,7 +178,7 @@ import Testing
     try await rig.register(300)
     try await rig.submit("short", #","rate":40,"maxDuration":"2s""#)
     try await rig.worker("w").run()
-    let record = try #require(try await rig.store.show("short"))
+    let record = try #require(try await rig.store.campaigns.show("short"))
     let accepted = record.counters.outcomes[.accepted] ?? 0
     #expect(record.state == .completed && accepted <= 40 * 2 + 50)
     #expect(record.counters.outcomes[.expired] == 300 - accepted)
@@ -190,14 +193,14 @@ import Testing
     let workers = [rig.worker("one", drains: false, log: log), rig.worker("other", drains: false, log: log)]
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
-      try await rig.until { try await rig.store.campaign("digest")?.state == .scheduled }
+      try await rig.until { try await rig.store.campaigns.find("digest")?.state == .scheduled }
       let midnight = try await rig.store.time() / 86_400_000_000 * 86_400_000
       try await rig.command("HSET", "campaign:digest", "sendAt", "\(midnight)")
       try await rig.command("ZADD", "schedule", "\(midnight)", "digest")
-      try await rig.until { try await rig.store.campaign("digest")?.state == .completed }
-      let run = try #require(try await rig.store.campaign("digest")?.repetition?.lastRun)
-      try await rig.until { try await rig.store.campaign(run)?.state == .completed }
-      #expect(try await rig.store.show(run)?.counters.outcomes == [.accepted: 50])
+      try await rig.until { try await rig.store.campaigns.find("digest")?.state == .completed }
+      let run = try #require(try await rig.store.campaigns.find("digest")?.repetition?.lastRun)
+      try await rig.until { try await rig.store.campaigns.find(run)?.state == .completed }
+      #expect(try await rig.store.campaigns.show(run)?.counters.outcomes == [.accepted: 50])
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }

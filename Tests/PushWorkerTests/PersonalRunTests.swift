@@ -34,7 +34,7 @@ struct PersonalRunTests {
   private static let names = ["Ada", #"O\"Neil"#, "张伟", "e\u{301}😀", "{{name}}", #"a\\"#]
 
   private func register(_ rig: WorkerRig, _ count: Int, city: String, at instant: UInt64 = 1000) async throws {
-    try await rig.store.register(
+    try await rig.store.registry.register(
       (0..<count).map { number in
         var device = DeviceRecord(token: WorkerRig.token(number), service: "apns")
         device.app = "news"
@@ -62,25 +62,25 @@ struct PersonalRunTests {
     try await register(rig, 240, city: "Wien")
     let job = Array(#"{"id":"own","app":"news","audience":{"segment":"*"}\#(Self.content)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    #expect(try await rig.store.submit(job, as: campaign) == .new)
+    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     // A worker that dies with a slice sealed, and some of it sent.
-    let taken = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
-    _ = try await rig.store.activate(campaign, job: taken, worker: "dead")
-    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    let taken = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
+    _ = try await rig.store.queue.activate(campaign, job: taken, worker: "dead")
+    let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
-    let sealed = try #require(try await rig.store.expand(ledger, of: campaign, filter: filter))
+    let sealed = try #require(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 20)
     #expect(try await ledger.commit(&nothing, request).granted == 20)
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     try await register(rig, 240, city: "Graz", at: 2000)
     let log = EventLog()
     async let other: Void = rig.worker("other", lease: 100, log: log).run()
     try await rig.worker("heir", lease: 100, log: log).run()
     try await other
-    #expect(try await rig.store.show("own")?.counters.outcomes == [.accepted: 240], "\(log.all)")
+    #expect(try await rig.store.campaigns.show("own")?.counters.outcomes == [.accepted: 240], "\(log.all)")
     let ids = PushID(campaign: "own")
     let lines = try RequestLine.read(folder.path("requests"))
     #expect(Set(lines.map(\.token)).count == 240)
@@ -103,7 +103,7 @@ struct PersonalRunTests {
     let users = (0..<120).map { #""u\#($0)""# }.joined(separator: ",")
     let job = Array(#"{"id":"few","app":"news","audience":{"users":[\#(users)]}\#(Self.content)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    #expect(try await rig.store.submit(job, as: campaign) == .new)
+    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     try await rig.worker("w").run()
     let ids = PushID(campaign: "few")
     let lines = try RequestLine.read(folder.path("requests"))
@@ -122,7 +122,7 @@ struct PersonalRunTests {
     try await register(rig, 60, city: "Wien")
     // Users of the job's own: five values of a thousand bytes are too much.
     let long = String(repeating: "é", count: 500)
-    try await rig.store.register(
+    try await rig.store.registry.register(
       (0..<10).map { number in
         var device = DeviceRecord(token: WorkerRig.token(number), service: "apns")
         device.app = "news"
@@ -134,17 +134,17 @@ struct PersonalRunTests {
     let payload = #","payload":{"aps":{"alert":{"title":"t","body":"\#(text)"}}}"#
     for (id, trim) in [("refused", ""), ("trimmed", #","trim":"aps.alert.body""#)] {
       let job = Array(#"{"id":"\#(id)","app":"news","audience":{"segment":"*"}\#(payload)\#(trim)}"#.utf8)
-      _ = try await rig.store.submit(
+      _ = try await rig.store.queue.submit(
         job, as: CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))])))
     }
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    let refused = try #require(try await rig.store.show("refused"))
+    let refused = try #require(try await rig.store.campaigns.show("refused"))
     #expect(refused.state == .completed && refused.counters.outcomes == [.accepted: 50, .rejected: 10], "\(log.all)")
     let results = try await rig.results("refused").filter { $0.outcome == .rejected }
     #expect(results.allSatisfy { $0.reason == "PayloadTooLargeForTarget" && $0.status == 0 })
     #expect(Set(results.map(\.user)) == Set((0..<10).map { "u\($0)" }))
-    #expect(try await rig.store.show("trimmed")?.counters.outcomes == [.accepted: 60])
+    #expect(try await rig.store.campaigns.show("trimmed")?.counters.outcomes == [.accepted: 60])
     let lines = try RequestLine.read(folder.path("requests"))
     #expect(lines.count == 110 && lines.allSatisfy { $0.status == "200" })
     let trimmed = lines.filter { $0.body.contains("…") }

@@ -52,7 +52,7 @@ import Testing
       try await group.waitForAll()
     }
     try expectRate(300, log, since: start, count: 900)
-    let record = try #require(try await rig.store.show("steady"))
+    let record = try #require(try await rig.store.campaigns.show("steady"))
     #expect(record.counters.outcomes == [.accepted: 900])
     #expect(record.rate == .perSecond(300))
     #expect(await rig.simulator.counters().duplicates == 0)
@@ -67,7 +67,7 @@ import Testing
     try await rig.submit("small", #","rate":150"#)
     try await rig.worker("w").run()
     try expectRate(150, log, since: start, count: 450)
-    #expect(try await rig.store.show("small")?.counters.outcomes == [.accepted: 450])
+    #expect(try await rig.store.campaigns.show("small")?.counters.outcomes == [.accepted: 450])
   }
 
   @Test(arguments: PushEngineKind.one(for: "allCampaignsOfAnAppShareItsRate"))
@@ -79,7 +79,7 @@ import Testing
     for id in ["a", "b", "c"] { try await rig.submit(id) }
     try await rig.worker("w").run()
     try expectRate(300, log, since: start, count: 900)
-    for id in ["a", "b", "c"] { #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: 300]) }
+    for id in ["a", "b", "c"] { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: 300]) }
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce"))
@@ -89,16 +89,16 @@ import Testing
     try await rig.submit("slow", #","rate":0.001"#)
     let worker = rig.worker("w")
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("slow")?.waiting != nil }
-    let waiting = try #require(try await rig.store.show("slow")?.waiting)
+    try await rig.until { try await rig.store.campaigns.show("slow")?.waiting != nil }
+    let waiting = try #require(try await rig.store.campaigns.show("slow")?.waiting)
     #expect(waiting.reason == "rate: it may have 0.001 pushes a second, by its job")
     #expect(waiting.since != nil)
-    #expect(try await rig.store.control("slow", .pause) == .paused)
-    try await rig.until { try await rig.store.show("slow")?.counters.inDoubt == 0 }
-    #expect(try await rig.store.control("slow", .resume) == .active)
-    #expect(try await rig.store.control("slow", .cancel) == .cancelled)
+    #expect(try await rig.store.campaigns.control("slow", .pause) == .paused)
+    try await rig.until { try await rig.store.campaigns.show("slow")?.counters.inDoubt == 0 }
+    #expect(try await rig.store.campaigns.control("slow", .resume) == .active)
+    #expect(try await rig.store.campaigns.control("slow", .cancel) == .cancelled)
     try await running
-    let record = try #require(try await rig.store.show("slow"))
+    let record = try #require(try await rig.store.campaigns.show("slow"))
     #expect(record.waiting == nil)
     #expect(record.counters.outcomes == [.accepted: 1, .cancelled: record.counters.targets - 1])
     #expect(await rig.simulator.counters().received == 1)
@@ -117,7 +117,7 @@ import Testing
       for worker in workers { group.addTask { try await worker.run() } }
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.show("in-time"))
+    let record = try #require(try await rig.store.campaigns.show("in-time"))
     #expect(record.counters.outcomes == [.accepted: 600])
     // The later it begins, the less time it has until its end.
     let (from, to) = (try #require(record.startedAt), try #require(record.finishedAt))
@@ -137,7 +137,7 @@ import Testing
     let running = Task { try await worker.run() }
     try await rig.until { await rig.simulator.counters().received >= 60 }
     try await rig.submit("plain", #","lane":"bulk""#)
-    try await rig.until { try await rig.store.show("plain")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("plain")?.state == .completed }
     let received = await rig.simulator.counters().received
     #expect((460...470).contains(received), "\(received)")
     await worker.stop()
@@ -151,6 +151,6 @@ import Testing
     try await rig.register(300)
     try await rig.submit("late", #","rate":0.001,"expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
-    #expect(try await rig.store.show("late")?.counters.outcomes == [.expired: 300])
+    #expect(try await rig.store.campaigns.show("late")?.counters.outcomes == [.expired: 300])
   }
 }

@@ -13,7 +13,7 @@ struct ReachedNobodyTests {
     try await rig.register(3)
     var device = DeviceRecord(token: WorkerRig.token(9), service: "apns")
     device.app = "shop"
-    try await rig.store.register([DeviceRegistration(user: "buyer", device: device)])
+    try await rig.store.registry.register([DeviceRegistration(user: "buyer", device: device)])
     try await rig.submit("some", audience: #"{"users":["u1","buyer"]}"#)
     try await rig.submit("none", audience: #"{"users":["buyer","stranger"]}"#)
     try await rig.submit("nobody", audience: #"{"segment":"!*"}"#)
@@ -32,7 +32,7 @@ struct ReachedNobodyTests {
         "users of its audience: 4, of them 1 without a device of this app, 3 filtered out by the condition (where)",
     ]
     for (id, reason) in reasons {
-      #expect(try await rig.store.campaign(id)?.whyNobody == reason, "\(id)")
+      #expect(try await rig.store.campaigns.find(id)?.whyNobody == reason, "\(id)")
     }
   }
 }

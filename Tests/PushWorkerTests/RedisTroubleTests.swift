@@ -29,7 +29,7 @@ import Testing
     try await rig.until { await rig.simulator.counters().accepted >= 600 }
     try await trouble(server, log, rig)
     try await running
-    let record = try #require(try await rig.store.show("trouble"))
+    let record = try #require(try await rig.store.campaigns.show("trouble"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 3000], "\(log.all)")
     #expect(record.counters.resent == 0)
@@ -92,7 +92,7 @@ import Testing
     try await rig.until { try await old.command("info", "replication").contains("role:slave") }
     try await proxy.retarget(to: new.port)
     try await running
-    let record = try #require(try await rig.client(url).show("moves"))
+    let record = try #require(try await rig.client(url).campaigns.show("moves"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 3000], "\(log.all)")
     #expect(record.counters.resent == 0)
@@ -115,12 +115,12 @@ import Testing
     let worker = rig.worker("w", log: log)
     async let running: Void = worker.run()
     try await rig.until { log.all.contains { $0.contains("jobs stay in the queue") } }
-    #expect(try await rig.store.campaign("waits") == nil)
+    #expect(try await rig.store.campaigns.find("waits") == nil)
     #expect(try await server.command("llen", rig.keys.campaigns) == "1")
     _ = try await server.command("config", "set", "maxmemory", "0")
     // Nothing was lost: it drains only when the job has been taken in and run.
     try await running
-    #expect(try await rig.store.campaign("waits")?.counters.outcomes == [.accepted: 10])
+    #expect(try await rig.store.campaigns.find("waits")?.counters.outcomes == [.accepted: 10])
     #expect(log.all.count { $0.contains("jobs stay in the queue") } == 1)
     await server.stop()
   }
@@ -160,10 +160,10 @@ import Testing
       log.all.drop { $0 != "serverChanged" }.contains { $0.hasPrefix("claimed") || $0.hasPrefix("closed") }
     }
     await proxy.setDelay(milliseconds: 0)
-    try await rig.until { try await rig.store.show("slow")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("slow")?.finishedAt != nil }
     await worker.stop()
     try await running
-    let record = try #require(try await rig.store.show("slow"))
+    let record = try #require(try await rig.store.campaigns.show("slow"))
     #expect(log.all.contains { $0.contains("serverChanged") })
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 120], "\(log.all)")
@@ -186,14 +186,14 @@ import Testing
     let job = Array(
       #"{"id":"later","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(sendAt)"}"#
         .utf8)
-    _ = try await rig.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
     try await rig.command("HSET", "campaign:later", "sendAt", "1")
     try await rig.command("ZADD", "schedule", atOnce ? "1" : String(later), "later")
     _ = try await server.command("save")
     try await rig.register(40)
-    #expect(try await rig.store.promote(["later"]) == ["later"])
-    _ = try await rig.store.narrow(CampaignJob.parse(job, .any(APNsService())))
-    #expect(try #require(try await rig.store.campaign("later")).slices.total < 64)
+    #expect(try await rig.store.queue.promote(["later"]) == ["later"])
+    _ = try await rig.store.audiences.narrow(CampaignJob.parse(job, .any(APNsService())))
+    #expect(try #require(try await rig.store.campaigns.find("later")).slices.total < 64)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     async let running: Void = worker.run()
@@ -201,10 +201,10 @@ import Testing
     await server.kill(SIGKILL)
     try await server.restart()
     try await rig.until { log.all.contains { $0.contains("serverChanged") } }
-    try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("later")?.state == .completed }
     await worker.stop()
     try await running
-    let record = try #require(try await rig.store.show("later"))
+    let record = try #require(try await rig.store.campaigns.show("later"))
     #expect(record.counters.outcomes == [.accepted: 40], "\(log.all)")
     #expect(try await rig.results("later").count == 40)
     #expect(await rig.simulator.counters().duplicatesReceived == 0)

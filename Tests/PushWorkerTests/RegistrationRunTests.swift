@@ -31,25 +31,25 @@ struct RegistrationRunTests {
       events.append(#"{"op":"preference","user":"u12","app":"news","allowed":false}"#)
       try await rig.push(events: events)
       try await rig.submit("story", audience: #"{"users":["u1","u2"]}"#)
-      try await rig.until { try await rig.store.show("story")?.state.isFinal == true }
+      try await rig.until { try await rig.store.campaigns.show("story")?.state.isFinal == true }
       try await rig.command("LPUSH", "receipts", #"{"event":"opened","campaign":"story","user":"u1"}"#)
-      try await rig.until { try await rig.store.events(on: .receipts).events.isEmpty }
+      try await rig.until { try await rig.store.registry.events(on: .receipts).events.isEmpty }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
-    #expect(try await rig.store.user("ada")?.devices.map(\.token) == [WorkerRig.token(7)])
-    #expect(try await rig.store.user("ada")?.devices.first?.app == "news")
-    for user in ["u7", "u8"] { #expect(try await rig.store.user(user) == nil) }
-    #expect(try await rig.store.user("u9")?.devices.count == 1)
-    #expect(try await rig.store.user("u11")?.attributes == Array(#"{"plan":"gold"}"#.utf8))
-    #expect(try await rig.store.lists(of: "u11").segments == ["vip"])
-    #expect(try await rig.store.lists(of: "u12").suppression == [SuppressionList(app: "news")])
-    #expect(try await rig.store.user("u2499")?.devices.count == 1)
-    let story = try #require(try await rig.store.campaign("story"))
+    #expect(try await rig.store.registry.user("ada")?.devices.map(\.token) == [WorkerRig.token(7)])
+    #expect(try await rig.store.registry.user("ada")?.devices.first?.app == "news")
+    for user in ["u7", "u8"] { #expect(try await rig.store.registry.user(user) == nil) }
+    #expect(try await rig.store.registry.user("u9")?.devices.count == 1)
+    #expect(try await rig.store.registry.user("u11")?.attributes == Array(#"{"plan":"gold"}"#.utf8))
+    #expect(try await rig.store.audiences.lists(of: "u11").segments == ["vip"])
+    #expect(try await rig.store.audiences.lists(of: "u12").suppression == [SuppressionList(app: "news")])
+    #expect(try await rig.store.registry.user("u2499")?.devices.count == 1)
+    let story = try #require(try await rig.store.campaigns.find("story"))
     #expect(story.counters.targets == 2, "the campaign overtook the events before it")
-    #expect(try await rig.store.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
+    #expect(try await rig.store.results.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
     var dead: [DeadJob] = []
-    try await rig.store.forEachDeadJob { dead.append($0) }
+    try await rig.store.queue.forEachDeadJob { dead.append($0) }
     #expect(dead.map(\.job) == [Array("nonsense".utf8)] && dead.allSatisfy { $0.list == .registrations })
     #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
   }
@@ -70,7 +70,7 @@ struct RegistrationRunTests {
     try await rig.push(raw: #"{"id":"ada","app":"news","audience":{"users":["ada"]},"payload":{"aps":{"alert":"hi"}}}"#)
     try await rig.worker("a", log: log).run()
     for id in ["everybody", "ada"] {
-      #expect(try await rig.store.campaign(id)?.counters.outcomes == [.accepted: 1], "\(log.all)")
+      #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 1], "\(log.all)")
     }
     #expect(!log.all.contains { $0.contains("overtook") })
   }

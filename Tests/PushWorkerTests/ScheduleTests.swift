@@ -24,12 +24,12 @@ import Testing
     let workers = (0..<8).map { rig.worker("w\($0)", window: 20, drains: false, log: log) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
-      try await rig.until { try await rig.store.campaign("later")?.state == .scheduled }
-      try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+      try await rig.until { try await rig.store.campaigns.find("later")?.state == .scheduled }
+      try await rig.until { try await rig.store.campaigns.find("later")?.state == .completed }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.show("later"))
+    let record = try #require(try await rig.store.campaigns.show("later"))
     #expect(record.counters.outcomes == [.accepted: 400])
     #expect(try #require(record.startedAt) >= instant)
     #expect(log.all.count { $0.contains("begun") } == 1, "\(log.all)")
@@ -43,17 +43,17 @@ import Testing
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("later")?.state == .scheduled }
+    try await rig.until { try await rig.store.campaigns.find("later")?.state == .scheduled }
     // It takes its time where it can't tell whether Redis has forgotten anything, and leaves nothing out then.
     try await rig.submit("first", audience: #"{"users":["u0"]}"#)
-    try await rig.until { try await rig.store.campaign("first")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("first")?.state == .completed }
     try await rig.register(20)
     try await rig.command("HSET", "campaign:later", "sendAt", "1")
     try await rig.command("ZADD", "schedule", "1", "later")
-    try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("later")?.state == .completed }
     await worker.stop()
     try await running
-    let record = try #require(try await rig.store.show("later"))
+    let record = try #require(try await rig.store.campaigns.show("later"))
     #expect(record.counters.outcomes == [.accepted: 20])
     #expect(record.slices.total == Set((0..<20).map { Partition.of(user: "u\($0)", count: 64) }).count)
     #expect(try await rig.results("later").count == 20)
@@ -66,8 +66,8 @@ import Testing
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     try await rig.submit("now")
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaign("later")?.state == .scheduled)
-    #expect(try await rig.store.campaign("now")?.counters.outcomes == [.accepted: 10])
+    #expect(try await rig.store.campaigns.find("later")?.state == .scheduled)
+    #expect(try await rig.store.campaigns.find("now")?.counters.outcomes == [.accepted: 10])
   }
 
   @Test(arguments: PushEngineKind.one(for: "cancelledBeforeItsTimeNothingIsSent"))
@@ -78,15 +78,15 @@ import Testing
     try await rig.submit("never", field)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("never")?.state == .scheduled }
-    #expect(try await rig.store.control("never", .cancel) == .cancelled)
+    try await rig.until { try await rig.store.campaigns.find("never")?.state == .scheduled }
+    #expect(try await rig.store.campaigns.control("never", .cancel) == .cancelled)
     // A campaign after its time shows that the worker has looked since.
     try await rig.until { try await rig.store.time() / 1000 > instant }
     try await rig.submit("after", audience: #"{"users":["u0"]}"#)
-    try await rig.until { try await rig.store.campaign("after")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("after")?.state == .completed }
     await worker.stop()
     try await running
-    #expect(try await rig.store.campaign("never")?.counters == SliceCounters())
+    #expect(try await rig.store.campaigns.find("never")?.counters == SliceCounters())
     #expect(await rig.simulator.counters().received == 1)
   }
 
@@ -98,10 +98,10 @@ import Testing
     try await rig.submit("lost", field)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("lost")?.state == .scheduled }
+    try await rig.until { try await rig.store.campaigns.find("lost")?.state == .scheduled }
     try await rig.command("DEL", "schedule")
     try await rig.command("HSET", "campaign:lost", "sendAt", "1")
-    try await rig.until { try await rig.store.campaign("lost")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.find("lost")?.state == .completed }
     await worker.stop()
     try await running
     #expect(await rig.simulator.counters().received == 10)

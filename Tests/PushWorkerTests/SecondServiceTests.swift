@@ -97,7 +97,7 @@ struct SecondServiceTests {
     }
 
     func register(_ tokens: [String]) async throws {
-      try await store.register(
+      try await store.registry.register(
         tokens.map { token in
           var device = DeviceRecord(token: Array(token.utf8), service: "text")
           device.app = "web"
@@ -110,7 +110,7 @@ struct SecondServiceTests {
       let job = Array(
         #"{"id":"\#(id)","app":"web","audience":{"segment":"*"},"payload":\#(payload),"results":"all"}"#.utf8)
       let campaign = try CampaignJob.parse(job, .known(["web": TextService()]))
-      #expect(try await store.submit(job, as: campaign) == .new)
+      #expect(try await store.queue.submit(job, as: campaign) == .new)
     }
 
     func worker(_ log: EventLog, drains: Bool = true) -> PushWorker {
@@ -143,7 +143,7 @@ struct SecondServiceTests {
     try await rig.submit("hello")
     let log = EventLog()
     try await rig.worker(log).run()
-    let record = try #require(try await rig.store.show("hello"))
+    let record = try #require(try await rig.store.campaigns.show("hello"))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.outcomes == [.accepted: 380, .unregistered: 10, .badToken: 10])
     #expect(record.counters.pruned == 10 && record.counters.quarantined == 10)
@@ -151,7 +151,7 @@ struct SecondServiceTests {
     #expect(book.strange == [])
     #expect(book.accepted.count == 380 && Set(book.accepted).count == 380, "nobody twice")
     var reasons: [String: Int] = [:]
-    try await rig.store.forEachResult(of: "hello") { page in
+    try await rig.store.results.forEachResult(of: "hello") { page in
       for result in page where result.outcome != .accepted { reasons[result.reason, default: 0] += 1 }
       return true
     }
@@ -165,7 +165,7 @@ struct SecondServiceTests {
     let rig = try await Rig(engine)
     let tokens = Array(Self.tokens.prefix(60))
     try await rig.register(tokens)
-    try await rig.store.register(
+    try await rig.store.registry.register(
       (0..<5).map { number in
         var device = DeviceRecord(token: Array(tokens[number].utf8), service: "text")
         device.app = "web"
@@ -177,7 +177,7 @@ struct SecondServiceTests {
     try await rig.submit("personal", payload: #"{"text":"Hi {{name|you}}"}"#)
     let log = EventLog()
     try await rig.worker(log).run()
-    let record = try #require(try await rig.store.show("personal"))
+    let record = try #require(try await rig.store.campaigns.show("personal"))
     #expect(record.counters.outcomes == [.accepted: 59, .rejected: 1], "\(log.all)")
     let messages = await rig.server.book.messages
     for (number, token) in tokens.enumerated() where number != 4 {
@@ -196,14 +196,14 @@ struct SecondServiceTests {
     let log = EventLog()
     let worker = rig.worker(log, drains: false)
     let run = Task { try await worker.run() }
-    try await Self.until { try await rig.store.campaign("held")?.state == .paused }
-    let record = try #require(try await rig.store.show("held"))
+    try await Self.until { try await rig.store.campaigns.find("held")?.state == .paused }
+    let record = try #require(try await rig.store.campaigns.show("held"))
     #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("mend the bearer token") == true)
     #expect(record.counters.outcomes == [:], "nobody has failed of it")
     rig.credential.exchange("another")
-    _ = try await rig.store.control("held", .resume)
-    try await Self.until { try await rig.store.campaign("held")?.state == .completed }
-    #expect(try await rig.store.show("held")?.counters.outcomes == [.accepted: 100])
+    _ = try await rig.store.campaigns.control("held", .resume)
+    try await Self.until { try await rig.store.campaigns.find("held")?.state == .completed }
+    #expect(try await rig.store.campaigns.show("held")?.counters.outcomes == [.accepted: 100])
     await worker.stop()
     try await run.value
     await rig.server.stop()

@@ -30,14 +30,14 @@ import Testing
     try await rig.submit("a")
     var most = 0
     try await rig.until {
-      let held = try await rig.store.processing(of: "first").count
-      let others = try await rig.store.processing(of: "second").count
+      let held = try await rig.store.slices.processing(of: "first").count
+      let others = try await rig.store.slices.processing(of: "second").count
       most = max(most, held, others)
       return held > 0 && others > 0
     }
     #expect(most == 1)
-    try await rig.store.control("a", .cancel)
-    try await rig.until { try await rig.store.campaign("a")?.finishedAt != nil }
+    try await rig.store.campaigns.control("a", .cancel)
+    try await rig.until { try await rig.store.campaigns.find("a")?.finishedAt != nil }
     for worker in [first, second] { await worker.stop() }
     _ = try await (one, other)
   }

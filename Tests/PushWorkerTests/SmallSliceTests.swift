@@ -22,7 +22,7 @@ import Testing
   }
 
   private func expectEnd(_ rig: WorkerRig, _ id: String, _ log: EventLog) async throws {
-    let record = try #require(try await rig.store.show(id))
+    let record = try #require(try await rig.store.campaigns.show(id))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.targets == Self.users)
     #expect(record.counters.outcomes == [.accepted: 564, .unregistered: 30, .badToken: 6], "\(log.all)")
@@ -48,12 +48,12 @@ import Testing
   func slicesWithoutTargetsEndWithTheOthers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
     try await rig.register(Self.users)
-    try await rig.store.add((0..<Self.users).map { "u\($0)" }, to: "some")
-    try await rig.store.add((200..<Self.users).map { "u\($0)" }, to: "left")
+    try await rig.store.audiences.add((0..<Self.users).map { "u\($0)" }, to: "some")
+    try await rig.store.audiences.add((200..<Self.users).map { "u\($0)" }, to: "left")
     try await rig.submit("small", audience: #"{"segment":"some & !left"}"#)
     let log = EventLog()
     try await rig.worker("w1", log: log).run()
-    let record = try #require(try await rig.store.show("small"))
+    let record = try #require(try await rig.store.campaigns.show("small"))
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: 200], "\(log.all)")
     #expect(record.counters.targets == 200 && record.slices.total > 200)
     #expect(await rig.simulator.counters().accepted == 200)
@@ -93,7 +93,7 @@ import Testing
     var retry = RetryPolicy()
     (retry.firstServerError, retry.serverError, retry.attempts) = (300, 300, 50)
     try await rig.worker("w1", retry: retry, log: log).run()
-    let record = try #require(try await rig.store.show("small"))
+    let record = try #require(try await rig.store.campaigns.show("small"))
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users], "\(log.all)")
     #expect(log.all.contains { $0.hasPrefix("parked") }, "the fault has fired")
     #expect(await rig.simulator.counters().accepted == Self.users)
@@ -130,15 +130,15 @@ import Testing
     let log = EventLog()
     async let running: Void = rig.worker("w1", window: 50, guard: GuardPolicy(threshold: 0.5), log: log).run()
     try await rig.until { await rig.simulator.counters().accepted > 50 }
-    try await rig.store.control("small", .pause)
-    try await rig.until { try await rig.store.processing(of: "w1").isEmpty }
-    let paused = try #require(try await rig.store.show("small"))
+    try await rig.store.campaigns.control("small", .pause)
+    try await rig.until { try await rig.store.slices.processing(of: "w1").isEmpty }
+    let paused = try #require(try await rig.store.campaigns.show("small"))
     #expect(paused.state == .paused && paused.counters.inDoubt == 0, "\(log.all)")
-    try await rig.store.control("small", .resume)
+    try await rig.store.campaigns.control("small", .resume)
     try await rig.until { await rig.simulator.counters().accepted > 150 }
-    try await rig.store.control("small", .cancel)
+    try await rig.store.campaigns.control("small", .cancel)
     try await running
-    let record = try #require(try await rig.store.show("small"))
+    let record = try #require(try await rig.store.campaigns.show("small"))
     #expect(record.state == .cancelled)
     #expect(record.counters.outcomes.values.reduce(0, +) == record.counters.targets, "\(log.all)")
     let accepted = await rig.simulator.counters().accepted

@@ -76,11 +76,11 @@ import Testing
     // A worker that goes in the middle of it, and one that stays.
     let first = rig.worker("one", lease: 500, drains: false)
     async let gone: Void = first.run()
-    try await rig.until { try await rig.store.campaign("story~1")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("story~1")?.finishedAt != nil }
     await first.stop()
     try await gone
     try await rig.worker("two", lease: 500).run()
-    let record = try #require(try await rig.store.show("story"))
+    let record = try #require(try await rig.store.campaigns.show("story"))
     #expect(record.state == .completed && record.parts.filter { $0.state != .completed }.isEmpty)
     let results = try await rig.results("story")
     #expect(results.count == Set(results.map(\.user)).count)
@@ -93,7 +93,7 @@ import Testing
     #expect(listed.map(\.user).sorted() == ["u1", "u2"])
     var end = 0
     for id in ["story~1", "story~2", "story~rest"] {
-      let part = try #require(try await rig.store.campaign(id))
+      let part = try #require(try await rig.store.campaigns.find(id))
       // No stage begins before the outcomes of the one before, and the wait.
       let at = try await rig.results(id).map { Int($0.at) }
       #expect(at.allSatisfy { $0 >= end + (end > 0 ? row.wait * 1000 : 0) }, "\(id)")

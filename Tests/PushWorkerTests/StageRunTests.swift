@@ -13,7 +13,7 @@ import Testing
 
   /// Waits for a state of a campaign, or a part.
   private func reached(_ state: CampaignState, _ id: String, _ rig: WorkerRig) async throws {
-    try await rig.until { try await rig.store.campaign(id)?.state == state }
+    try await rig.until { try await rig.store.campaigns.find(id)?.state == state }
   }
 
   @Test(arguments: PushEngineKind.one(for: "restFollowsByItself"))
@@ -35,13 +35,13 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
     // Nobody got it before all of the stage before had an answer, and the wait was over.
     for (place, wait) in [(0, 0), (1, 1000)] {
-      let end = UInt64(try #require(try await rig.store.campaign(parts[place])?.finishedAt))
+      let end = UInt64(try #require(try await rig.store.campaigns.find(parts[place])?.finishedAt))
       #expect(results[place + 1].allSatisfy { $0.at >= end + UInt64(wait) })
     }
-    let record = try #require(try await rig.store.show("story"))
+    let record = try #require(try await rig.store.campaigns.show("story"))
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users])
     #expect(record.parts.map(\.state) == [.completed, .completed, .completed])
-    #expect(try await rig.store.timeline(of: "story").map(\.reason) == ["stage 2", "stage rest"])
+    #expect(try await rig.store.campaigns.timeline(of: "story").map(\.reason) == ["stage 2", "stage rest"])
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignPausesWithTheReasonAndGoesOnWhenSomebodyResumesIt"))
@@ -54,14 +54,14 @@ import Testing
     async let running: Void = worker.run()
     // A pause and resume before the verdict leaves it as it is.
     try await rig.store.controlWhenThere("story", .pause, rig)
-    try await rig.store.control("story", .resume)
+    try await rig.store.campaigns.control("story", .resume)
     try await reached(.paused, "story", rig)
-    let record = try #require(try await rig.store.show("story"))
+    let record = try #require(try await rig.store.campaigns.show("story"))
     #expect(record.reason?.contains("pushes failed, more than 10 %") == true && record.pausedItself)
     #expect(record.parts.map(\.state) == [.completed, .paused])
     let sent = record.counters.targets
     #expect(await rig.simulator.counters().received == sent)
-    #expect(try await rig.store.control("story", .resume) == .active)
+    #expect(try await rig.store.campaigns.control("story", .resume) == .active)
     try await reached(.completed, "story", rig)
     await worker.stop()
     try await running
@@ -77,11 +77,13 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await reached(.paused, "story", rig)
-    #expect(try await rig.store.campaign("story")?.needsApproval == true)
+    #expect(try await rig.store.campaigns.find("story")?.needsApproval == true)
     try await rig.register(120)
-    await #expect(throws: StoreError.self) { try await rig.store.resume("story", unguarded: false, by: "bob") }
-    await #expect(throws: StoreError.self) { try await rig.store.approve("story", by: "ada") }
-    #expect(try await rig.store.approve("story", by: "bob") == .active)
+    await #expect(throws: StoreError.self) {
+      try await rig.store.campaigns.resume("story", unguarded: false, by: "bob")
+    }
+    await #expect(throws: StoreError.self) { try await rig.store.campaigns.approve("story", by: "ada") }
+    #expect(try await rig.store.campaigns.approve("story", by: "bob") == .active)
     try await reached(.completed, "story", rig)
     await worker.stop()
     try await running
@@ -95,13 +97,13 @@ import Testing
     try await rig.submit("story", #","rate":0.001,"stages":[{"share":0.5}]"#)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("story")?.startedAt != nil }
-    #expect(try await rig.store.control("story", .cancel) == .cancelled)
-    try await rig.until { try await rig.store.campaign("story")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("story")?.startedAt != nil }
+    #expect(try await rig.store.campaigns.control("story", .cancel) == .cancelled)
+    try await rig.until { try await rig.store.campaigns.find("story")?.finishedAt != nil }
     await worker.stop()
     try await running
     #expect(await rig.simulator.counters().received <= 1)
-    let record = try #require(try await rig.store.show("story"))
+    let record = try #require(try await rig.store.campaigns.show("story"))
     #expect(record.state == .cancelled && record.parts.map(\.state) == [.cancelled, .cancelled])
   }
 
@@ -119,10 +121,10 @@ import Testing
     #expect(try await rig.results("correction").count == Self.users)
     #expect(try await rig.results("again").isEmpty)
     // An open counts for the stage that its user is in.
-    try await rig.store.apply((0..<Self.users).map { ReceiptEvent(.opened, campaign: "story", user: "u\($0)") })
+    try await rig.store.results.apply((0..<Self.users).map { ReceiptEvent(.opened, campaign: "story", user: "u\($0)") })
     for id in ["story~1", "story~rest", "story"] {
-      let record = try #require(try await rig.store.campaign(id))
-      #expect(try await rig.store.receipts(of: record)[.opened] == record.counters.targets, "\(id)")
+      let record = try #require(try await rig.store.campaigns.find(id))
+      #expect(try await rig.store.results.receipts(of: record)[.opened] == record.counters.targets, "\(id)")
     }
     try await rig.submit("reminder", audience: #"{"campaign":"story","opened":false}"#)
     try await rig.worker("w").run()
@@ -133,7 +135,7 @@ import Testing
 extension CampaignStore {
   /// Controls a campaign as soon as a worker has taken it in.
   fileprivate func controlWhenThere(_ id: String, _ verb: ControlVerb, _ rig: WorkerRig) async throws {
-    try await rig.until { try await campaign(id) != nil }
-    try await control(id, verb)
+    try await rig.until { try await campaigns.find(id) != nil }
+    try await campaigns.control(id, verb)
   }
 }

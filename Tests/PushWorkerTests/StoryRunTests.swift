@@ -29,15 +29,15 @@ import Testing
     let asked = ContinuousClock.now
     // The simulator's clock, which is this machine's.
     let askedAt = Int(Date().timeIntervalSince1970 * 1000)
-    let (state, unconfirmed) = try await rig.store.controlEverywhere("story", .cancel, lease: 6000)
+    let (state, unconfirmed) = try await rig.store.campaigns.controlEverywhere("story", .cancel, lease: 6000)
     #expect(state == .cancelled && unconfirmed.isEmpty)
     // What was in flight is answered within its latency.
     #expect(ContinuousClock.now - asked < .seconds(1), "\(ContinuousClock.now - asked)")
     let sent = await rig.simulator.counters().received
-    try await rig.until { try await rig.store.show("story")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("story")?.finishedAt != nil }
     for worker in workers { await worker.stop() }
     _ = try await (first, second, third)
-    let record = try #require(try await rig.store.show("story"))
+    let record = try #require(try await rig.store.campaigns.show("story"))
     let received = await rig.simulator.counters().received
     // Each worker may have a window on its way when it hears of it.
     #expect(received <= sent + 3 * 50 && received < 20_000, "\(sent) \(received)")
@@ -67,7 +67,7 @@ import Testing
       record.app = "news"
       return DeviceRegistration(user: "u\(number)", device: record)
     }
-    try await rig.store.register(late)
+    try await rig.store.registry.register(late)
     let reached = try await rig.results("story").filter { $0.outcome == .accepted }.compactMap(\.token)
     let before = try RequestLine.read(folder.path("requests")).count
     let job = #"""
@@ -76,7 +76,7 @@ import Testing
       """#
     try await rig.push(raw: job)
     try await rig.worker("second").run()
-    #expect(try await rig.store.show("correction")?.counters.outcomes == [.accepted: 90])
+    #expect(try await rig.store.campaigns.show("correction")?.counters.outcomes == [.accepted: 90])
     #expect(await rig.simulator.counters().collapsed == 90)
     // The new text, to those tokens and no others, in the place of the first.
     let second = try RequestLine.read(folder.path("requests")).dropFirst(before)

@@ -14,14 +14,14 @@ import Testing
   private func leaveDoubt(
     _ rig: WorkerRig, _ id: String, slices: Int = 1, granted: Int, lease: Int = 1
   ) async throws {
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     for _ in 0..<slices {
-      let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+      let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
       let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")
       _ = try await ledger.claim(worker: "dead")
-      _ = try await rig.store.expand(
+      _ = try await rig.store.expansion.expand(
         ledger, of: campaign,
         filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
       var nothing = OutcomeBatch()
@@ -29,7 +29,7 @@ import Testing
       #expect(try await ledger.commit(&nothing, request).granted == granted)
     }
     // On the list of workers, and silent: rescue looks for those.
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
   }
 
   @Test(arguments: PushEngineKind.allCases)
@@ -38,11 +38,11 @@ import Testing
     try await rig.register(50)
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", granted: 20)
-    try await rig.store.noteWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
+    try await rig.store.campaigns.noteWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
     let log = EventLog()
     try await rig.worker("heir", lease: 100, log: log).run()
     #expect(try await rig.command("HEXISTS", "waiting:again", "dead").integer == 0, "the dead wait for nothing")
-    let record = try #require(try await rig.store.show("again"))
+    let record = try #require(try await rig.store.campaigns.show("again"))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.outcomes == [.accepted: 50])
     #expect(record.counters.resent == 20)
@@ -63,15 +63,15 @@ import Testing
     let job = Array(
       #"{"id":"lost","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(later)"}"#
         .utf8)
-    _ = try await rig.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
     // As if it had begun, and its slice had been taken, without a word to the worker.
     try await rig.command("DEL", "open:lost")
     try await rig.command("HSET", "campaign:lost", "state", "active")
     try await rig.command("RPUSH", "processing:w", "0:lost")
-    try await rig.until { try await rig.store.show("lost")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("lost")?.finishedAt != nil }
     await worker.stop()
     try await running
-    #expect(try await rig.store.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
+    #expect(try await rig.store.campaigns.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
   }
 
   /// Several slices in doubt share the window: each reads its targets first, and meanwhile another must not be lent the
@@ -90,7 +90,7 @@ import Testing
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", slices: 4, granted: 20)
     try await rig.worker("heir", window: 20, lease: 6000).run()
-    #expect(try await rig.store.show("again")?.counters.resent == 80)
+    #expect(try await rig.store.campaigns.show("again")?.counters.resent == 80)
     // Of any 21 in a row the last was sent when the first was answered.
     let times = try RequestLine.read(path).map(\.time).sorted()
     let gaps = zip(times, times.dropFirst(20)).map { $1 - $0 }
@@ -104,9 +104,9 @@ import Testing
     try await rig.submit("kept")
     try await leaveDoubt(rig, "kept", granted: 20, lease: 300)
     // The dead worker's list has lost it, and the slice is open though it is held: the heir takes the reference first.
-    try await rig.store.requeue(SliceReference(campaign: "kept", partition: 0), lane: .normal, worker: "dead")
+    try await rig.store.slices.requeue(SliceReference(campaign: "kept", partition: 0), lane: .normal, worker: "dead")
     try await rig.worker("heir", lease: 100).run()
-    let record = try #require(try await rig.store.show("kept"))
+    let record = try #require(try await rig.store.campaigns.show("kept"))
     #expect(record.counters.outcomes == [.accepted: 50])
     #expect(record.counters.resent == 20)
   }
@@ -124,10 +124,10 @@ import Testing
     async let running: Void = heir.run()
     // The other dies when the heir has its hands full: of a Redis that has just been started it takes nothing for a while.
     try await rig.until {
-      try await rig.store.heartbeat(worker: "dead", timeout: 1000)
+      try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1000)
       return await rig.simulator.counters().received > 0
     }
-    try await rig.until { try await rig.store.processing(of: "heir").count == 4 }
+    try await rig.until { try await rig.store.slices.processing(of: "heir").count == 4 }
     #expect(log.all.contains { $0.contains("requeued") }, "\(log.all)")
     #expect(!log.all.contains { $0.hasPrefix("closed") }, "\(log.all)")
     #expect(await rig.simulator.counters().received < 400)
@@ -142,7 +142,7 @@ import Testing
     try await rig.submit("once", #","ambiguity":"skip""#)
     try await leaveDoubt(rig, "once", granted: 20)
     try await rig.worker("heir", lease: 100).run()
-    let record = try #require(try await rig.store.show("once"))
+    let record = try #require(try await rig.store.campaigns.show("once"))
     #expect(record.counters.outcomes == [.accepted: 30, .unknown: 20])
     #expect(await rig.simulator.counters().received == 30)
   }
@@ -152,12 +152,12 @@ import Testing
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(5)
     try await rig.submit("orphan")
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
-    _ = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
+    _ = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let log = EventLog()
     let heir = rig.worker("heir", lease: 100, drains: false, log: log)
     async let running: Void = heir.run()
-    try await rig.until { try await rig.store.show("orphan")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("orphan")?.state == .completed }
     await heir.stop()
     try await running
     #expect(log.all.contains { $0.contains("activated") })
@@ -174,7 +174,7 @@ import Testing
     _ = try await (first, second)
     // Nor does a worker take what it is just taking for something left behind.
     #expect(!log.all.contains { $0.contains("requeued") }, "\(log.all)")
-    let record = try #require(try await rig.store.show("shared"))
+    let record = try #require(try await rig.store.campaigns.show("shared"))
     #expect(record.counters.outcomes == [.accepted: 2000])
     let counters = await rig.simulator.counters()
     #expect(counters.received == 2000)

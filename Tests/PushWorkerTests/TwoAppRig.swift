@@ -34,7 +34,7 @@ struct TwoAppRig {
     self.rig = rig
     sick = try await SickEndpoint(topic: Self.sickTopic, folder: rig.folder)
     try await rig.register(healthy)
-    try await rig.store.add((0..<healthy).map { "u\($0)" }, to: "news")
+    try await rig.store.audiences.add((0..<healthy).map { "u\($0)" }, to: "news")
     let others = (0..<ill).map { number in
       var record = DeviceRecord(token: WorkerRig.token(1_000_000 + number), service: "apns")
       record.app = Self.sickApp
@@ -42,8 +42,8 @@ struct TwoAppRig {
       return DeviceRegistration(user: "s\(number)", device: record)
     }
     if !others.isEmpty {
-      try await rig.store.register(others)
-      try await rig.store.add(others.map(\.user), to: Self.sickApp)
+      try await rig.store.registry.register(others)
+      try await rig.store.audiences.add(others.map(\.user), to: Self.sickApp)
     }
     var configuration = WorkerConfiguration(
       name: "", window: Self.window,
@@ -98,7 +98,7 @@ struct TwoAppRig {
   func ending(of id: String, within limit: Duration) async throws -> Int? {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
-      if let end = try await rig.store.campaign(id)?.finishedAt { return end }
+      if let end = try await rig.store.campaigns.find(id)?.finishedAt { return end }
       await Self.elapse(milliseconds: 5)
     }
     return nil
@@ -118,7 +118,7 @@ struct TwoAppRig {
 
   /// Outcomes that a campaign has.
   func outcomes(of id: String) async throws -> [Outcome: Int] {
-    try await rig.store.show(id)?.counters.outcomes ?? [:]
+    try await rig.store.campaigns.show(id)?.counters.outcomes ?? [:]
   }
 
   /// Lets time pass: between two looks, which must not take the processor from what is being timed, and for a pace.

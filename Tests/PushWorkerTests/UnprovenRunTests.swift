@@ -19,8 +19,8 @@ import Testing
     try await rig.submit("listed", audience: #"{"tokens":[\#(listed.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
     try await rig.submit("registered")
     try await rig.worker("w").run()
-    #expect(try await rig.store.show("listed")?.counters.outcomes == [.accepted: 30])
-    #expect(try await rig.store.show("registered")?.counters.outcomes == [.accepted: 60])
+    #expect(try await rig.store.campaigns.show("listed")?.counters.outcomes == [.accepted: 30])
+    #expect(try await rig.store.campaigns.show("registered")?.counters.outcomes == [.accepted: 60])
     let requests = try RequestLine.read(log)
     let suspects = Set(requests.filter { listed.contains($0.token) }.map(\.connection))
     let others = Set(requests.filter { !listed.contains($0.token) }.map(\.connection))
@@ -38,16 +38,16 @@ import Testing
     let worker = rig.worker("w", guard: GuardPolicy(threshold: 0.5, minimum: 20), drains: false)
     async let running: Void = worker.run()
     try await rig.submit("first")
-    try await rig.until { try await rig.store.show("first")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("first")?.state == .completed }
     // They are good now, and somebody knows.
     try await rig.register(40)
-    try await rig.store.forEachQuarantined {
-      _ = try await rig.store.release($0)
+    try await rig.store.results.forEachQuarantined {
+      _ = try await rig.store.results.release($0)
       return true
     }
     let before = try RequestLine.read(log)
     try await rig.submit("second")
-    try await rig.until { try await rig.store.show("second")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("second")?.state == .completed }
     await worker.stop()
     try await running
     let bad = Set((0..<4).map { WorkerRig.text($0) })

@@ -51,7 +51,7 @@ struct VariantRunTests {
         rig.simulator.load([SimulatedDevice(token: token, topic: WorkerRig.topic)])
       }
     }
-    try await rig.store.register(registrations)
+    try await rig.store.registry.register(registrations)
     return rig
   }
 
@@ -60,7 +60,7 @@ struct VariantRunTests {
   ) async throws -> Campaign {
     let job = Array(#"{"id":"\#(id)","app":"news","audience":\#(audience)\#(Self.variants)\#(more)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    #expect(try await rig.store.submit(job, as: campaign) == .new)
+    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     return campaign
   }
 
@@ -76,14 +76,14 @@ struct VariantRunTests {
 
   /// Leaves two slices to a worker that dies in the middle of what it was granted: some of it was sent.
   private func leaveDoubt(_ rig: WorkerRig, _ campaign: Campaign, granted: Int) async throws {
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
-    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
     for _ in 0..<2 {
-      let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+      let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
       let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
       _ = try await ledger.claim(worker: "dead")
-      let targets = try #require(try await rig.store.expand(ledger, of: campaign, filter: filter))
+      let targets = try #require(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter))
       var batch = OutcomeBatch()
       _ = try await ledger.commit(
         &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted))
@@ -96,7 +96,7 @@ struct VariantRunTests {
       _ = try await ledger.commit(
         &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion(sequence: 1))))
     }
-    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
   }
 
   /// On two workers that take over from a third.
@@ -120,10 +120,10 @@ struct VariantRunTests {
       }
     }
     #expect(bodies.count == 240 - 20)
-    try await rig.store.apply((0..<50).map { ReceiptEvent(.opened, campaign: "abc", user: "u\($0)") })
-    let record = try #require(try await rig.store.show("abc"))
+    try await rig.store.results.apply((0..<50).map { ReceiptEvent(.opened, campaign: "abc", user: "u\($0)") })
+    let record = try #require(try await rig.store.campaigns.show("abc"))
     #expect(record.counters.outcomes == [.accepted: 240] && record.counters.resent == 20)
-    let counts = try await rig.store.variantCounts(of: record, try #require(campaign.variants))
+    let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.variants))
     #expect(counts.map(\.targets) == expected)
     #expect(counts.map(\.outcomes) == expected.map { [.accepted: $0] })
     #expect(
@@ -151,16 +151,16 @@ struct VariantRunTests {
     let workers = ["a", "b"].map { rig.worker($0, lease: 500, drains: false) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
-      try await rig.until { try await rig.store.campaign("won~1")?.finishedAt != nil }
+      try await rig.until { try await rig.store.campaigns.find("won~1")?.finishedAt != nil }
       // All who got `c` opened it, half of the others, and everybody who has not got it yet.
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
-      try await rig.store.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
+      try await rig.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       #expect(await rig.simulator.counters().accepted == tested)
-      try await rig.until { try await rig.store.campaign("won")?.winner != nil }
-      #expect(try await rig.store.decision(of: "won")?.winner == 2)
+      try await rig.until { try await rig.store.campaigns.find("won")?.winner != nil }
+      #expect(try await rig.store.campaigns.decision(of: "won")?.winner == 2)
       // All others open it now: too late.
-      try await rig.store.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
-      try await rig.until { try await rig.store.show("won")?.state == .completed }
+      try await rig.store.results.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
+      try await rig.until { try await rig.store.campaigns.show("won")?.state == .completed }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
@@ -169,10 +169,10 @@ struct VariantRunTests {
       let variant = first.contains(number) ? Self.variant(number, "won") : 2
       for token in tokens(number) { #expect(bodies[token] == Self.text(number, variant), "\(number)") }
     }
-    let record = try #require(try await rig.store.show("won"))
+    let record = try #require(try await rig.store.campaigns.show("won"))
     #expect(record.counters.outcomes == [.accepted: 360])
     #expect(await rig.simulator.counters().accepted == 360)
-    let counts = try await rig.store.variantCounts(of: record, try #require(campaign.variants))
+    let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.variants))
     let own = (0..<3).map { variant in
       first.filter { Self.variant($0, "won") == variant }.reduce(0) { $0 + tokens($1).count }
     }
@@ -188,10 +188,11 @@ struct VariantRunTests {
     _ = try await submit(rig, "unclear", #","stages":[{"share":0.5,"winner":{}}]"#)
     let worker = rig.worker("w", lease: 500, drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.show("unclear")?.state == .paused }
-    #expect(try await rig.store.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in all") == true)
-    #expect(try await rig.store.decide("unclear", variant: "b", by: "ada").state == .active)
-    try await rig.until { try await rig.store.show("unclear")?.state == .completed }
+    try await rig.until { try await rig.store.campaigns.show("unclear")?.state == .paused }
+    #expect(
+      try await rig.store.campaigns.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in all") == true)
+    #expect(try await rig.store.campaigns.decide("unclear", variant: "b", by: "ada").state == .active)
+    try await rig.until { try await rig.store.campaigns.show("unclear")?.state == .completed }
     await worker.stop()
     try await running
     let bodies = try bodies(folder)
@@ -215,7 +216,7 @@ struct VariantRunTests {
       rig, "some", ",\"control\":0.3,\"quietHours\":{\"from\":\"\(quiet):00\",\"to\":\"\(quiet):30\"}",
       audience: #"{"segment":"*","sample":0.5,"limit":40,"devices":"latest"}"#)
     try await rig.worker("w").run()
-    let record = try #require(try await rig.store.show("some"))
+    let record = try #require(try await rig.store.campaigns.show("some"))
     let results = try await rig.results("some")
     #expect(record.state == .completed && results.count + record.counters.control == 40)
     for result in results {

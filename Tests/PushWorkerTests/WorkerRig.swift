@@ -74,7 +74,7 @@ struct WorkerRig {
       registrations.append(DeviceRegistration(user: "u\(number)", device: record))
       devices.append(SimulatedDevice(token: token, state: state(number), topic: Self.topic, timestamp: 2000))
     }
-    try await store.register(registrations)
+    try await store.registry.register(registrations)
     simulator.load(devices)
   }
 
@@ -117,7 +117,7 @@ struct WorkerRig {
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(fields)}"#.utf8)
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
     let campaign = try CampaignJob.parse(job, apps)
-    return try await store.submit(job, as: campaign, by: campaign.submittedBy)
+    return try await store.queue.submit(job, as: campaign, by: campaign.submittedBy)
   }
 
   /// What a producer in another language does.
@@ -161,7 +161,7 @@ struct WorkerRig {
 
   func results(_ id: String) async throws -> [TargetResult] {
     var all: [TargetResult] = []
-    try await store.forEachResult(of: id) {
+    try await store.results.forEachResult(of: id) {
       all += $0
       return true
     }

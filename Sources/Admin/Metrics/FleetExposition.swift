@@ -3,10 +3,10 @@ import PushCore
 
 /// The fleet's metrics: `carillon admin` alone has them, so that no value is there twice.
 public struct FleetExposition: Sendable {
-  let fleet: Fleet
+  let fleet: FleetSnapshot
   let wanted: WantedWorkers
 
-  public init(_ fleet: Fleet, _ wanted: WantedWorkers) {
+  public init(_ fleet: FleetSnapshot, _ wanted: WantedWorkers) {
     self.fleet = fleet
     self.wanted = wanted
   }
@@ -62,7 +62,7 @@ public struct FleetExposition: Sendable {
   }
 
   private func lanes(to metrics: inout Exposition) {
-    func each(_ name: String, _ meaning: String, _ value: (Fleet.LaneBacklog) -> Double) {
+    func each(_ name: String, _ meaning: String, _ value: (FleetSnapshot.LaneBacklog) -> Double) {
       metrics.family("carillon_fleet_lane_" + name, .gauge, meaning)
       for lane in fleet.lanes { metrics.sample(value(lane), ("lane", lane.lane.rawValue)) }
     }

@@ -20,7 +20,7 @@ public struct WantedWorkers: Sendable, Equatable {
   /// - Parameters:
   ///   - perSecond: pushes a second of one worker.
   ///   - seconds: in which what is left is to be sent.
-  public init(_ fleet: Fleet, perSecond: Int = 5000, seconds: Int = 60) {
+  public init(_ fleet: FleetSnapshot, perSecond: Int = 5000, seconds: Int = 60) {
     live = fleet.liveWorkers
     remaining = 0
     var (slices, pace) = (0, 0.0)

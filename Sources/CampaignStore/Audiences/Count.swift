@@ -11,7 +11,7 @@ public struct Reached: Sendable, Equatable {
   public var control = 0
 }
 
-extension CampaignStore {
+extension Audiences {
   /// Seconds after which a list of users is gone that whoever counts has left behind.
   private static let countTimeout = 3600
 
@@ -42,7 +42,7 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, and for an earlier campaign that has not ended.
   public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
     var campaign = campaign
-    campaign.definitions = try await check(campaign)
+    campaign.definitions = try await store.queue.check(campaign)
     if let id = try await unfinishedEarlier(of: campaign) {
       throw StoreError(
         .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
@@ -58,7 +58,7 @@ extension CampaignStore {
       var listed = campaign
       listed.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
-      let partitions = try await writeAudience(of: listed)
+      let partitions = try await store.queue.writeAudience(of: listed)
       var pipeline = RedisPipeline()
       for partition in partitions {
         pipeline.append("EXPIRE", keys.audience(partition, listed.id), Self.countTimeout)
@@ -88,7 +88,7 @@ extension CampaignStore {
   ) async throws -> Reached {
     var (users, targets, control) = (0, 0, 0)
     for partition in partitions {
-      try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
+      try await store.expansion.forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
         page.forEachUser { user, record, json, _ in
           if filter.isControl(user) {
             if filter.seenAt(of: user, record, json) != nil { control += 1 }
@@ -110,14 +110,14 @@ extension CampaignStore {
     var quotas = RecencyQuotas(limit: limit)
     var histograms: [RecencyHistogram] = []
     for partition in partitions {
-      histograms.append(try await histogram(of: campaign, filter, in: partition))
+      histograms.append(try await store.expansion.histogram(of: campaign, filter, in: partition))
       quotas.count(histograms[histograms.count - 1])
     }
     quotas.settle()
     var (users, targets, control) = (0, 0, 0)
     for (partition, histogram) in zip(partitions, histograms) {
       var best = BestUsers(quota: quotas.quota(of: histogram), campaign: campaign.id)
-      try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
+      try await store.expansion.forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
         page.forEachUser { user, record, json, _ in
           if filter.isControl(user) {
             if let seenAt = filter.seenAt(of: user, record, json) { best.end(control: user, seenAt: seenAt) }

@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// Segments that are rules. Nothing is kept of whom they mean: that is found where it is asked.
-extension CampaignStore {
+extension Audiences {
   /// Every segment that is a rule.
   ///
   /// - Throws: ``StoreError`` `damaged` for one that nothing of ours has written.

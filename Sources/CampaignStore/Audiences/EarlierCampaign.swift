@@ -2,15 +2,15 @@ public import PushCore
 import Redis
 
 /// Campaigns whose users another campaign means, or leaves out.
-extension CampaignStore {
+extension Audiences {
   /// Seconds that the results of an earlier campaign must be kept at least when a slice that depends on them is expanded.
   private static let margin = 60
 
   /// What is wrong with referring to a campaign; `nil` for nothing. It need not have ended.
   func problem(ofEarlier id: String) async throws -> StoreError? {
-    guard let (record, job) = try await campaignAndJob(id) else {
+    guard let (record, job) = try await store.campaigns.findWithJob(id) else {
       // It is to become one.
-      if try await memory(of: id) == .submitted { return nil }
+      if try await store.queue.memory(of: id) == .submitted { return nil }
       return StoreError(
         .invalid, "the audience refers to campaign \(Excerpt.quoted(id)), and there is none",
         hint: "what became of a campaign is kept for its ttl after its end, a week unless its job says otherwise; see "
@@ -35,7 +35,7 @@ extension CampaignStore {
   public func withEarlierParts(_ campaign: Campaign) async throws -> Campaign {
     var parts: [String: [String]] = [:]
     for id in campaign.earlier {
-      parts[id] = try await partIDs(of: id).filter { CampaignID($0).part?.isStage == true }
+      parts[id] = try await store.campaigns.partIDs(of: id).filter { CampaignID($0).part?.isStage == true }
     }
     return parts.isEmpty ? campaign : campaign.referring(to: parts)
   }

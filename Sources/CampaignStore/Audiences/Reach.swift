@@ -29,7 +29,7 @@ extension AudienceTerm {
 }
 
 /// Where a campaign to an expression can have anybody: the partitions that get a slice when it begins to expand.
-extension CampaignStore {
+extension Audiences {
   /// Fixes the partitions in which a campaign has slices, and the rules of its segments, as they are now: it begins to
   /// expand. Only the first call does so.
   ///
@@ -37,7 +37,7 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` when the audience depends on what is not there any more.
   public func narrow(_ campaign: Campaign) async throws -> SegmentDefinitions? {
     // Who is in which partition must be so where the campaign is written.
-    try await pinned().narrowHere(campaign)
+    try await store.pinned().audiences.narrowHere(campaign)
   }
 
   private func narrowHere(_ campaign: Campaign) async throws -> SegmentDefinitions? {
@@ -49,7 +49,7 @@ extension CampaignStore {
     }
     if let users = campaign.listedByStage {
       let theirs = Set(users.map { Partition.of(user: $0, count: keys.partitions) })
-      let both = (partitions.isEmpty ? listedPartitions(of: campaign) : partitions).filter(theirs.contains)
+      let both = (partitions.isEmpty ? store.queue.listedPartitions(of: campaign) : partitions).filter(theirs.contains)
       // A stage that can mean nobody gets one partition, so that it ends as any other does.
       partitions = both.isEmpty ? [theirs.min() ?? 0] : both
     }
@@ -90,7 +90,7 @@ extension CampaignStore {
     var reached: [Int] = []
     var pipeline = RedisPipeline()
     // Whole partitions in a round trip, however many sets there are.
-    let step = max(1, Self.batch / sets.count)
+    let step = max(1, CampaignStore.batch / sets.count)
     for start in stride(from: 0, to: keys.partitions, by: step) {
       let range = start..<min(start + step, keys.partitions)
       pipeline.removeAll()
@@ -121,11 +121,6 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  /// The partitions in which a campaign has slices, or may have: all, where nothing says which it has not.
-  func partitions(of record: CampaignRecord) -> [Int] {
-    guard record.partIDs.isEmpty else { return [] }
-    return (0..<record.partitions).filter { !record.absent.contains($0) }
-  }
 }
 
 extension Keyspace {
@@ -166,5 +161,13 @@ extension Keyspace {
       $0.append(LedgerRecord.size)
       for outcome in earlier.outcomes { $0.append(Int(outcome.rawValue)) }
     }
+  }
+}
+
+extension CampaignRecord {
+  /// The partitions in which a campaign has slices, or may have: all, where nothing says which it has not.
+  var reachedPartitions: [Int] {
+    guard partIDs.isEmpty else { return [] }
+    return (0..<partitions).filter { !absent.contains($0) }
   }
 }

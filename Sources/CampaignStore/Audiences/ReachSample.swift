@@ -12,7 +12,7 @@ public struct ReachSample: Sendable, Equatable {
 }
 
 /// Checks at a bounded cost whether a campaign reaches a user.
-extension CampaignStore {
+extension Audiences {
   /// Users that are looked at most: two pages of devices, which takes some ms.
   private static let sampledUsers = 1000
   /// Partitions that are walked at most: each costs at least two round trips.
@@ -27,7 +27,7 @@ extension CampaignStore {
   public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
     guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
     var campaign = try await withEarlierParts(campaign)
-    campaign.definitions = try await check(campaign)
+    campaign.definitions = try await store.queue.check(campaign)
     var sample = ReachSample()
     if case .users(let users) = campaign.audience {
       try await look(at: users, filter, &sample)

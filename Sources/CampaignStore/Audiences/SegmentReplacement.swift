@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Replacing a segment or a suppression list by a file. The file is a statement about all users at one time, its `asOf`.
-extension CampaignStore {
+extension Audiences {
   /// Begins to read in a segment that replaces the one in force.
   ///
   /// - Parameters:
@@ -12,13 +12,13 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` when the list in force is newer, and when the times of statements that are newer than
   ///   the list are no longer known.
   public func replacement(of segment: String, asOf: Int? = nil) async throws -> SegmentReplacement {
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     let instant = min(asOf ?? now, now)
-    guard instant > now - Self.memory else {
+    guard instant > now - Registry.memory else {
       throw StoreError(
         .invalid,
         "the list is of \(Timestamp.format(milliseconds: instant)); the times of opt-outs are known for "
-          + "\(Self.memory / 86_400_000) days",
+          + "\(Registry.memory / 86_400_000) days",
         hint: "export the list again, or say of when it is: --as-of TIME")
     }
     let known = try await lastReplaced(segment)
@@ -35,9 +35,9 @@ extension CampaignStore {
 
   /// Starts a list of the opt-outs that arrive during the import. Their own times may be before that of the list.
   private func noteArrivals(on list: String, from now: Int) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
+      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
         let key = keys.arrivals(partition, list)
         pipeline.append("ZADD", key, now, "")
         // An earlier import that still runs began a day ago at most.
@@ -51,9 +51,9 @@ extension CampaignStore {
   /// Returns when the whole of a segment was last replaced or removed, in ms since 1970; 0 for never.
   private func lastReplaced(_ segment: String) async throws -> Int {
     var latest = 0.0
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
+      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
         pipeline.append("ZSCORE", keys.stated(partition, segment), "")
       }
       for reply in try await run(pipeline) {
@@ -113,8 +113,8 @@ extension CampaignStore {
   @discardableResult
   func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws -> Bool {
     var isInForce = true
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      let partitions = start..<min(start + Self.batch, keys.partitions)
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+      let partitions = start..<min(start + CampaignStore.batch, keys.partitions)
       var pipeline = RedisPipeline()
       // The script takes the marker off. A script that Redis runs again after a broken connection finds none.
       for partition in partitions {

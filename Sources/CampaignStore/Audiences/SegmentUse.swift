@@ -4,8 +4,8 @@ import Redis
 /// Segments that campaigns name or exclude: they must stay for as long as a slice may still be expanded.
 ///
 /// A segment that is gone counts as empty where an expression is evaluated, so `fans & !churned` would mean all fans. Hence
-/// ``CampaignStore/removeSegment(_:)`` refuses to remove a segment that is in use, and a worker that is about to expand a
-/// slice asks ``CampaignStore/missingSegment(of:)``: a job may be taken in while its segment is being removed, and others
+/// ``Audiences/removeSegment(_:)`` refuses to remove a segment that is in use, and a worker that is about to expand a
+/// slice asks ``Audiences/missingSegment(of:)``: a job may be taken in while its segment is being removed, and others
 /// can write to Redis. A segment without members is no such case: its name stays.
 extension Campaign {
   /// The segments that its audience names or excludes.
@@ -29,7 +29,7 @@ extension Campaign {
   }
 }
 
-extension CampaignStore {
+extension Audiences {
   /// Returns the first list of users that a campaign names or excludes and that does not exist; `nil` when all do.
   public func missingSegment(of campaign: Campaign) async throws -> String? {
     let names = campaign.requiredLists.sorted()
@@ -68,16 +68,16 @@ extension CampaignStore {
     }
     if isThere {
       // A statement about the whole list: an older statement about a user, which arrives later, brings nobody back.
-      try await putInForce(try await replacement(of: name), keepingTimesFor: Self.memory / 1000)
+      try await putInForce(try await replacement(of: name), keepingTimesFor: Registry.memory / 1000)
     }
     return isThere
   }
 
   /// Removes the users of a segment from all partitions.
   func unlinkSegment(_ name: String) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
+      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
         pipeline.append("UNLINK", keys.segment(partition, name))
       }
       _ = try await run(pipeline)
@@ -103,21 +103,21 @@ extension CampaignStore {
   /// The campaigns that have not ended and jobs that wait whose audience depends on a segment, sorted.
   func campaigns(using segment: String) async throws -> [String] {
     var found: Set<String> = []
-    for (outline, job) in try await waitingJobs(containing: segment) {
+    for (outline, job) in try await store.queue.waitingJobs(containing: segment) {
       let service = services.service(ofApp: outline.app ?? "")
       if let campaign = try? CampaignJob.parse(job, .any(service)), campaign.uses(segment) { found.insert(outline.id) }
     }
     var first = 0
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("ZRANGE", keys.all, first, first + Self.batch - 1)
+      pipeline.append("ZRANGE", keys.all, first, first + CampaignStore.batch - 1)
       let ids = try await run(pipeline)[0].compactMap(\.string)
       guard !ids.isEmpty else { return found.sorted() }
       pipeline.removeAll()
       for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
       let states = try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
       for (id, state) in zip(ids, states) where state.map({ !$0.isFinal }) ?? false {
-        guard let (record, job) = try await campaignAndJob(id),
+        guard let (record, job) = try await store.campaigns.findWithJob(id),
           let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app)))
         else { continue }
         if campaign.uses(segment) { found.insert(campaign.whole) }

@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// Segments: named sets of users, spread over the partitions of their users.
-extension CampaignStore {
+extension Audiences {
   /// Adds users to a segment or a suppression list, which comes into being with the first: they are in it from now on.
   ///
   /// - Parameters:
@@ -56,7 +56,7 @@ extension CampaignStore {
           + suppressionKeys(partition, list)
       ) {
         $0.append(Self.memberWins(in: list) ? 1 : 0)
-        $0.append(Self.memory)
+        $0.append(Registry.memory)
         for user in group {
           let statement = statements[user]
           $0.append(user)
@@ -98,8 +98,8 @@ extension CampaignStore {
     var groups: [Int: [String]] = [:]
     for user in users { groups[Partition.of(user: user, count: keys.partitions), default: []].append(user) }
     for (partition, group) in groups {
-      for start in stride(from: 0, to: group.count, by: Self.batch) {
-        body(partition, group[start..<min(start + Self.batch, group.count)])
+      for start in stride(from: 0, to: group.count, by: CampaignStore.batch) {
+        body(partition, group[start..<min(start + CampaignStore.batch, group.count)])
       }
     }
   }
@@ -134,9 +134,9 @@ extension CampaignStore {
   /// The number of users in a segment, devices or not.
   public func size(ofSegment name: String) async throws -> Int {
     var total = 0
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
+      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
         pipeline.append("SCARD", keys.segment(partition, name))
       }
       total += try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
@@ -161,7 +161,7 @@ extension CampaignStore {
   public func forEachMember(ofSegment name: String, _ body: ([String]) throws -> Void) async throws {
     let search = AudienceSearch(.set(.segment(name)))
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: search, in: partition) { page in
+      try await store.expansion.forEachUser(of: search, in: partition) { page in
         try body(page.members.compactMap(\.string))
       }
     }
@@ -171,11 +171,11 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
   public func forEachMember(of expression: AudienceExpression, _ body: ([String]) throws -> Void) async throws {
-    let definitions = try await checkSegments(of: expression)
-    let now = definitions.isEmpty ? 0 : try await time() / 1000
+    let definitions = try await store.queue.checkSegments(of: expression)
+    let now = definitions.isEmpty ? 0 : try await store.time() / 1000
     let search = AudienceSearch(expression, definitions, start: now)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: search, in: partition) { page in
+      try await store.expansion.forEachUser(of: search, in: partition) { page in
         try body(page.members.compactMap(\.string))
       }
     }
@@ -192,13 +192,14 @@ extension CampaignStore {
   public func count(
     _ expression: AudienceExpression, where predicate: DevicePredicate? = nil
   ) async throws -> (users: Int, devices: Int) {
-    let definitions = try await checkSegments(of: expression)
+    let definitions = try await store.queue.checkSegments(of: expression)
     let names = predicate?.attributes ?? []
-    let now = predicate == nil && definitions.isEmpty ? 0 : try await time() / 1000
+    let now = predicate == nil && definitions.isEmpty ? 0 : try await store.time() / 1000
     let search = AudienceSearch(expression, definitions, start: now)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: search, in: partition, reading: UserReads(attributes: !names.isEmpty)) { page in
+      try await store.expansion.forEachUser(of: search, in: partition, reading: UserReads(attributes: !names.isEmpty)) {
+        page in
         page.forEachUser { _, record, json, _ in
           let attributes = PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: names)
           let known = DeviceCursor(record).reduce(0) { count, device in

@@ -50,7 +50,7 @@ public struct TimelineEntry: Sendable, Equatable {
 ///
 /// Every call raises the control epoch. A worker reads epoch and states in one step, stops what it has to stop, and then
 /// says up to which epoch it has applied control.
-extension CampaignStore {
+extension Campaigns {
   /// Pauses, resumes or cancels. Workers apply it within moments. A campaign that is paused by this has paused itself: a
   /// worker said so.
   ///
@@ -95,7 +95,7 @@ extension CampaignStore {
   ///   - person: who it is; nothing where nobody says.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs it.
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
-    if let record = try await campaign(CampaignID(id).whole), record.needsApproval, record.state == .paused {
+    if let record = try await find(CampaignID(id).whole), record.needsApproval, record.state == .paused {
       throw StoreError(
         .unapproved, "campaign \(id) needs approval before it goes on",
         hint: "somebody else than who submitted it: carillon campaign approve \(id) --by NAME")
@@ -110,8 +110,8 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs none, and for who submitted it.
   public func approve(_ id: String, by person: String) async throws -> CampaignState {
     let whole = CampaignID(id).whole
-    guard let record = try await campaign(whole) else { throw noSuchCampaign(id) }
-    if !record.needsApproval, let run = record.repetition?.lastRun, try await campaign(run)?.needsApproval == true {
+    guard let record = try await find(whole) else { throw noSuchCampaign(id) }
+    if !record.needsApproval, let run = record.repetition?.lastRun, try await find(run)?.needsApproval == true {
       return try await approve(run, by: person)
     }
     guard record.needsApproval, record.state == .paused else {
@@ -146,8 +146,8 @@ extension CampaignStore {
     round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil
   ) async throws -> (CampaignState, epoch: Int) {
     let whole = CampaignID(id).whole
-    guard let record = try await campaign(whole) else { throw noSuchCampaign(id) }
-    if verb == .resume { try await leaveOutMissed(of: record) }
+    guard let record = try await find(whole) else { throw noSuchCampaign(id) }
+    if verb == .resume { try await store.queue.leaveOutMissed(of: record) }
     let lane = record.lane
     var ids = [whole] + record.partIDs
     if let run = record.repetition?.lastRun { ids += [run] + (try await partIDs(of: run)) }
@@ -206,7 +206,7 @@ extension CampaignStore {
     }
     let reply = try await run(pipeline)[0]
     guard let epoch = reply.first?.integer, 0...StoredHash.mostCounted ~= epoch, reply.count == 2 + 2 * ids.count else {
-      throw await damaged([keys.epoch])
+      throw await store.repair.damaged([keys.epoch])
     }
     let campaigns = stride(from: 2, to: reply.count - 1, by: 2)
     return ControlView(
@@ -222,7 +222,7 @@ extension CampaignStore {
     pipeline.script(StoreScripts.lagging, keys: [keys.workers, keys.applied]) {
       $0.append(epoch)
       $0.append(timeout)
-      $0.append(Self.batch)
+      $0.append(CampaignStore.batch)
     }
     return try await run(pipeline)[0].compactMap(\.string)
   }
@@ -231,7 +231,7 @@ extension CampaignStore {
   ///
   /// - Parameter isReady: whether what an active campaign has waited for has come; otherwise only of a cancelled one.
   func unparkAll(of id: String, lane: Lane, isReady: Bool = false) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
       pipeline.script(
         StoreScripts.unpark,
@@ -239,7 +239,7 @@ extension CampaignStore {
       ) {
         $0.append(id)
         $0.append(start)
-        $0.append(min(start + Self.batch, keys.partitions) - 1)
+        $0.append(min(start + CampaignStore.batch, keys.partitions) - 1)
         $0.append(isReady ? 1 : 0)
       }
       _ = try await run(pipeline)

@@ -46,7 +46,7 @@ struct OpenSlice: Sendable {
   var readyAt: Int?
 }
 
-/// A campaign as the store knows it, but for its job, which may have a megabyte: see ``CampaignStore/campaignAndJob(_:)``.
+/// A campaign as the store knows it, but for its job, which may have a megabyte: see ``Campaigns/findWithJob(_:)``.
 /// It has a property for each field of a campaign's hash that somebody is shown.
 public struct CampaignRecord: Sendable {
   public var id: String
@@ -130,7 +130,7 @@ public struct CampaignRecord: Sendable {
   public var variant: Int?
   /// When its stage began, in ms since the epoch; `nil` for the first stage, and where it has no stages.
   var begunAt: Int?
-  /// Its parts, where it was read by ``CampaignStore/campaign(_:)`` or with them.
+  /// Its parts, where it was read by ``Campaigns/find(_:)`` or with them.
   public internal(set) var parts: [CampaignRecord] = []
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?

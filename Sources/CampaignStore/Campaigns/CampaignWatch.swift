@@ -25,7 +25,7 @@ public struct CampaignWatch: Sendable {
 
   /// The campaign with what its open slices have counted, as far as it has been read; `nil` if there is none.
   public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
-    guard let (totals, finished) = try await store.view(id) else { return nil }
+    guard let (totals, finished) = try await store.campaigns.view(id) else { return nil }
     var record = totals
     if !record.partIDs.isEmpty {
       var looked: [CampaignRecord] = []
@@ -37,27 +37,29 @@ public struct CampaignWatch: Sendable {
       record.take(looked)
     }
     guard record.hasOpenSlices else { return record }
-    let inHand = try await store.slicesInHand(of: id)
+    let inHand = try await store.campaigns.slicesInHand(of: id)
     let partitions = store.keys.partitions
     let turn = (0..<(isFirst ? partitions : min(Self.inTurn, partitions))).map { (next + $0) % partitions }
     isFirst = false
     next = (next + turn.count) % partitions
     let looked = Set((inHand + former).prefix(Self.most) + turn).filter { !finished.contains($0) }
     former = inHand
-    for (partition, slice) in try await store.counters(of: id, in: looked.sorted()) { slices[partition] = slice }
+    for (partition, slice) in try await store.campaigns.counters(of: id, in: looked.sorted()) {
+      slices[partition] = slice
+    }
     slices = slices.filter { !finished.contains($0.key) }
     for slice in slices.values { record.add(slice) }
     return record
   }
 }
 
-extension CampaignStore {
+extension Campaigns {
   /// Partitions in which workers hold slices of a campaign, as far as their lists say.
   func slicesInHand(of id: String) async throws -> [Int] {
-    let workers = try await workers()
+    let workers = try await store.fleet.workers()
     guard !workers.isEmpty else { return [] }
     var pipeline = RedisPipeline()
-    for worker in workers { pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1) }
+    for worker in workers { pipeline.append("LRANGE", keys.processing(worker: worker), 0, CampaignStore.batch - 1) }
     return try await run(pipeline).flatMap { list in
       list.compactMap { reply in
         reply.string.flatMap { SliceReference($0, partitions: keys.partitions) }

@@ -1,11 +1,13 @@
 import PushCore
 import Redis
 
-/// Looking at campaigns.
-extension CampaignStore {
+/// The records of campaigns, and the operations that change a campaign's state.
+public struct Campaigns: StoreRoom {
+  let store: CampaignStore
+
   /// A campaign or a part by its totals alone, or `nil` if there is none of that id. Of a campaign with parts the totals are
   /// those of its stages.
-  public func campaign(_ id: String) async throws -> CampaignRecord? {
+  public func find(_ id: String) async throws -> CampaignRecord? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
     guard let record = try await record(id, run(pipeline)[0]) else { return nil }
@@ -53,8 +55,8 @@ extension CampaignStore {
   }
 
   /// A campaign or a part by its own totals alone, and the job of the campaign without white space; `nil` if there is none of
-  /// that id. What the job says of it is ``CampaignRecord/campaign(_:_:)``.
-  public func campaignAndJob(_ id: String) async throws -> (record: CampaignRecord, job: [UInt8])? {
+  /// that id. What the job says of it is ``CampaignRecord/find(_:_:)``.
+  public func findWithJob(_ id: String) async throws -> (record: CampaignRecord, job: [UInt8])? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
     pipeline.append("HGET", keys.campaign(CampaignID(id).whole), "job")
@@ -103,8 +105,8 @@ extension CampaignStore {
       record.take(parts)
     }
     guard record.hasOpenSlices else { return record }
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      let open = (start..<min(start + Self.batch, keys.partitions)).filter { !finished.contains($0) }
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+      let open = (start..<min(start + CampaignStore.batch, keys.partitions)).filter { !finished.contains($0) }
       for (_, slice) in try await counters(of: id, in: open) { record.add(slice) }
     }
     return record
@@ -144,7 +146,7 @@ extension CampaignStore {
   /// Every campaign whose record is still kept, newest first, by totals.
   ///
   /// - Parameter damaged: gets what is wrong with those that can't be read.
-  public func campaigns(damaged: (StoreError) -> Void = { _ in }) async throws -> [CampaignRecord] {
+  public func all(damaged: (StoreError) -> Void = { _ in }) async throws -> [CampaignRecord] {
     var records: [CampaignRecord] = []
     try await forEachPage { ids in
       let ids = ids.filter { CampaignID($0).part == nil }
@@ -169,7 +171,7 @@ extension CampaignStore {
     var seen: Set<String> = []
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("ZREVRANGE", keys.all, first, first + Self.batch - 1)
+      pipeline.append("ZREVRANGE", keys.all, first, first + CampaignStore.batch - 1)
       let ids = try await run(pipeline)[0].compactMap(\.string)
       guard !ids.isEmpty, try await body(ids.filter { seen.insert($0).inserted }) else { return }
       first += ids.count
@@ -178,7 +180,7 @@ extension CampaignStore {
 
   /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
   public func isIdle() async throws -> Bool {
-    let workers = try await workers()
+    let workers = try await store.fleet.workers()
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.idle, keys: [keys.campaigns, keys.running] + workers.map { keys.intake(worker: $0) })

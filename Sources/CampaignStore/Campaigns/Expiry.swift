@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Expiry of ended campaigns.
-extension CampaignStore {
+extension Campaigns {
   /// Takes note that a campaign or a part has ended. A part ends its campaign if it is the last, and its keys stay until that
   /// has ended. Can be repeated.
   func end(_ id: String) async throws {
@@ -28,11 +28,11 @@ extension CampaignStore {
   /// Expires the keys of an ended campaign and of its parts after its time to live. Can be repeated.
   private func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
-    if let record = try await campaign(id) {
+    if let record = try await find(id) {
       let seconds = record.timeToLive
       for part in record.partIDs.isEmpty ? [record] : record.parts {
         try await expireSlices(
-          of: part.id, in: partitions(of: part), after: seconds, receipts: part.hasReceipts,
+          of: part.id, in: part.reachedPartitions, after: seconds, receipts: part.hasReceipts,
           control: part.counters.control > 0)
       }
       if !record.partIDs.isEmpty { try await unlinkAudience(of: id, in: Array(0..<record.partitions)) }
@@ -42,7 +42,7 @@ extension CampaignStore {
         pipeline.append("EXPIRE", keys.timeline(id), seconds)
         pipeline.append(
           "UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id), keys.ranking(id))
-        pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
+        pipeline.append("ZADD", keys.expiring, try await store.time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
         pipeline.append("EXPIRE", keys.campaign(id), seconds)
       }
       _ = try await run(pipeline)
@@ -55,9 +55,9 @@ extension CampaignStore {
 
   /// Removes whom a job lists, and what it says of them.
   func unlinkAudience(of id: String, in partitions: [Int]) async throws {
-    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
+    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
-      for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
+      for partition in partitions[start..<min(start + CampaignStore.batch, partitions.count)] {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id))
       }
       _ = try await run(pipeline)
@@ -74,9 +74,9 @@ extension CampaignStore {
     control: Bool = true
   ) async throws {
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
+    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
       pipeline.removeAll()
-      for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
+      for partition in partitions[start..<min(start + CampaignStore.batch, partitions.count)] {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id), keys.retry(partition, id))
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
@@ -100,7 +100,8 @@ extension CampaignStore {
   /// list can't grow. One that is there all the same has gone on (`addslice.lua`), and comes again with its next end.
   private func removeExpired() async throws {
     var pipeline = RedisPipeline()
-    pipeline.append("ZRANGEBYSCORE", keys.expiring, "-inf", try await time() / 1000, "LIMIT", 0, Self.batch)
+    pipeline.append(
+      "ZRANGEBYSCORE", keys.expiring, "-inf", try await store.time() / 1000, "LIMIT", 0, CampaignStore.batch)
     let ids = try await run(pipeline)[0].compactMap(\.string)
     guard !ids.isEmpty else { return }
     pipeline.removeAll()

@@ -15,7 +15,7 @@ public enum GateFinding: Sendable, Equatable {
 
 /// The gates of campaigns with stages: when one opens, its stage and the companions of that begin. Any worker may look, at
 /// the same time as others; a stage begins once (`opengate.lua`).
-extension CampaignStore {
+extension Campaigns {
   /// ms until a gate is looked at again whose stage has targets without an outcome, or whose campaign is paused. Whoever
   /// ends that has the gate looked at then (`endpart.lua`, `control.lua`); this is for what was lost.
   private static let gateInterval = 60_000
@@ -24,14 +24,14 @@ extension CampaignStore {
   ///
   /// - Parameter dueAt: since when it is due, by ``Chores``.
   public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
-    guard let (record, job) = try await campaignAndJob(id), let place = record.stage, !record.state.isFinal,
+    guard let (record, job) = try await findWithJob(id), let place = record.stage, !record.state.isFinal,
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
       let gate = StageGate(behind: place, of: campaign), let stages = campaign.stages
     else {
       try await deferGate(of: id, dueAt: dueAt, until: nil)
       return .waits
     }
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     guard record.state == .active else {
       try await deferGate(of: id, dueAt: dueAt, until: now + Self.gateInterval)
       return .waits
@@ -65,15 +65,15 @@ extension CampaignStore {
     let ids = (0...place).map { place in
       CampaignID(whole: campaign.id, part: campaign.parts(ofStage: place).first).description
     }
-    guard let last = ids.last, let part = try await self.campaign(last) else { return finding }
+    guard let last = ids.last, let part = try await self.find(last) else { return finding }
     finding.finishedAt = part.finishedAt
     guard part.finishedAt != nil else { return finding }
     finding.outcomes = part.counters.outcomes
-    if stage.leastOpened != nil { finding.opened = try await receipts(of: part)[.opened] ?? 0 }
+    if stage.leastOpened != nil { finding.opened = try await store.results.receipts(of: part)[.opened] ?? 0 }
     if let winner = stage.winner, let variants = campaign.variants {
       var counts = variants.all.map { _ in VariantCounts() }
       for id in ids {
-        guard let part = try await self.campaign(id) else { continue }
+        guard let part = try await self.find(id) else { continue }
         for (place, count) in try await variantCounts(of: part, variants).enumerated() { counts[place].add(count) }
       }
       finding.variants = Self.figures(counts, by: winner.measure)
@@ -114,7 +114,7 @@ extension CampaignStore {
         throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
       }
     }
-    let partitions = listedPartitions(of: campaign)
+    let partitions = store.queue.listedPartitions(of: campaign)
     let hasGate = place + 1 < campaign.stages?.all.count ?? 0
     var pipeline = RedisPipeline()
     pipeline.script(
@@ -155,7 +155,7 @@ extension CampaignStore {
   ///   - start: when it had begun, in ms since the epoch.
   public func restoreStage(of part: Campaign, job: [UInt8], start: Int) async throws {
     guard let stage = part.part?.stage, part.place(of: stage) > 0 else { return }
-    guard try await campaign(part.id)?.isGated == true else { return }
+    guard try await find(part.id)?.isGated == true else { return }
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(part.whole), "stage")
     let begun = try await run(pipeline)[0].integer ?? 0

@@ -12,7 +12,7 @@ public enum ObjectionAnswer: Sendable, Equatable {
 
 /// Workers that can't send a campaign, as their settings or their way to the push service are wrong, or the campaign is:
 /// one worker can't tell which.
-extension CampaignStore {
+extension Campaigns {
   /// Says, or says again, that a worker can't send a campaign. To be said again more often than each `timeout`.
   ///
   /// - Parameters:

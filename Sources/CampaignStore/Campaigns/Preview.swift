@@ -11,7 +11,7 @@ public struct UserTargets: Sendable {
   public let isSealed: Bool
 }
 
-extension CampaignStore {
+extension Campaigns {
   /// What a campaign would send a user's devices, were the user in its audience.
   ///
   /// - Parameter isNew: whether it was never submitted: nothing is sealed.
@@ -31,11 +31,11 @@ extension CampaignStore {
     pipeline.append("HGET", keys.attributes(partition), user)
     let replies = try await run(pipeline)
     let ledger = SliceLedger(
-      store: self, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
+      store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
     var builder = TargetBuilder(ledger: ledger, filter: filter)
     // What the job itself says of a user is written over what stands beside it.
     var values = campaign.recipientValues[user] ?? []
-    if values.isEmpty { values = try await self.values(of: user, in: campaign) }
+    if values.isEmpty { values = try await self.store.queue.values(of: user, in: campaign) }
     Array(user.utf8).withUnsafeBytes { user in
       replies[0].withBytes { record in
         values.withUnsafeBytes { builder.add(user, record, replies[1], values: $0, filter: filter) }
@@ -48,19 +48,19 @@ extension CampaignStore {
 
   /// The targets of a user in a slice that is sealed; `nil` when it is not.
   private func sealedTargets(of user: String, in id: String) async throws -> UserTargets? {
-    guard let record = try await campaign(id) else { return nil }
+    guard let record = try await find(id) else { return nil }
     let slice = SliceReference(campaign: id, partition: Partition.of(user: user, count: record.partitions))
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.slice(slice.partition, of: id), "phase", "count")
     let reply = try await run(pipeline)[0]
     guard let count = reply[1].integer, count > 0, reply[0].string != "expanding" else { return nil }
-    let ledger = SliceLedger(store: self, slice: slice, lease: 1, app: record.app)
-    for first in stride(from: 0, to: count, by: Self.batch) {
-      let chunk = try await ledger.targets(from: first, count: min(Self.batch, count - first))
+    let ledger = SliceLedger(store: store, slice: slice, lease: 1, app: record.app)
+    for first in stride(from: 0, to: count, by: CampaignStore.batch) {
+      let chunk = try await ledger.targets(from: first, count: min(CampaignStore.batch, count - first))
       let positions = chunk.places.indices.filter { chunk.user($0).elementsEqual(user.utf8) }
       // A user's devices stand beside each other, but for the end of a page.
       guard let start = positions.first else { continue }
-      let all = try await ledger.targets(from: first + start, count: Self.batch)
+      let all = try await ledger.targets(from: first + start, count: CampaignStore.batch)
       return UserTargets(
         chunk: all, positions: all.places.indices.filter { all.user($0).elementsEqual(user.utf8) }, isSealed: true)
     }

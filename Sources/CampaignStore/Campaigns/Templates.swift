@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// Content that many jobs have, by name and version. A version never changes: who corrects a template makes another.
-extension CampaignStore {
+extension Campaigns {
   /// The most versions of a template.
   static let mostVersions = 10_000
 

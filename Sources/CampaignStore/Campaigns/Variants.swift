@@ -83,7 +83,7 @@ public struct VariantDecision: Sendable, Equatable {
 }
 
 /// Campaigns that tell different users different things.
-extension CampaignStore {
+extension Campaigns {
   /// What became of each variant; of a campaign with parts in all of its stages.
   ///
   /// Costs a look at every slice.
@@ -97,9 +97,9 @@ extension CampaignStore {
       }
       return counts
     }
-    let partitions = partitions(of: record)
-    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
-      let page = partitions[start..<min(start + Self.batch, partitions.count)]
+    let partitions = record.reachedPartitions
+    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
+      let page = partitions[start..<min(start + CampaignStore.batch, partitions.count)]
       var pipeline = RedisPipeline()
       for partition in page {
         pipeline.command("HMGET") { arguments in
@@ -152,7 +152,7 @@ extension CampaignStore {
     _ id: String, variant name: String, by person: String
   ) async throws -> (decision: VariantDecision, state: CampaignState) {
     let id = CampaignID(id).whole
-    guard let (record, job) = try await campaignAndJob(id) else { throw noSuchCampaign(id) }
+    guard let (record, job) = try await findWithJob(id) else { throw noSuchCampaign(id) }
     let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app)))
     guard let variants = campaign?.variants, let stages = campaign?.stages, stages.winnerPlace != nil else {
       throw StoreError(

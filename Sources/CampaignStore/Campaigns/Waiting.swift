@@ -11,7 +11,7 @@ public struct CampaignWait: Sendable, Equatable {
 
 /// What workers say of campaigns that they can't send. It is a remark for people, and nothing depends on it: it goes by
 /// itself when its worker does.
-extension CampaignStore {
+extension Campaigns {
   /// Seconds that a remark stays unless it is made again; workers make it every second.
   private static let waitMemory = 10
 
@@ -61,7 +61,7 @@ extension CampaignStore {
     pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
     let latest = try await run(pipeline)[0]
     let since = latest.count == 2 ? latest[1].integer : nil
-    if let since, try await time() / 1000 - since < lease { return nil }
+    if let since, try await store.time() / 1000 - since < lease { return nil }
     return CampaignWait(reason: "no worker is there; start one: carillon worker", since: since)
   }
 }

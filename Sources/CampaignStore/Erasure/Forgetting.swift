@@ -20,7 +20,7 @@ public struct Forgotten: Sendable, Equatable {
 }
 
 /// Everything of a user, everywhere.
-extension CampaignStore {
+extension Erasure {
   /// Entries of the feedback list that are read at once.
   private static let feedbackPage = 500
 
@@ -42,38 +42,39 @@ extension CampaignStore {
   /// - Parameter instant: ms since the epoch, at most Redis' clock; statements from after it stay. `nil` for now.
   func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
     var forgotten = Forgotten()
-    let start = try await time() / 1000
+    let start = try await store.time() / 1000
     var instant = instant ?? start
     let isRepeated = instant < start
     var pending = try await pendingErasure(of: user) ?? PendingErasure(at: instant)
     pending.at = max(pending.at, instant)
     pending.slices = nil
-    pending.add(try await self.user(user)?.devices ?? [], until: instant)
+    pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
     try await note(pending, of: user)
     try await eraseFromWaitingEvents(user, pending.tokens, at: instant)
     // An event that a worker has read by now happened before the erasure.
     if !isRepeated {
-      instant = try await time() / 1000
+      instant = try await store.time() / 1000
       pending.at = max(pending.at, instant)
-      pending.add(try await self.user(user)?.devices ?? [], until: instant)
+      pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
       try await note(pending, of: user)
     }
-    let lists = try await userLists()
-    (forgotten.segments, forgotten.suppression) = try await self.lists(of: user)
+    let lists = try await store.audiences.userLists()
+    (forgotten.segments, forgotten.suppression) = try await store.audiences.lists(of: user)
     // First the segments, which would bring the user into a campaign. From then on nothing older is entered.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
-    let devices = try await self.user(user)?.devices ?? []
+    let devices = try await store.registry.user(user)?.devices ?? []
     if pending.add(devices, until: instant) { try await note(pending, of: user) }
     let removals = devices.map {
-      DeviceEdit(user: user, token: OwnedToken($0.token, $0.service), action: .erase, instant: instant)
+      Registry.DeviceEdit(
+        user: user, token: Registry.OwnedToken($0.token, $0.service), action: .erase, instant: instant)
     }
     // The record goes last: whoever repeats this finds the tokens there.
-    try await unbind(removals)
-    forgotten.devices = try await apply(removals).count { $0 == .changed }
+    try await store.registry.unbind(removals)
+    forgotten.devices = try await store.registry.apply(removals).count { $0 == .changed }
     // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Notices that wait in outboxes would bring the tokens to the feedback list later.
-    try await deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
+    try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
     // From here on a worker removes the user from these jobs.
     pending.jobs = try await waitingJobs(naming: user, pending.tokens)
     if !pending.jobs.isEmpty { try await note(pending, of: user) }
@@ -118,12 +119,12 @@ extension CampaignStore {
   /// - Returns: how much was forgotten.
   @discardableResult
   public func forgetOldStatements(in partition: Int) async throws -> Int {
-    let names = try await userLists()
+    let names = try await store.audiences.userLists()
     var forgotten = 0
     for _ in 0..<Self.mostForgettingCalls {
       let now = try await forgetSome(in: partition, names)
       forgotten += now
-      if now < Self.batch { break }
+      if now < CampaignStore.batch { break }
     }
     return forgotten
   }
@@ -142,8 +143,8 @@ extension CampaignStore {
           keys.attributes(partition), keys.pressure(partition),
         ] + page.map { keys.stated(partition, $0) }
       ) {
-        $0.append(Self.memory)
-        $0.append(Self.batch)
+        $0.append(Registry.memory)
+        $0.append(CampaignStore.batch)
       }
     }
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }

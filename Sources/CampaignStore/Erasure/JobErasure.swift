@@ -2,14 +2,14 @@ import PushCore
 import Redis
 
 /// The erasure of a user from jobs and events that others wrote: jobs of campaigns, jobs that wait, events that wait.
-extension CampaignStore {
+extension Erasure {
   /// Events that one call of a script replaces at most: `LPOS` reads the list for each of them.
   private static let replacedEvents = 20
   /// Events that are read at once.
   private static let erasedEventPage = 1000
 
   /// Returns a function that compares a text with the tokens, in every form that their services read.
-  func tokenTest(_ tokens: [OwnedToken]) -> (String) -> Bool {
+  func tokenTest(_ tokens: [Registry.OwnedToken]) -> (String) -> Bool {
     { text in
       tokens.contains { token in self.services[token.service]?.token(text)?.bytes == token.bytes }
     }
@@ -19,7 +19,7 @@ extension CampaignStore {
   ///
   /// - Parameter id: of a campaign; a part has no job.
   /// - Returns: whether the job named the user or a token.
-  func eraseFromJob(_ user: String, _ tokens: [OwnedToken], of id: String) async throws -> Bool {
+  func eraseFromJob(_ user: String, _ tokens: [Registry.OwnedToken], of id: String) async throws -> Bool {
     while true {
       var pipeline = RedisPipeline()
       pipeline.script(StoreScripts.listing, keys: [keys.campaign(id)]) { _ in }
@@ -36,9 +36,9 @@ extension CampaignStore {
   }
 
   /// Returns the ids of the jobs that wait, or that a worker takes in, and list a user or one of the tokens.
-  func waitingJobs(naming user: String, _ tokens: [OwnedToken]) async throws -> Set<String> {
+  func waitingJobs(naming user: String, _ tokens: [Registry.OwnedToken]) async throws -> Set<String> {
     let isToken = tokenTest(tokens)
-    return try await waitingIDs { job in
+    return try await store.queue.waitingIDs { job in
       ((try? CampaignJob.erasing(user, from: job, isToken: isToken)) ?? nil) != nil
     }
   }
@@ -67,7 +67,7 @@ extension CampaignStore {
   /// names no time happens when it is read, so it would bring the user back.
   ///
   /// - Parameter instant: of the erasure, in ms since the epoch.
-  func eraseFromWaitingEvents(_ user: String, _ tokens: [OwnedToken], at instant: Int) async throws {
+  func eraseFromWaitingEvents(_ user: String, _ tokens: [Registry.OwnedToken], at instant: Int) async throws {
     for list in EventList.allCases {
       var (place, found): (Int, Set<[UInt8]>) = (0, [])
       while true {

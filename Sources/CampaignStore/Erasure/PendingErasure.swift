@@ -7,7 +7,7 @@ struct PendingErasure {
   /// When the user was erased, in ms since the epoch.
   var at: Int
   /// The user's tokens at that time: raw tokens of jobs and old events have no user by which they could be found.
-  private(set) var tokens: [CampaignStore.OwnedToken] = []
+  private(set) var tokens: [Registry.OwnedToken] = []
   /// Slices that a worker is building and that may have the user; `nil` when all steps are still to be done.
   var slices: [SliceReference]?
 
@@ -27,7 +27,7 @@ struct PendingErasure {
   mutating func add(_ devices: [DeviceRecord], until instant: Int) -> Bool {
     let known = tokens.count
     for device in devices where device.registeredAt <= UInt64(max(0, instant)) {
-      let token = CampaignStore.OwnedToken(device.token, device.service)
+      let token = Registry.OwnedToken(device.token, device.service)
       if !tokens.contains(where: { $0.bytes == token.bytes && $0.service == token.service }) { tokens.append(token) }
     }
     return tokens.count > known
@@ -64,7 +64,7 @@ struct PendingErasure {
         guard let service = words.popFirst(), let bytes = words.popFirst().flatMap(Self.bytes(ofHex:)) else {
           return nil
         }
-        tokens.append(CampaignStore.OwnedToken(bytes, service))
+        tokens.append(Registry.OwnedToken(bytes, service))
       case "s":
         guard let slice = words.popFirst().flatMap({ SliceReference($0, partitions: 1 << 14) }) else { return nil }
         slices?.append(slice)
@@ -78,7 +78,7 @@ struct PendingErasure {
   }
 }
 
-extension CampaignStore {
+extension Erasure {
   /// Erasures of which one round of housekeeping takes care.
   private static let erasuresAtOnce = 20
 
@@ -139,7 +139,7 @@ extension CampaignStore {
     guard var pending, let slices = pending.slices else {
       return try await forget(user, at: pending?.at).completeBy == nil
     }
-    pending.slices = try await erase(user, pending.tokens, from: slices, now: time() / 1000).building
+    pending.slices = try await erase(user, pending.tokens, from: slices, now: store.time() / 1000).building
     if !pending.jobs.isEmpty {
       let waiting = try await waitingJobs(naming: user, pending.tokens)
       let gone = pending.jobs.subtracting(waiting)

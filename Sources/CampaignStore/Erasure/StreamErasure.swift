@@ -2,12 +2,12 @@ import PushCore
 import Redis
 
 /// The erasure of a user from streams. An entry of a stream can't be changed, so it is removed.
-extension CampaignStore {
+extension Erasure {
   /// Entries of a stream that are read at once: of the dead list each has up to 64 kB.
   private static let erasedEntries = 100
 
   /// Removes the outcomes and prunes of a user from the stream of events.
-  func eraseFromEvents(_ user: String, _ tokens: [OwnedToken]) async throws {
+  func eraseFromEvents(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     try await remove(from: keys.events) { fields in
       fields["json"].map { Self.names($0, user, self.tokenTest(tokens)) ? .remove : .keep } ?? .keep
     }
@@ -17,7 +17,7 @@ extension CampaignStore {
   ///
   /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user stays
   /// without the user, as a new entry with the old time. A job that is cut or not JSON keeps only its reason and hint.
-  func eraseFromDeadList(_ user: String, _ tokens: [OwnedToken]) async throws {
+  func eraseFromDeadList(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     let isToken = tokenTest(tokens)
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
       guard let job = fields["job"] else { return .keep }
@@ -48,7 +48,7 @@ extension CampaignStore {
     text.firstRange(of: Array("\"\(word)\"".utf8)) != nil
   }
 
-  private func texts(of tokens: [OwnedToken]) -> [String] {
+  private func texts(of tokens: [Registry.OwnedToken]) -> [String] {
     tokens.compactMap { token in
       DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
     }

@@ -3,7 +3,7 @@ import Redis
 
 /// The erasure of a user from what campaigns keep: slices of the user's partition, and of the partitions of the user's
 /// tokens, where raw tokens of jobs stand.
-extension CampaignStore {
+extension Erasure {
   /// Campaigns that are looked at in one pipeline.
   private static let erasedCampaigns = 50
   /// Pages of targets that are read at once: some 200 kB.
@@ -13,7 +13,7 @@ extension CampaignStore {
   private static let unsealed = 3_600_000
 
   /// The partitions in which slices may have a user, or one of the tokens as a raw token.
-  func partitions(of user: String, _ tokens: [OwnedToken], count: Int) -> [Int] {
+  func partitions(of user: String, _ tokens: [Registry.OwnedToken], count: Int) -> [Int] {
     var partitions = [Partition.of(user: user, count: max(1, count))]
     for token in tokens {
       guard let service = services[token.service] else { continue }
@@ -49,7 +49,7 @@ extension CampaignStore {
         let partitions = partitions(of: user, pending.tokens, count: reply.integer ?? keys.partitions)
         var changed = try await eraseFromSets(user, pending.tokens, of: id, in: partitions)
         let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
-        let erased = try await erase(user, pending.tokens, from: slices, now: time() / 1000)
+        let erased = try await erase(user, pending.tokens, from: slices, now: store.time() / 1000)
         building += erased.building
         changed = changed || erased.targets > 0
         if try await eraseFromJob(user, pending.tokens, of: id) { changed = true }
@@ -64,7 +64,7 @@ extension CampaignStore {
   ///
   /// - Returns: whether something was removed.
   private func eraseFromSets(
-    _ user: String, _ tokens: [OwnedToken], of id: String, in partitions: [Int]
+    _ user: String, _ tokens: [Registry.OwnedToken], of id: String, in partitions: [Int]
   ) async throws -> Bool {
     let texts = tokens.compactMap { token in
       DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
@@ -86,7 +86,7 @@ extension CampaignStore {
   /// - Returns: how many targets were erased, and the slices that a worker is building: these may get the user's targets
   ///   with their seal.
   func erase(
-    _ user: String, _ tokens: [OwnedToken], from slices: [SliceReference], now: Int
+    _ user: String, _ tokens: [Registry.OwnedToken], from slices: [SliceReference], now: Int
   ) async throws -> (targets: Int, building: [SliceReference]) {
     guard !slices.isEmpty else { return (0, []) }
     var pipeline = RedisPipeline()
@@ -114,11 +114,11 @@ extension CampaignStore {
   }
 
   private func erase(
-    _ user: String, _ tokens: [OwnedToken], from slice: SliceReference, count: Int, seal: [UInt8]
+    _ user: String, _ tokens: [Registry.OwnedToken], from slice: SliceReference, count: Int, seal: [UInt8]
   ) async throws -> Int {
     let (partition, id) = (slice.partition, slice.campaign)
     let name = Array(user.utf8)
-    let service = try await campaign(CampaignID(id).whole).flatMap { services[$0.service] }
+    let service = try await store.campaigns.find(CampaignID(id).whole).flatMap { services[$0.service] }
     let pages = TargetPage.pages(of: 0..<count)
     var erased = 0
     for first in stride(from: 0, through: pages.upperBound, by: Self.erasedPages) {
@@ -166,7 +166,7 @@ extension CampaignStore {
     var first = 0
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("LRANGE", key, first, first + Self.controlPages - 1)
+      pipeline.append("LRANGE", key, first, first + Expansion.controlPages - 1)
       let pages = try await run(pipeline)[0]
       pipeline.removeAll()
       for (offset, page) in pages.enumerated() where page.withBytes(ControlUsers.users).contains(user) {
@@ -176,7 +176,7 @@ extension CampaignStore {
         }
       }
       if !pipeline.isEmpty { _ = try await run(pipeline) }
-      guard pages.count == Self.controlPages else { return }
+      guard pages.count == Expansion.controlPages else { return }
       first += pages.count
     }
   }

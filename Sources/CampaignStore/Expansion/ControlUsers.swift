@@ -42,15 +42,15 @@ public struct ControlUsers: Sendable {
 }
 
 /// Who was in the control groups of campaigns.
-extension CampaignStore {
+extension Expansion {
   /// Walks over the users whom a campaign meant and who got nothing, slice by slice, as far as it is expanded.
   ///
   /// - Parameter body: gets at most ``ControlUsers/pageSize`` users at a time.
   /// - Throws: ``StoreError`` `notFound`.
   public func forEachControlUser(of id: String, _ body: ([String]) throws -> Void) async throws {
-    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     for stage in record.stages {
-      for partition in partitions(of: stage) { try await forEachControlUser(of: stage.id, in: partition, body) }
+      for partition in stage.reachedPartitions { try await forEachControlUser(of: stage.id, in: partition, body) }
     }
   }
 

@@ -1,8 +1,10 @@
 public import PushCore
 import Redis
 
-/// From an audience to a slice's sealed targets.
-extension CampaignStore {
+/// The way from an audience to the sealed targets of a slice.
+public struct Expansion: StoreRoom {
+  let store: CampaignStore
+
   /// Seals targets once more under the claim that had sealed them: Redis has lost it, and perhaps departures as well.
   ///
   /// - Returns: whether they are sealed now; not when another has the claim.

@@ -28,7 +28,7 @@ public struct AudienceQuotas: Sendable, Equatable {
 /// The users seen last, of all partitions: each slice counts its users by when they were seen, before it is expanded; the last
 /// one to be counted finds how many each takes. As every step can be repeated, and the quotas stand once they are there,
 /// it does not matter who dies on the way, nor who registers meanwhile: nobody takes more than the quota.
-extension CampaignStore {
+extension Expansion {
   /// How many users each partition takes of a campaign with a limit.
   ///
   /// Counts those of a slice, where nobody has done that. The first that finds all counted opens the slices that wait for it.
@@ -68,7 +68,7 @@ extension CampaignStore {
     pipeline.removeAll()
     pipeline.script(StoreScripts.quota, keys: [keys.campaign(id), keys.ranking(id)]) { $0.append(found.bytes) }
     guard let quotas = try quotas(try await run(pipeline)[0], of: id) else { return nil }
-    try await unparkAll(of: id, lane: campaign.lane, isReady: true)
+    try await store.campaigns.unparkAll(of: id, lane: campaign.lane, isReady: true)
     return quotas
   }
 
@@ -121,8 +121,8 @@ extension CampaignStore {
   }
 
   private func forEachHistogram(of id: String, _ body: (Int, RecencyHistogram?) -> Void) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      let page = start..<min(start + Self.batch, keys.partitions)
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+      let page = start..<min(start + CampaignStore.batch, keys.partitions)
       var pipeline = RedisPipeline()
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.ranking(id))

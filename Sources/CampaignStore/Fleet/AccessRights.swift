@@ -75,7 +75,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
   }
 }
 
-extension CampaignStore {
+extension Fleet {
   /// What the Redis user may not do that a role has to do, as words of commands.
   ///
   /// - Returns: `nil` where Redis can't be asked: before version 7.

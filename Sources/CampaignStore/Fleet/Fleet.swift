@@ -1,159 +1,272 @@
-public import PushCore
+import PushCore
+import Redis
 
-/// The whole of a system at a look: workers, queues, campaigns that run, what waits for somebody, Redis.
-///
-/// It is read by ``CampaignStore/fleet(lease:)``, for everybody who shows or judges it: `carillon status`, metrics, the
-/// API, alarms. Reading writes nothing and is bounded, whatever there is: what was not looked at is counted (`unseen…`).
-/// Its parts are not of one moment. All times are ms since the epoch by Redis' clock.
-public struct Fleet: Sendable {
-  /// A worker that is listed.
-  public struct Worker: Sendable {
-    /// Its name.
-    public var name: String
-    /// When it was heard last.
-    public var heardAt: Int
-    /// Whether that is less than a lease ago.
-    public var isAlive: Bool
-    /// What it said of itself then; `nil` where it has said nothing yet.
-    public var report: WorkerReport?
+/// The workers and what they share: presence, housekeeping, the wake-up channel, a snapshot of everything.
+public struct Fleet: StoreRoom {
+  let store: CampaignStore
+
+  /// Bytes of a job that are read to find out which it is; of a longer one it is not known since when it waits.
+  private static let readJob = 65_536
+
+  /// The whole of the system now. Costs some ten commands, up to four for each worker and running campaign that is looked
+  /// at, and one for each partition, in pipelines of at most 500.
+  ///
+  /// What can't be read, because it is damaged or the Redis user may not, is among ``FleetSnapshot/problems``.
+  ///
+  /// - Parameter lease: ms without a heartbeat after which a worker is taken for dead.
+  /// - Throws: `RedisError` when Redis is out of reach.
+  public func snapshot(lease: Int) async throws -> FleetSnapshot {
+    var fleet = FleetSnapshot()
+    fleet.namespace = keys.namespace
+    let ids = try await readControl(&fleet)
+    try await readWorkers(&fleet, lease: lease)
+    try await readCampaigns(ids, &fleet)
+    try await readQuarantine(&fleet)
+    try await readWebhooks(&fleet)
+    do {
+      let now = fleet.at
+      fleet.backends = try await store.limits.backends().values.filter { $0.isCurrent(now) }.sorted { $0.app < $1.app }
+    } catch let error as StoreError {
+      fleet.problems.append(error)
+    }
+    fleet.nodes = try await redis.sights(FleetNode.sections).map { FleetNode($0, keys) }
+    return fleet
   }
 
-  /// A list on which something waits.
-  public struct Backlog: Sendable, Equatable {
-    /// How much.
-    public var count = 0
-    /// Since when that waits which is next, as far as anybody knows; `nil` when nobody does, or nothing waits.
-    public var since: Int?
+  /// Reads what stands in single keys.
+  ///
+  /// - Returns: the campaigns to look at.
+  private func readControl(_ fleet: inout FleetSnapshot) async throws -> [String] {
+    var pipeline = RedisPipeline()
+    pipeline.append("TIME")
+    pipeline.append("HMGET", keys.store, "partitions", "nextPartitions", "version")
+    pipeline.append("GET", keys.housekeeper)
+    pipeline.append("XLEN", keys.dead)
+    pipeline.append("LLEN", keys.feedback)
+    for key in [keys.schedule, keys.parked] {
+      pipeline.append("ZCARD", key)
+      pipeline.append("ZRANGE", key, 0, 0, "WITHSCORES")
+    }
+    for list in EventList.allCases { pipeline.append("LLEN", keys.events(list)) }
+    pipeline.script(StoreScripts.oldest, keys: [keys.campaigns, keys.housekeeping]) { $0.append(Self.readJob) }
+    for lane in keys.lanes {
+      pipeline.append("LLEN", lane)
+      pipeline.append("LRANGE", lane, 0, FleetSnapshot.mostCampaigns - 1)
+    }
+    pipeline.append("ZCARD", keys.approvals)
+    pipeline.append("ZRANGE", keys.approvals, 0, FleetSnapshot.mostAwaiting - 1)
+    pipeline.append("SCARD", keys.running)
+    pipeline.append("SSCAN", keys.running, 0, "COUNT", FleetSnapshot.mostCampaigns)
+    var replies = FleetReplies(try await runEach(pipeline))
+    let time = replies.next()
+    fleet.at = (time?[0].integer ?? 0) * 1000 + (time?[1].integer ?? 0) / 1000
+    let store = replies.next()
+    fleet.partitions = store?[0].integer
+    fleet.nextPartitions = store?[1].integer
+    if let version = store?[2].integer, version != CampaignStore.layoutVersion {
+      fleet.problems.append(self.store.mismatch(version))
+    }
+    fleet.housekeeper = replies.next()?.string.flatMap(WorkerInstance.init)?.name
+    fleet.dead = replies.next()?.integer ?? 0
+    fleet.feedback = replies.next()?.integer ?? 0
+    fleet.scheduled = replies.nextAgenda()
+    fleet.parked = replies.nextAgenda()
+    for list in EventList.allCases { fleet.events[list] = replies.next()?.integer ?? 0 }
+    let oldest = replies.next()
+    var ids: [String] = []
+    for lane in Lane.allCases {
+      fleet.lanes.append(FleetSnapshot.LaneBacklog(lane: lane, campaigns: replies.next()?.integer ?? 0))
+      ids += replies.next()?.compactMap(\.string) ?? []
+    }
+    let awaiting = (count: replies.next()?.integer ?? 0, ids: replies.next()?.compactMap(\.string) ?? [])
+    let running = replies.next()?.integer ?? 0
+    ids += replies.next()?.dropFirst().first?.compactMap(\.string) ?? []
+    fleet.problems += replies.problems
+    if let oldest { fleet.intake = try await intake(oldest) }
+    var seen: Set<String> = []
+    ids = ids.filter { seen.insert($0).inserted }
+    ids = Array(ids.prefix(FleetSnapshot.mostCampaigns))
+    fleet.unseenCampaigns = max(0, running - ids.count)
+    fleet.unseenAwaiting = max(0, awaiting.count - awaiting.ids.count)
+    return ids + awaiting.ids.filter { !ids.contains($0) }
+  }
 
-    /// Memberwise.
-    public init(count: Int = 0, since: Int? = nil) {
-      self.count = count
-      self.since = since
+  /// What waits on the producers' list, and since when.
+  ///
+  /// - Parameter oldest: what the script of that name said.
+  private func intake(_ oldest: RedisReply) async throws -> FleetSnapshot.Backlog {
+    var backlog = FleetSnapshot.Backlog(count: oldest[0].integer ?? 0, since: oldest[1].integer)
+    // A job that was submitted by a command has had its id noted then, for a known time.
+    guard backlog.count > 0, let id = JobOutline(oldest[2].bytes.map(Array.init) ?? [])?.id else { return backlog }
+    var pipeline = RedisPipeline()
+    pipeline.append("PTTL", keys.job(id))
+    pipeline.append("TIME")
+    let replies = FleetReplies(try await runEach(pipeline)).all
+    if let left = replies[0]?.integer, left > 0, let time = replies[1], let seconds = time[0].integer {
+      let submitted = seconds * 1000 + (time[1].integer ?? 0) / 1000 - (Queue.idMemory * 1000 - left)
+      backlog.since = min(backlog.since ?? submitted, submitted)
+    }
+    return backlog
+  }
+
+  private func readWorkers(_ fleet: inout FleetSnapshot, lease: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZCARD", keys.workers)
+    pipeline.append("ZCOUNT", keys.workers, "(\(fleet.at - lease)", "+inf")
+    pipeline.append("ZREVRANGE", keys.workers, 0, FleetSnapshot.mostWorkers - 1, "WITHSCORES")
+    var replies = FleetReplies(try await runEach(pipeline))
+    let listed = replies.next()?.integer ?? 0
+    fleet.liveWorkers = replies.next()?.integer ?? 0
+    let pairs = replies.next()
+    fleet.problems += replies.problems
+    for index in stride(from: 0, to: (pairs?.count ?? 0) - 1, by: 2) {
+      guard let name = pairs?[index].string else { continue }
+      let heardAt = pairs?[index + 1].integer ?? 0
+      fleet.workers.append(
+        FleetSnapshot.Worker(name: name, heardAt: heardAt, isAlive: heardAt > fleet.at - lease, report: nil))
+    }
+    fleet.unseenWorkers = max(0, listed - fleet.workers.count)
+    fleet.workers.sort { ($1.isAlive ? 1 : 0, $0.name) < ($0.isAlive ? 1 : 0, $1.name) }
+    for start in stride(from: 0, to: fleet.workers.count, by: CampaignStore.batch) {
+      let range = start..<min(start + CampaignStore.batch, fleet.workers.count)
+      pipeline.removeAll()
+      pipeline.command("HMGET") {
+        $0.append(keys.reports)
+        for worker in fleet.workers[range] { $0.append(worker.name) }
+      }
+      var replies = FleetReplies(try await runEach(pipeline))
+      guard let reports = replies.next() else {
+        fleet.problems += replies.problems
+        return
+      }
+      for (index, reply) in zip(range, reports) {
+        fleet.workers[index].report = reply.bytes.flatMap { WorkerReport(json: Array($0)) }
+      }
     }
   }
 
-  /// A lane.
-  public struct LaneBacklog: Sendable, Equatable {
-    public var lane: Lane
-    /// Campaigns on it, which have slices that wait for a worker.
-    public var campaigns = 0
-    /// Those slices, of the campaigns that were looked at.
-    public var slices = 0
-    /// Since when the oldest of those campaigns could be sent: its creation, or its time.
-    public var since: Int?
+  private func readCampaigns(_ ids: [String], _ fleet: inout FleetSnapshot) async throws {
+    // Three commands each.
+    let step = CampaignStore.batch / 3
+    for start in stride(from: 0, to: ids.count, by: step) {
+      let page = ids[start..<min(start + step, ids.count)]
+      var pipeline = RedisPipeline()
+      for id in page {
+        store.campaigns.read(CampaignRecord.fields, of: id, to: &pipeline)
+        pipeline.append("LLEN", keys.open(id))
+        pipeline.append("HVALS", keys.waiting(id))
+      }
+      var replies = FleetReplies(try await runEach(pipeline))
+      for id in page {
+        let (fields, open, waits) = (replies.next(), replies.next(), replies.next())
+        do throws(StoreError) {
+          guard let fields, var record = try store.campaigns.record(id, fields) else { continue }
+          if record.state == .active, record.finishedAt == nil, let waits {
+            record.waiting = Campaigns.wait(in: waits, createdAt: record.createdAt)
+          }
+          fleet.note(FleetSnapshot.RunningCampaign(record: record, openSlices: open?.integer ?? 0))
+        } catch {
+          fleet.problems.append(error)
+        }
+      }
+      fleet.problems += replies.problems
+    }
+    try await joinParts(&fleet)
+  }
 
-    /// Memberwise.
-    public init(lane: Lane, campaigns: Int = 0, slices: Int = 0, since: Int? = nil) {
-      self.lane = lane
-      self.campaigns = campaigns
-      self.slices = slices
-      self.since = since
+  /// Makes one campaign of each campaign and its parts.
+  private func joinParts(_ fleet: inout FleetSnapshot) async throws {
+    let parts = fleet.campaigns.filter { $0.record.of != nil }
+    guard !parts.isEmpty || fleet.campaigns.contains(where: { !$0.record.partIDs.isEmpty }) else { return }
+    fleet.campaigns.removeAll { $0.record.of != nil }
+    let records = try await store.campaigns.withParts(fleet.campaigns.map(\.record)) { fleet.problems.append($0) }
+    for (index, record) in records.enumerated() where !record.partIDs.isEmpty {
+      let own = parts.filter { $0.record.of == record.id }
+      fleet.campaigns[index].record = record
+      fleet.campaigns[index].record.waiting = own.compactMap(\.record.waiting).first
+      fleet.campaigns[index].openSlices = own.reduce(0) { $0 + $1.openSlices }
     }
   }
 
-  /// Something that has a time.
-  public struct Agenda: Sendable, Equatable {
-    /// How much there is.
-    public var count = 0
-    /// The time of the first, which may have passed.
-    public var next: Int?
-
-    /// How long the first is overdue, in ms.
-    public func lag(at now: Int) -> Int { next.map { max(0, now - $0) } ?? 0 }
+  private func readWebhooks(_ fleet: inout FleetSnapshot) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGETALL", keys.webhooks)
+    var replies = FleetReplies(try await runEach(pipeline))
+    if let pairs = replies.next() {
+      fleet.webhooks = stride(from: 0, to: pairs.count - 1, by: 2).prefix(FleetSnapshot.mostWebhooks).compactMap {
+        WebhookStanding(name: pairs[$0].string ?? "", text: pairs[$0 + 1].string ?? "")
+      }.sorted { $0.name < $1.name }
+    }
+    fleet.problems += replies.problems
+    guard !fleet.webhooks.isEmpty else { return }
+    pipeline.removeAll()
+    pipeline.script(StoreScripts.backlog, keys: [keys.changes]) {
+      for webhook in fleet.webhooks { $0.append(webhook.position) }
+    }
+    replies = FleetReplies(try await runEach(pipeline))
+    if let counts = replies.next() {
+      for (index, count) in zip(fleet.webhooks.indices, counts) { fleet.webhooks[index].backlog = count.integer ?? 0 }
+    }
+    fleet.problems += replies.problems
   }
 
-  /// A campaign that has begun and not ended.
-  public struct RunningCampaign: Sendable {
-    /// By the totals of its finished slices; with why it waits, if workers say so.
-    public var record: CampaignRecord
-    /// Slices that wait for a worker.
-    public var openSlices: Int
+  private func readQuarantine(_ fleet: inout FleetSnapshot) async throws {
+    let partitions = fleet.partitions ?? 0
+    for start in stride(from: 0, to: partitions, by: CampaignStore.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + CampaignStore.batch, partitions) {
+        pipeline.append("HLEN", keys.quarantine(partition))
+      }
+      let replies = FleetReplies(try await runEach(pipeline))
+      fleet.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
+      if let problem = replies.problems.first {
+        // They are all of a kind.
+        fleet.problems.append(problem)
+        return
+      }
+    }
+  }
+}
+
+extension FleetSnapshot {
+  /// Takes note of a campaign, and of what it means for its lane.
+  mutating func note(_ campaign: RunningCampaign) {
+    campaigns.append(campaign)
+    let record = campaign.record
+    guard campaign.openSlices > 0, record.state == .active || record.state == .cancelled,
+      let index = lanes.firstIndex(where: { $0.lane == record.lane })
+    else { return }
+    let since = max(record.createdAt, record.sendAt ?? 0)
+    lanes[index].slices += campaign.openSlices
+    lanes[index].since = min(lanes[index].since ?? since, since)
+  }
+}
+
+/// Replies, each of which may be a refusal: what was refused is not there, and told of.
+private struct FleetReplies {
+  private(set) var all: [RedisReply?] = []
+  private(set) var problems: [StoreError] = []
+  private var position = 0
+
+  init(_ results: [Result<RedisReply, StoreError>]) {
+    for result in results {
+      switch result {
+      case .success(let reply): all.append(reply)
+      case .failure(let error):
+        all.append(nil)
+        problems.append(error)
+      }
+    }
   }
 
-  /// When it was looked.
-  public var at = 0
-  /// The store's namespace.
-  public var namespace = ""
-  /// How many partitions the store has; `nil` where there is no store.
-  public var partitions: Int?
-  /// How many it is being given; `nil` when it stays as it is.
-  public var nextPartitions: Int?
-
-  /// Workers by name, the live ones first; of more than ``mostWorkers`` those that were heard last.
-  public var workers: [Worker] = []
-  /// Workers that live.
-  public var liveWorkers = 0
-  /// Workers that are listed and were not looked at.
-  public var unseenWorkers = 0
-  /// The worker that keeps house; `nil` when none does.
-  public var housekeeper: String?
-
-  /// Jobs that no worker has taken in.
-  public var intake = Backlog()
-  /// Events that nobody has applied, by their list.
-  public var events: [EventList: Int] = [:]
-  /// What events said and changed nothing, because something newer stands: by the workers there are, since they started.
-  public var superseded: Int { workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
-  /// Highest first.
-  public var lanes: [LaneBacklog] = []
-  /// Campaigns whose time has not come, or which nobody has begun.
-  public var scheduled = Agenda()
-  /// Slices that wait for a retry or for their push service.
-  public var parked = Agenda()
-
-  /// Campaigns that have begun and not ended, those on lanes first; ``mostCampaigns`` at most.
-  public var campaigns: [RunningCampaign] = []
-  /// Such campaigns that were not looked at.
-  public var unseenCampaigns = 0
-  /// Campaigns that wait for approval beside those looked at.
-  public var unseenAwaiting = 0
-
-  /// Jobs and events that could not be run, and what was taken out.
-  public var dead = 0
-  /// Devices in quarantine.
-  public var quarantined = 0
-  /// Pruned tokens that the feedback list has for the backend.
-  public var feedback = 0
-
-  /// How apps' own backends are, of those that are looked at, by the apps' names.
-  public var backends: [BackendStanding] = []
-
-  /// How far webhooks have been told, by their names.
-  public var webhooks: [WebhookStanding] = []
-
-  /// The Redis servers that have the store's keys.
-  public var nodes: [FleetNode] = []
-
-  /// Parts that could not be read: what is wrong there. The others are as they are.
-  public var problems: [StoreError] = []
-
-  /// Workers that are looked at.
-  public static let mostWorkers = 1000
-  /// Campaigns that are looked at.
-  public static let mostCampaigns = 250
-  /// Campaigns that wait for approval and are looked at, the ones that begin first: more need the same person.
-  public static let mostAwaiting = 100
-
-  /// Webhooks that are looked at.
-  static let mostWebhooks = 64
-
-  /// Of nothing.
-  public init() {}
-
-  /// Campaigns among those that were looked at which are in this state.
-  public func campaigns(_ state: CampaignState) -> [RunningCampaign] { campaigns.filter { $0.record.state == state } }
-
-  /// Campaigns among those that were looked at which could be sent, and are not.
-  public var waiting: [RunningCampaign] { campaigns.filter { $0.record.waiting != nil } }
-
-  /// Campaigns that wait for approval, one for a campaign with its parts.
-  public var awaitingApproval: [RunningCampaign] { campaigns.filter { $0.record.waitsForApproval } }
-
-  /// The versions of live workers, in order.
-  public var versions: [String] {
-    Set(workers.lazy.filter(\.isAlive).compactMap { $0.report?.version }.filter { !$0.isEmpty }).sorted()
+  mutating func next() -> RedisReply? {
+    defer { position += 1 }
+    return all[position]
   }
 
-  /// Outcomes that live workers recorded a second lately, all together.
-  public var perSecond: Int { workers.reduce(0) { $0 + ($1.isAlive ? $1.report?.perSecond ?? 0 : 0) } }
+  /// A count, and the first with its score.
+  mutating func nextAgenda() -> FleetSnapshot.Agenda {
+    let (count, first) = (next()?.integer ?? 0, next())
+    return FleetSnapshot.Agenda(count: count, next: first.flatMap { $0.count == 2 ? $0[1].integer : nil })
+  }
 }

@@ -85,7 +85,7 @@ public struct FleetLimits: Sendable {
   public init() {}
 }
 
-extension Fleet {
+extension FleetSnapshot {
   /// What needs somebody, the gravest kinds first. Pure.
   public func alarms(_ limits: FleetLimits = FleetLimits()) -> [FleetAlarm] {
     var alarms: [FleetAlarm] = []

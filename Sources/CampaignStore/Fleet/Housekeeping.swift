@@ -1,7 +1,7 @@
 import Redis
 
 /// Housekeeping: what is to be done for all, by whichever worker holds a short lease on it.
-extension CampaignStore {
+extension Fleet {
   /// What a housekeeper is told.
   public struct Chores: Sendable {
     /// Redis' time in ms since the epoch.
@@ -12,9 +12,9 @@ extension CampaignStore {
     public var due: [SliceReference]
     /// Whether there may be more of them.
     public var isMoreDue: Bool
-    /// Scheduled campaigns whose time has come, for ``CampaignStore/promote(_:)``.
+    /// Scheduled campaigns whose time has come, for ``Queue/promote(_:)``.
     public var scheduled: [String]
-    /// Campaigns whose gates are to be looked at, and since when, for ``CampaignStore/lookAtGate(of:dueAt:)``.
+    /// Campaigns whose gates are to be looked at, and since when, for ``Campaigns/lookAtGate(of:dueAt:)``.
     public var gates: [(id: String, dueAt: Int)]
     /// ms until the next of the scheduled campaigns or of the gates is due.
     public var nextScheduled: Int?
@@ -53,18 +53,20 @@ extension CampaignStore {
       $0.append(Self.housekeepingLease)
       $0.append(former?.description ?? "")
       $0.append(timeout)
-      $0.append(Self.batch)
+      $0.append(CampaignStore.batch)
       $0.append(beat)
       if let idleBeat { $0.append(idleBeat) } else { $0.append("") }
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 10 else { return nil }
-    for id in reply[3].compactMap(\.string) { try await end(id) }
+    for id in reply[3].compactMap(\.string) { try await store.campaigns.end(id) }
     let gates = reply[9]
     return Chores(
       now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
-      due: try await references(in: reply[2]) { pipeline, text in pipeline.append("ZREM", keys.parked, text) },
-      isMoreDue: reply[2].count == Self.batch,
+      due: try await store.slices.references(in: reply[2]) { pipeline, text in
+        pipeline.append("ZREM", keys.parked, text)
+      },
+      isMoreDue: reply[2].count == CampaignStore.batch,
       scheduled: reply[4].compactMap(\.string),
       gates: stride(from: 0, to: gates.count - 1, by: 2).compactMap { index in
         gates[index].string.map { ($0, gates[index + 1].integer ?? 0) }

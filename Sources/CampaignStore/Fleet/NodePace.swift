@@ -20,7 +20,7 @@ public struct NodePace: Sendable, Equatable {
   public var median: Int { roundTrips.isEmpty ? 0 : roundTrips.sorted()[roundTrips.count / 2] }
 }
 
-extension CampaignStore {
+extension Fleet {
   /// Measures the way to each server that has keys.
   ///
   /// - Parameters:
@@ -28,7 +28,7 @@ extension CampaignStore {
   ///   - clock: this machine's, in ms since the epoch.
   public func paces(rounds: Int = 15, clock: () -> Int) async throws -> [NodePace] {
     var paces: [NodePace] = []
-    for server in try await identify() {
+    for server in try await store.identify() {
       let partition = (0..<keys.partitions).first { server.has(partition: $0) }
       guard let key = server.hasControl ? keys.store : partition.map({ keys.home(of: $0) }) else { continue }
       var pace = NodePace(endpoint: server.place, roundTrips: [], clockAhead: 0)

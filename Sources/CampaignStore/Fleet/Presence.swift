@@ -47,7 +47,7 @@ public struct PresenceSight: Sendable {
 }
 
 /// Presence: who is alive. A worker listens on a channel of its own, so the server knows when its process has ended.
-extension CampaignStore {
+extension Fleet {
   /// Lists a worker that starts. It must be listening already.
   ///
   /// - Parameter former: the instance of that name that was seen, and taken for dead.

@@ -57,7 +57,7 @@ public struct WakeListener: Sendable {
   public func close() async { await subscriber.close() }
 }
 
-extension CampaignStore {
+extension Fleet {
   /// The ear of a worker, over a connection of its own, which goes where this store's does.
   ///
   /// - Parameters:

@@ -52,7 +52,7 @@ public struct BackendStanding: Sendable, Equatable {
 }
 
 /// What one worker finds out of backends for all.
-extension CampaignStore {
+extension Limits {
   /// How backends are, by their apps: those that were ever looked at.
   public func backends() async throws -> [String: BackendStanding] {
     var pipeline = RedisPipeline()

@@ -33,7 +33,7 @@ public enum StandDownAnswer: Sendable, Equatable {
 
 /// The guard trial of a campaign: until its guard has decided, workers lease their sends from Redis. So a wrong setting
 /// shows before the fleet has done harm with it, however many workers there are.
-extension CampaignStore {
+extension Limits {
   /// Adds what a worker was answered, and leases it sends.
   ///
   /// Not idempotent: should the reply get lost and the call be made again, its answers count twice, and the guard decides
@@ -66,7 +66,7 @@ extension CampaignStore {
     guard reply.count == 8 else { return nil }
     let hashes = [keys.guardTrial(id), keys.answers(app: app)]
     let numbers = try await counted(reply, in: hashes)
-    guard 0...max(0, wanted) ~= numbers[3] else { throw await damaged(hashes) }
+    guard 0...max(0, wanted) ~= numbers[3] else { throw await store.repair.damaged(hashes) }
     return GuardTrialAnswer(
       counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
@@ -139,7 +139,7 @@ extension CampaignStore {
   private func counted(_ reply: RedisReply, in hashes: [String]) async throws -> [Int] {
     let numbers = reply.map { $0.integer ?? .min }
     guard numbers.allSatisfy({ (-StoredHash.mostCounted...StoredHash.mostCounted).contains($0) }) else {
-      throw await damaged(hashes)
+      throw await store.repair.damaged(hashes)
     }
     return numbers
   }

@@ -53,7 +53,7 @@ public struct MemoryUse: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - what: what would take them, for people.
-  ///   - bytes: by ``CampaignStore/estimate(of:)``.
+  ///   - bytes: by ``Limits/estimate(of:)``.
   public func shortage(of what: String, taking bytes: Int) -> String? {
     guard let room, room < bytes else { return nil }
     return "memory: \(what) takes some \(Self.mebibytes(bytes)) MiB, and \(name) uses \(standing) already, of which "
@@ -105,7 +105,7 @@ public enum CampaignSize {
 }
 
 /// Refusing work before Redis has to.
-extension CampaignStore {
+extension Limits {
   /// How much of its memory Redis uses now.
   public func memory() async throws -> MemoryUse {
     MemoryUse(try await redis.sights(["memory"]))
@@ -144,7 +144,7 @@ extension CampaignStore {
   /// About how many targets a campaign has, and what it takes of Redis' memory; costs the same for every size. Whoever
   /// several sets have is counted as often as it takes to find them, so it is rather too much than too little.
   public func estimate(of campaign: Campaign) async throws -> (targets: Int, bytes: Int) {
-    let campaign = try await withEarlierParts(campaign)
+    let campaign = try await store.audiences.withEarlierParts(campaign)
     switch campaign.audience {
     case .tokens(let tokens): return Self.listed(tokens.count, campaign)
     case .channel: return Self.listed(1, campaign)
@@ -173,7 +173,7 @@ extension CampaignStore {
     let (sample, sets) = (sample, search.sets)
     var total = 0
     // Whole partitions in a round trip, however many sets there are.
-    let step = max(1, Self.batch / sets.count)
+    let step = max(1, CampaignStore.batch / sets.count)
     for start in stride(from: 0, to: sample.count, by: step) {
       var pipeline = RedisPipeline()
       for partition in sample[start..<min(start + step, sample.count)] {

@@ -46,7 +46,7 @@ public enum RateBucket {
   static let longestMemory = 8 * 86400
 }
 
-extension CampaignStore {
+extension Limits {
   /// Lends a worker pushes, and takes back what it was lent and has not sent.
   ///
   /// Not idempotent: should the reply get lost, what was lent with it is lost, and missed until it is caught up.

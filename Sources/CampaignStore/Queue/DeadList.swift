@@ -45,7 +45,7 @@ public struct DeadJob: Sendable {
 }
 
 /// Jobs that could not be run, with the reason.
-extension CampaignStore {
+extension Queue {
   /// How many jobs the dead list keeps.
   static let deadJobs = 10_000
   /// How much of a job it keeps: all of any but those that list thousands of users or tokens, which their producer has.

@@ -12,7 +12,7 @@ public enum Admission: String, Sendable {
 }
 
 /// From the producers' list to an active campaign.
-extension CampaignStore {
+extension Queue {
   /// How long an id stands for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
 
@@ -33,7 +33,7 @@ extension CampaignStore {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
     try await checkStages(of: campaign)
-    try await checkRoom(for: campaign)
+    try await store.limits.checkRoom(for: campaign)
     let forms = try forms(of: job)
     var pipeline = RedisPipeline(reserving: job.count + forms.count + 256)
     var names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
@@ -76,7 +76,7 @@ extension CampaignStore {
     let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
     // The server has become a replica; the client leaves it when it is told so next.
     if replies[1].error?.code == .unblocked { return nil }
-    return try await checked(replies, of: pipeline)[1].bytes.map(Array.init)
+    return try await store.checked(replies, of: pipeline)[1].bytes.map(Array.init)
   }
 
   /// Ends the wait of another connection for a job, if it waits.
@@ -116,7 +116,7 @@ extension CampaignStore {
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
     worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil
   ) async throws -> Admission {
-    try await pinned().activateHere(
+    try await store.pinned().queue.activateHere(
       campaign, job: job, resolved ?? job, request: request, original: original, worker: worker, narrowed: narrowed,
       approval: approval, reached: reached, untimely: untimely)
   }
@@ -149,7 +149,7 @@ extension CampaignStore {
       }
       return admission
     }
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     if let first = try firstRun(of: campaign, now: now) {
       // It is sent to nobody itself.
       campaign.sendAt = first
@@ -259,7 +259,7 @@ extension CampaignStore {
     let answer = try await run(pipeline)[0].integer
     if answer == 1 { return .new }
     if answer == 2 {
-      try await end(campaign.id)
+      try await store.campaigns.end(campaign.id)
       return .new
     }
     if answer == -2 {
@@ -270,7 +270,7 @@ extension CampaignStore {
     // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
     // removes the audience that was written here.
     var isOurs = answer == -1
-    if !isOurs { isOurs = try await standing(of: campaign.id)?.state.isFinal ?? true }
+    if !isOurs { isOurs = try await store.campaigns.standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
       for partition in partitions {
@@ -280,7 +280,7 @@ extension CampaignStore {
       }
       _ = try await run(pipeline)
     }
-    guard answer == 0 else { throw try await whyHeld() }
+    guard answer == 0 else { throw try await store.repartition.whyHeld() }
     return .duplicate
   }
 
@@ -294,7 +294,7 @@ extension CampaignStore {
       ("expiration", start.flatMap { campaign.commonExpiration(startingAt: $0) }.map(String.init) ?? ""),
     ]
     if let sendAt = campaign.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
-    if campaign.variants != nil { fields.append(("receipts", "\(Self.receiptsByVariant)")) }
+    if campaign.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
     // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
     if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
     if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
@@ -327,7 +327,7 @@ extension CampaignStore {
   /// Refuses a campaign with stages that ends before its rest can begin.
   private func checkStages(of campaign: Campaign) async throws {
     guard campaign.stages != nil else { return }
-    let start = max(try await time() / 1000, campaign.sendAt ?? 0) / 1000
+    let start = max(try await store.time() / 1000, campaign.sendAt ?? 0) / 1000
     if let problem = campaign.problemOfStages(start: start) {
       throw StoreError(invalid: problem)
     }
@@ -341,18 +341,18 @@ extension CampaignStore {
   public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
     var definitions = SegmentDefinitions()
     if case .segment(let expression) = campaign.audience { definitions = try await checkSegments(of: expression) }
-    if let activity = campaign.activity { try await checkActivity(activity) }
+    if let activity = campaign.activity { try await store.registry.checkActivity(activity) }
     if let expression = campaign.exclusion.segment {
       let excluded = try await checkSegments(of: expression, field: "audience.exclude.segment")
       definitions = definitions.or(excluded)
     }
     for id in campaign.earlier {
-      if let problem = try await problem(ofEarlier: id) { throw problem }
+      if let problem = try await store.audiences.problem(ofEarlier: id) { throw problem }
     }
-    if let problem = campaign.problemOfSchedule(now: try await time() / 1000) {
+    if let problem = campaign.problemOfSchedule(now: try await store.time() / 1000) {
       throw StoreError(invalid: problem)
     }
-    if campaign.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await time() / 1000) }
+    if campaign.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await store.time() / 1000) }
     return definitions
   }
 
@@ -365,7 +365,7 @@ extension CampaignStore {
   ) async throws -> SegmentDefinitions {
     let names = expression.segmentNames
     guard !names.isEmpty else { return SegmentDefinitions() }
-    let (known, definitions) = try await namesAndDefinitions()
+    let (known, definitions) = try await store.audiences.namesAndDefinitions()
     let reached: SegmentDefinitions
     do {
       reached = try definitions.reached(from: [expression])
@@ -434,10 +434,10 @@ extension CampaignStore {
     }
     var pipeline = RedisPipeline()
     for (partition, list) in members {
-      for start in stride(from: 0, to: list.count, by: Self.batch) {
+      for start in stride(from: 0, to: list.count, by: CampaignStore.batch) {
         pipeline.command("SADD") { arguments in
           arguments.append(keys.audience(partition, campaign.id))
-          for member in list[start..<min(start + Self.batch, list.count)] { arguments.append(member) }
+          for member in list[start..<min(start + CampaignStore.batch, list.count)] { arguments.append(member) }
         }
       }
     }
@@ -458,7 +458,4 @@ extension CampaignStore {
     // An erasure may have removed every member. The campaign needs a slice to end.
     return members.isEmpty ? [0] : members.keys.sorted()
   }
-
-  /// Members that one command works on at most, so that no command holds Redis up for long.
-  static let batch = 500
 }

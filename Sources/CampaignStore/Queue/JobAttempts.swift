@@ -11,7 +11,7 @@ public struct JobAttempts: Sendable, Equatable {
 }
 
 /// Attempts to take in jobs. They are counted in Redis, because a job may end the worker that looks at it.
-extension CampaignStore {
+extension Queue {
   /// How long an attempt is remembered, in ms: a day. A job that waits longer for its next attempt has outlived an outage.
   private static let attemptMemory = 86_400_000
   /// Fields from which on ``beginJob(_:instance:)`` looks for old ones. Each worker has a few jobs in hand, with two fields

@@ -14,7 +14,7 @@ struct JobForms {
   var count: Int { meaning.count + written.count }
 }
 
-extension CampaignStore {
+extension Queue {
   /// The forms of a job.
   ///
   /// - Throws: when the job is not valid JSON.

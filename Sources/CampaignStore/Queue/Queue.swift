@@ -19,7 +19,7 @@ public struct QueuedJob: Sendable, Equatable {
   public var list: String
 }
 
-/// The jobs that wait to be taken in, see ``CampaignStore/queue()``.
+/// The jobs that wait to be taken in, see ``Queue/waiting()``.
 public struct JobQueue: Sendable {
   /// One for each id, that which came last first.
   public var jobs: [QueuedJob] = []
@@ -37,8 +37,10 @@ public enum JobMemory: Sendable {
   case activated
 }
 
-/// Jobs between their producer and their campaign.
-extension CampaignStore {
+/// Jobs between their producer and their campaign: submission, intake, the dead list, recurring jobs, the schedule.
+public struct Queue: StoreRoom {
+  let store: CampaignStore
+
   /// Jobs of a page at most.
   private static let queuePage = 256
   /// Bytes after which a page ends: some jobs of the largest size fit into as much again.
@@ -50,12 +52,12 @@ extension CampaignStore {
   private static let intakeInterval = Duration.milliseconds(50)
 
   /// A job that waits, where it is taken in next; `nil` when there is none of this id.
-  public func queuedJob(_ id: String) async throws -> QueuedJob? {
+  public func waitingJob(_ id: String) async throws -> QueuedJob? {
     try await copies(of: id).last?.queued
   }
 
   /// The jobs that wait; of a long list those that are taken in next.
-  public func queue() async throws -> JobQueue {
+  public func waiting() async throws -> JobQueue {
     var queue = JobQueue()
     var known: [String: QueuedJob] = [:]
     var order: [String] = []
@@ -67,7 +69,7 @@ extension CampaignStore {
     pipeline.append("LLEN", keys.campaigns)
     queue.unseen = max(0, (try await run(pipeline)[0].integer ?? 0) - Self.queueView)
     try await forEachWaiting(in: keys.campaigns, worker: nil, from: queue.unseen, note)
-    for worker in try await workers() {
+    for worker in try await store.fleet.workers() {
       try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
     }
     queue.jobs = order.compactMap { known[$0] }
@@ -86,7 +88,9 @@ extension CampaignStore {
       for copy in copies where copy.queued.list == keys.campaigns { count += try await unqueue(copy.job, id) }
       // What a worker has becomes a campaign, or comes back to the list when the worker is dead.
       let isTaken = count == 0 && !copies.isEmpty || copies.contains { $0.queued.list != keys.campaigns }
-      guard isTaken, ContinuousClock.now < end, try await standing(of: id) == nil else { return count > 0 && !isTaken }
+      guard isTaken, ContinuousClock.now < end, try await store.campaigns.standing(of: id) == nil else {
+        return count > 0 && !isTaken
+      }
       try await Task.sleep(for: Self.intakeInterval)
     }
   }
@@ -126,7 +130,7 @@ extension CampaignStore {
       found.append((outline, waiting.job))
     }
     try await forEachWaiting(in: keys.campaigns, worker: nil, note)
-    for worker in try await workers() {
+    for worker in try await store.fleet.workers() {
       try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
     }
     return found
@@ -140,7 +144,7 @@ extension CampaignStore {
       found.insert(id)
     }
     try await forEachWaiting(in: keys.campaigns, worker: nil, note)
-    for worker in try await workers() {
+    for worker in try await store.fleet.workers() {
       try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
     }
     // A job of a worker that died goes back to the list of producers.
@@ -164,7 +168,7 @@ extension CampaignStore {
       copies.append((waiting.job, queued))
     }
     try await forEachWaiting(in: keys.campaigns, worker: nil, note)
-    for worker in try await workers() {
+    for worker in try await store.fleet.workers() {
       try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
     }
     return copies

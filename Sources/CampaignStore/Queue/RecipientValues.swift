@@ -8,7 +8,7 @@ extension Campaign {
 
 /// What is said of the users of a campaign beside its job, before that is submitted: for each a JSON object in the hash of its
 /// partition. Where no job comes it expires.
-extension CampaignStore {
+extension Queue {
   /// Seconds for which values wait for their job: eight days, so that they may be brought a week ahead.
   static let valuesMemory = 8 * 86_400
   /// The most users that are written at once.
@@ -21,7 +21,7 @@ extension CampaignStore {
   ///   - id: the campaign's.
   /// - Throws: ``StoreError`` `invalid` when the campaign has been taken in: some of it may have been sent.
   public func put(_ values: [(user: String, json: [UInt8])], of id: String) async throws {
-    guard try await standing(of: id) == nil else {
+    guard try await store.campaigns.standing(of: id) == nil else {
       throw StoreError(
         .invalid, "campaign \(id) has been taken in: its values are fixed",
         hint: "bring them before its job is submitted")
@@ -50,9 +50,9 @@ extension CampaignStore {
   /// The job has come: its values stay until its campaign ends.
   func keepValues(of campaign: Campaign) async throws {
     guard campaign.hasValuesBeside else { return }
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
+      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
         pipeline.append("PERSIST", keys.values(partition, campaign.id))
       }
       _ = try await run(pipeline)

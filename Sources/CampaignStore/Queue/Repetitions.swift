@@ -3,7 +3,7 @@ import Redis
 
 /// Jobs that ask for a campaign again and again. Such a job is a campaign that is scheduled and never begins: each time a
 /// campaign of its own is made, with an id of its own, which goes its way like any other.
-extension CampaignStore {
+extension Queue {
   /// When the first run of a job begins, in ms since the epoch; `nil` for a job that is not repeated.
   ///
   /// - Parameter now: ms since the epoch.
@@ -48,10 +48,12 @@ extension CampaignStore {
 
   /// - Returns: the id of the campaign that this call has made.
   private func beginRun(of id: String) async throws -> String? {
-    guard let (record, job) = try await campaignAndJob(id), record.state == .scheduled, let due = record.sendAt else {
+    guard let (record, job) = try await store.campaigns.findWithJob(id), record.state == .scheduled,
+      let due = record.sendAt
+    else {
       return nil
     }
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     guard let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
       let repetition = campaign.timing.repetition
     else { return nil }
@@ -70,8 +72,8 @@ extension CampaignStore {
   /// Leaves out what a paused job that is repeated has missed: nobody wants that at the moment in which it is resumed.
   func leaveOutMissed(of record: CampaignRecord) async throws {
     guard record.repetition != nil, record.state == .paused, let due = record.sendAt else { return }
-    let now = try await time() / 1000
-    guard due <= now, let (_, job) = try await campaignAndJob(record.id),
+    let now = try await store.time() / 1000
+    guard due <= now, let (_, job) = try await store.campaigns.findWithJob(record.id),
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
       let repetition = campaign.timing.repetition
     else { return }
@@ -105,7 +107,7 @@ extension CampaignStore {
       $0.append(last.isEmpty ? "" : RunRequest.text(of: last))
     }
     let reply = try await self.run(pipeline)[0]
-    if reply[1].integer == 1 { try await end(id) }
+    if reply[1].integer == 1 { try await store.campaigns.end(id) }
     return reply[0].integer == 1
   }
 }
@@ -139,10 +141,10 @@ public enum RunRequest {
   }
 }
 
-extension CampaignStore {
+extension Queue {
   /// The job of a run that a repeated campaign lists and that is yet to be taken in; `nil` where there is none such.
   public func job(ofRun id: String) async throws -> [UInt8]? {
-    guard let (parent, wall) = Repetition.run(id), let (record, job) = try await campaignAndJob(parent),
+    guard let (parent, wall) = Repetition.run(id), let (record, job) = try await store.campaigns.findWithJob(parent),
       record.repetition?.lastRun == id, record.repetition?.isPending == true
     else { return nil }
     let isLocal = CampaignJob.timing(of: job)?.timing.localTime != nil
@@ -161,7 +163,7 @@ extension CampaignStore {
   /// - Parameter key: of its job in the dead list.
   /// - Throws: ``StoreError`` `invalid` when its repeated campaign is gone, or has begun another run since.
   public func retry(run id: String, from key: String) async throws {
-    guard let (parent, _) = Repetition.run(id), try await campaign(parent)?.repetition?.lastRun == id else {
+    guard let (parent, _) = Repetition.run(id), try await store.campaigns.find(parent)?.repetition?.lastRun == id else {
       throw StoreError(
         .invalid, "\(id) is not the last run of a repeated campaign",
         hint: "the next run comes in its turn; drop this one: carillon dead drop \(key)")

@@ -1,7 +1,7 @@
 import Redis
 
 /// Knowing that more than one server has a job.
-extension CampaignStore {
+extension Queue {
   /// Waits until replicas have a job that was submitted, now or before.
   ///
   /// - Parameters:

@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Campaigns that begin later: by Redis' clock, on any worker's word, once.
-extension CampaignStore {
+extension Queue {
   /// Begins those of these campaigns whose time has come. Any worker may, at the same time as others.
   ///
   /// What is in the schedule and should not be leaves it; what is scheduled and is not in it comes back.
@@ -20,7 +20,7 @@ extension CampaignStore {
     }
     // Repeated campaigns are among them: one that has ended leaves the schedule, and none is begun.
     var pipeline = RedisPipeline()
-    for (id, lane) in zip(ids, try await lanes(of: ids)) {
+    for (id, lane) in zip(ids, try await store.slices.lanes(of: ids)) {
       pipeline.script(
         StoreScripts.promote,
         keys: [
@@ -45,7 +45,7 @@ extension CampaignStore {
   /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.
   public func repairSchedule(from position: Int) async throws -> (begun: [String], next: Int) {
     var pipeline = RedisPipeline()
-    pipeline.append("ZRANGE", keys.all, position, position + Self.batch - 1)
+    pipeline.append("ZRANGE", keys.all, position, position + CampaignStore.batch - 1)
     let ids = try await run(pipeline)[0].compactMap(\.string)
     guard !ids.isEmpty else { return ([], 0) }
     pipeline.removeAll()
@@ -67,13 +67,13 @@ extension CampaignStore {
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     if position == 0 { try await repairApprovals() }
-    return (try await promote(scheduled), ids.count < Self.batch ? 0 : position + ids.count)
+    return (try await promote(scheduled), ids.count < CampaignStore.batch ? 0 : position + ids.count)
   }
 
   /// Removes campaigns that wait for approval no more from the list of those that do.
   private func repairApprovals() async throws {
     var pipeline = RedisPipeline()
-    pipeline.append("ZRANGE", keys.approvals, 0, Self.batch - 1)
+    pipeline.append("ZRANGE", keys.approvals, 0, CampaignStore.batch - 1)
     let ids = try await run(pipeline)[0].compactMap(\.string)
     guard !ids.isEmpty else { return }
     pipeline.removeAll()

@@ -7,7 +7,7 @@ import Redis
 /// activity has the users of such tokens, so that a campaign reads them and nobody else. It may have users whose token has
 /// left since, never fewer than have one: it is written before the record is. Two days after the last registration it is
 /// removed.
-extension CampaignStore {
+extension Registry {
   /// Activities whose segments are removed with one registration at most.
   private static let removedAtOnce = 4
 
@@ -15,7 +15,7 @@ extension CampaignStore {
   ///
   /// - Parameter activities: rows of the batch by activity.
   func note(_ activities: [String: [Int]], of batch: RegistrationBatch) async throws {
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     var pipeline = RedisPipeline()
     for (activity, rows) in activities {
       let segment = ActivitySegment.name(of: activity)
@@ -40,7 +40,7 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     pipeline.append("SREM", keys.segments, segment)
     _ = try await run(pipeline)
-    try await unlinkSegment(segment)
+    try await store.audiences.unlinkSegment(segment)
     pipeline.removeAll()
     pipeline.append("ZREM", keys.activities, activity)
     _ = try await run(pipeline)

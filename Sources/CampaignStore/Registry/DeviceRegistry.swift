@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// Who has which device. A token belongs to one user; the index of owners says whom, in the token's own partition.
-extension CampaignStore {
+extension Registry {
   /// Removes tokens, whoever has them. A registration that happened before and arrives later changes nothing.
   ///
   /// - Parameters:
@@ -81,7 +81,7 @@ extension CampaignStore {
       var cursor = "0"
       repeat {
         var pipeline = RedisPipeline()
-        pipeline.append("HSCAN", keys.devices(partition), cursor, "COUNT", Self.batch)
+        pipeline.append("HSCAN", keys.devices(partition), cursor, "COUNT", CampaignStore.batch)
         let reply = try await run(pipeline)[0]
         cursor = reply[0].string ?? "0"
         let pairs = reply[1]
@@ -257,8 +257,8 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     var parts: [ArraySlice<Int>] = []
     for (partition, group) in groups {
-      for start in stride(from: 0, to: group.count, by: Self.batch) {
-        let part = group[start..<min(start + Self.batch, group.count)]
+      for start in stride(from: 0, to: group.count, by: CampaignStore.batch) {
+        let part = group[start..<min(start + CampaignStore.batch, group.count)]
         command(partition, part, &pipeline)
         parts.append(part)
       }

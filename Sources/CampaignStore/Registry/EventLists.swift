@@ -9,7 +9,7 @@ public enum EventList: String, CaseIterable, Sendable {
 }
 
 /// Events, in the order in which they were pushed.
-extension CampaignStore {
+extension Registry {
   /// Events that are read at once at most; a quarter of a megabyte of usual ones.
   private static let eventPage = 1000
 
@@ -63,11 +63,11 @@ extension CampaignStore {
     ) {
       $0.append(instance.description)
       $0.append(page.events.count)
-      $0.append(Self.deadJobs)
+      $0.append(Queue.deadJobs)
       $0.append(list.rawValue)
       $0.append(page.taken)
       for event in dead {
-        $0.append(event.event.prefix(Self.deadJobSize))
+        $0.append(event.event.prefix(Queue.deadJobSize))
         $0.append(event.reason)
         $0.append("push a mended one and drop this, or mend the settings and put it back: carillon dead retry")
       }
@@ -79,12 +79,12 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `notFound`.
   public func retryEvent(_ dead: DeadJob) async throws {
-    guard let list = dead.list else { throw noSuchDeadJob(dead.key) }
+    guard let list = dead.list else { throw store.queue.noSuchDeadJob(dead.key) }
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.retryEvent, keys: [keys.dead, keys.events(list)]) {
       $0.append(dead.key)
       $0.append(dead.job)
     }
-    guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(dead.key) }
+    guard try await run(pipeline)[0].integer == 1 else { throw store.queue.noSuchDeadJob(dead.key) }
   }
 }

@@ -23,9 +23,9 @@ struct EventWave {
     var registrations: [DeviceRegistration] = []
     var logins: [Login] = []
     /// Devices that a user does not have any more.
-    var logouts: [CampaignStore.DeviceEdit] = []
+    var logouts: [Registry.DeviceEdit] = []
     /// Tokens that nobody has any more.
-    var removals: [CampaignStore.TokenRemoval] = []
+    var removals: [Registry.TokenRemoval] = []
     /// By user.
     var attributes: [String: [UserAttributes.Statement]] = [:]
     /// By user and app.
@@ -82,7 +82,7 @@ struct EventWave {
       members[segment, default: [:]][user] = statement
       return
     }
-    let stands = known.stands(against: statement, memberWins: CampaignStore.memberWins(in: segment))
+    let stands = known.stands(against: statement, memberWins: Audiences.memberWins(in: segment))
     if !stands { members[segment]?[user] = statement }
     if known != statement { superseded += 1 }
   }

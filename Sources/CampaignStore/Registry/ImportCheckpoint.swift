@@ -82,7 +82,7 @@ extension ImportCheckpoint {
 }
 
 /// How far imports have come. Two imports of one file may be under way: what either of them says is true.
-extension CampaignStore {
+extension Registry {
   /// Keeps how far an import has come, for a week.
   ///
   /// - Parameter file: what tells the file, and how it is read, from all others.

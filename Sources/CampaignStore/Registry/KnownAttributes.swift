@@ -16,7 +16,7 @@ public struct KnownAttributes: Sendable, Equatable {
   static let mostNames = 1000
 }
 
-extension CampaignStore {
+extension Registry {
   /// Users whose attributes are examined before a name counts as missing. Reading so many takes some tenths of a second, and
   /// an attribute of one user in a thousand is found among them all the same.
   public static let mostExamined = 20_000

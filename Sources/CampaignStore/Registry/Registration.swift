@@ -11,7 +11,7 @@ import Redis
 ///
 /// Every step is one call of a script for many devices. Batches may be under way at once as long as each step is done in
 /// their order; then a batch that has a token which another one under way has for another user must wait for that.
-extension CampaignStore {
+extension Registry {
   /// Batches of which step (a) is done.
   public struct BoundRegistrations: Sendable {
     let batch: RegistrationBatch
@@ -100,7 +100,7 @@ extension CampaignStore {
     var bound = BoundRegistrations(batch: batch)
     guard !batch.isEmpty else { return bound }
     var batch = batch
-    try batch.cut(to: UInt64(try await time() / 1000))
+    try batch.cut(to: UInt64(try await store.time() / 1000))
     bound = BoundRegistrations(batch: batch)
     if !batch.activities.isEmpty { try await note(batch.activities, of: batch) }
     var pipeline = RedisPipeline(reserving: batch.bytes.count * 2 + batch.count * 32)
@@ -327,7 +327,7 @@ extension CampaignStore {
             keys.moving(partition),
           ]
         ) { arguments in
-          arguments.append(devicesPerUser)
+          arguments.append(store.devicesPerUser)
           arguments.append(!writing ? 2 : bound.isExclusive ? 1 : 0)
           arguments.append(name)
           batch.appendDevices(of: part.rows, to: &arguments)
@@ -359,7 +359,7 @@ extension CampaignStore {
   /// Takes devices out of the index that left users who have too many, unless they have come back.
   private func forget(_ devices: [DeviceEdit]) async throws {
     guard !devices.isEmpty else { return }
-    try await unbind(zip(devices, areRegistered(devices)).filter { !$1 }.map(\.0))
+    try await unbind(zip(devices, store.results.areRegistered(devices)).filter { !$1 }.map(\.0))
   }
 
   /// Step (e).
@@ -379,22 +379,22 @@ extension RegistrationBatch {
   }
 
   /// What takes the tokens of rows out of the index of owners.
-  fileprivate func removals(of rows: [Int]) -> [CampaignStore.DeviceEdit] {
+  fileprivate func removals(of rows: [Int]) -> [Registry.DeviceEdit] {
     rows.map {
-      CampaignStore.DeviceEdit(
+      Registry.DeviceEdit(
         user: user(of: $0), token: owned($0), action: .prune, instant: Int(self.rows[$0].registeredAt))
     }
   }
 
-  fileprivate func owned(_ index: Int) -> CampaignStore.OwnedToken {
+  fileprivate func owned(_ index: Int) -> Registry.OwnedToken {
     let row = rows[index]
     return bytes.withUnsafeBytes { bytes in
       let record = DeviceCursor(UnsafeRawBufferPointer(rebasing: bytes[row.record..<row.attributes]))
-      return CampaignStore.OwnedToken(Array(token(of: index)), record.first { _ in true }?.text(.service) ?? "")
+      return Registry.OwnedToken(Array(token(of: index)), record.first { _ in true }?.text(.service) ?? "")
     }
   }
 }
 
 extension DeviceRecord {
-  fileprivate var owned: CampaignStore.OwnedToken { CampaignStore.OwnedToken(token, service) }
+  fileprivate var owned: Registry.OwnedToken { Registry.OwnedToken(token, service) }
 }

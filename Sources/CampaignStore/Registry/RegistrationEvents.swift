@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// What producers say of users and devices.
-extension CampaignStore {
+extension Registry {
   /// ms for which is remembered what only matters to statements that arrive late, such as removals: 30 days.
   static let memory = 30 * 86_400_000
 
@@ -19,7 +19,7 @@ extension CampaignStore {
   @discardableResult
   public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws -> Int {
     guard !events.isEmpty else { return 0 }
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     var wave = EventWave()
     var superseded = 0
     for event in events.map({ $0.cut(to: now) }).sorted(by: { $0.at < $1.at }) where !wave.add(event) {
@@ -28,7 +28,9 @@ extension CampaignStore {
       _ = wave.add(event)
     }
     superseded += try await apply(wave.devices, lastDeviceOnly: apps)
-    for (list, statements) in wave.members { superseded += try await set(statements, in: list).superseded }
+    for (list, statements) in wave.members {
+      superseded += try await store.audiences.set(statements, in: list).superseded
+    }
     return superseded + wave.superseded
   }
 
@@ -136,7 +138,7 @@ extension CampaignStore {
   func state(_ statements: [String: [UserAttributes.Statement]]) async throws -> Int {
     var left = statements.filter { !$0.value.isEmpty }
     guard !left.isEmpty else { return 0 }
-    let horizon = try await time() / 1000 - Self.memory
+    let horizon = try await store.time() / 1000 - Self.memory
     var superseded = 0
     while !left.isEmpty {
       let users = Array(left.keys)

@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Finding out what is wrong with keys of which Redis, or a script of ours, has refused to make anything.
-extension CampaignStore {
+extension Repair {
   /// What a refusal means: with the key, and what it should be, where that is what is wrong.
   ///
   /// - Parameters:
@@ -41,7 +41,7 @@ extension CampaignStore {
   ///
   /// - Parameter stored: keys of which one may have another type.
   private func setAside(_ error: StoreError, _ stored: [StoredKey]) async {
-    guard setsAside, case .list(let key)? = error.damage else { return }
+    guard store.setsAside, case .list(let key)? = error.damage else { return }
     await setAside(key, type: stored.first { $0.name == key }?.type)
   }
 

@@ -24,8 +24,8 @@ final class PendingTokens {
   func update(_ standing: RedisReply) async throws {
     current = Set(standing.compactMap { $0.bytes.map(Array.init) })
     let new = current.subtracting(read).sorted { $0.lexicographicallyPrecedes($1) }
-    for start in stride(from: 0, to: new.count, by: CampaignStore.notesAtOnce) {
-      let page = new[start..<min(start + CampaignStore.notesAtOnce, new.count)]
+    for start in stride(from: 0, to: new.count, by: Registry.notesAtOnce) {
+      let page = new[start..<min(start + Registry.notesAtOnce, new.count)]
       var pipeline = RedisPipeline()
       for name in page { pipeline.append("HGET", key, name) }
       for (name, value) in zip(page, try await store.run(pipeline)) {
@@ -60,7 +60,7 @@ final class UndeliveredTokens {
     let replies = try await store.run(pipeline)
     let stamp = Stamp(length: replies[0].integer ?? 0, first: replies[1].first?.bytes.map(Array.init) ?? [])
     if let known = known[partition], known.stamp == stamp { return known.tokens }
-    let tokens = try await store.undelivered(in: partition)
+    let tokens = try await store.repair.undelivered(in: partition)
     known[partition] = (stamp, tokens)
     return tokens
   }

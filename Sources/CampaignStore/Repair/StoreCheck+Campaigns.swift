@@ -12,7 +12,7 @@ extension StoreCheck {
     for id in ids.subtracting(names.unreadableCampaigns).sorted() {
       let record: CampaignRecord?
       do {
-        record = try await store.campaign(id)
+        record = try await store.campaigns.find(id)
       } catch let error as StoreError where error.code == .damaged {
         try found([open(.damagedCampaign, keys.campaign(id), id, error.message)])
         continue
@@ -23,7 +23,7 @@ extension StoreCheck {
       if record.hasOpenSlices {
         try found(try await lostSlices(of: record))
       }
-      let partitions = store.partitions(of: record)
+      let partitions = record.reachedPartitions
       for start in stride(from: 0, to: partitions.count, by: Self.slicesAtOnce) {
         let page = partitions[start..<min(start + Self.slicesAtOnce, partitions.count)]
           .map { SliceReference(campaign: id, partition: $0) }
@@ -35,7 +35,9 @@ extension StoreCheck {
   /// Definitions of segments that can't be read; where the whole key can't be, that is found with the types of the keys.
   private func unreadableDefinitions() async throws -> [StoreFinding] {
     do {
-      return try await store.definitions().unreadable.sorted().map { open(.unreadableDefinition, keys.definitions, $0) }
+      return try await store.audiences.definitions().unreadable.sorted().map {
+        open(.unreadableDefinition, keys.definitions, $0)
+      }
     } catch let error as StoreError where error.code == .damaged {
       return []
     }
@@ -78,7 +80,7 @@ extension StoreCheck {
     try await Task.sleep(for: pause)
     let partitions = try await lost(record.id).filter { first[$0.key] == $0.value }.keys.sorted()
     guard !partitions.isEmpty else { return [] }
-    if mends { _ = try await store.open(partitions, of: record.id, lane: record.lane) }
+    if mends { _ = try await store.slices.open(partitions, of: record.id, lane: record.lane) }
     return partitions.map {
       finding(.lostSlice, keys.open(record.id), "\(SliceReference(campaign: record.id, partition: $0))")
     }
@@ -87,7 +89,7 @@ extension StoreCheck {
   /// Lost slices, and how often each was claimed: a reference that moves from list to list can escape a look, but whoever
   /// takes it claims the slice.
   private func lost(_ id: String) async throws -> [Int: Int] {
-    let partitions = try await store.lostSlices(of: id)
+    let partitions = try await store.slices.lostSlices(of: id)
     var pipeline = RedisPipeline()
     for partition in partitions { pipeline.append("HGET", keys.slice(partition, of: id), "claims") }
     guard !pipeline.isEmpty else { return [:] }

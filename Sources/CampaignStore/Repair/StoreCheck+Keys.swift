@@ -52,7 +52,7 @@ extension StoreCheck {
     /// Seconds that it may stay, where it may not stay for ever.
     var lifetime: Int? {
       switch (isControl, kind) {
-      case (true, "job"), (true, "submitter"): CampaignStore.idMemory
+      case (true, "job"), (true, "submitter"): Queue.idMemory
       case (true, "import"), (true, "aside"): 7 * 86400
       case (true, "rate"), (true, "apprate"): RateBucket.shortestMemory
       case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
@@ -150,7 +150,7 @@ extension StoreCheck {
     let detail = "it is a \(type), but should be a \(key.type)"
     switch key.damage {
     case .list where mends:
-      await store.setAside(damaged: key.name)
+      await store.repair.setAside(damaged: key.name)
       return finding(.wrongType, key.name, "", detail)
     case .campaign(let id): names.unreadableCampaigns.insert(id)
     case .slice(let slice): names.unreadableSlices.insert(slice)

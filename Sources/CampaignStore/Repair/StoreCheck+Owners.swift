@@ -7,7 +7,7 @@ extension StoreCheck {
   private struct Entry {
     var token: [UInt8]
     var text: RedisReply
-    var owner: CampaignStore.TokenOwner
+    var owner: Registry.TokenOwner
     /// Of the device that the owner has; `nil` when there is none.
     var service: String?
   }
@@ -29,7 +29,7 @@ extension StoreCheck {
     while mends, !rest.isEmpty {
       // Some notes are ended with each call, those of others among them. What is left is looked at after as many calls as
       // that may take, not after each.
-      for _ in 0..<(rest.count / CampaignStore.notesAtOnce + 1) { _ = try await store.redoMoves(in: partition) }
+      for _ in 0..<(rest.count / Registry.notesAtOnce + 1) { _ = try await store.registry.redoMoves(in: partition) }
       rest.formIntersection(try await notes(key))
     }
     return old.sorted { $0.lexicographicallyPrecedes($1) }.map { finding(.leftRegistration, key, Self.text($0)) }
@@ -52,7 +52,7 @@ extension StoreCheck {
       var entries: [Entry] = []
       for (token, text) in page {
         let bytes = token.bytes.map(Array.init) ?? []
-        if let owner = CampaignStore.TokenOwner(text) {
+        if let owner = Registry.TokenOwner(text) {
           entries.append(Entry(token: bytes, text: text, owner: owner))
         } else {
           findings.append(open(.unreadableOwner, key, Self.text(bytes)))
@@ -86,7 +86,7 @@ extension StoreCheck {
   }
 
   private func place(of token: [UInt8], _ service: String) throws -> Int {
-    try store.partition(of: CampaignStore.OwnedToken(token, service))
+    try store.registry.partition(of: Registry.OwnedToken(token, service))
   }
 
   /// Those that are as they were read, and that no registration under way concerns.
@@ -113,7 +113,7 @@ extension StoreCheck {
     var entries = entries
     let count = keys.partitions
     let users = entries.map(\.owner.user)
-    try await store.perPartition(entries.indices, of: { Partition.of(user: users[$0], count: count) }) {
+    try await store.registry.perPartition(entries.indices, of: { Partition.of(user: users[$0], count: count) }) {
       partition, part, pipeline in
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.devices(partition))
@@ -164,7 +164,7 @@ extension StoreCheck {
     try await bind(
       back.map {
         Device(
-          user: $0.owner.user, token: CampaignStore.OwnedToken($0.token, $0.service ?? ""),
+          user: $0.owner.user, token: Registry.OwnedToken($0.token, $0.service ?? ""),
           registeredAt: Int($0.owner.registeredAt))
       })
   }
@@ -174,7 +174,7 @@ extension StoreCheck {
   /// A device as its user's record has it.
   struct Device {
     var user: String
-    var token: CampaignStore.OwnedToken
+    var token: Registry.OwnedToken
     /// ms since the epoch.
     var registeredAt: Int
   }
@@ -183,16 +183,16 @@ extension StoreCheck {
   func tokens(of devices: [Device], in partition: Int) async throws -> [StoreFinding] {
     let known = devices.filter { store.services[$0.token.service] != nil }
     let found = try await twice(known) { devices in
-      let owners = try await store.owners(of: devices.map(\.token))
+      let owners = try await store.registry.owners(of: devices.map(\.token))
       return try await registered(zip(devices, owners).filter { device, owner in owner?.user != device.user }.map(\.0))
     }
     guard !found.isEmpty else { return [] }
-    let owners = try await store.owners(of: found.map(\.token))
+    let owners = try await store.registry.owners(of: found.map(\.token))
     let ownerless = zip(found, owners).filter { $1 == nil }.map(\.0)
     let others = zip(found, owners).compactMap { device, owner in owner.map { (device, $0) } }
     // Where the owner doesn't have the device, his entry is what is wrong. A device leaves one user before it enters the
     // other's record: who is asked last decides.
-    let theirs = try await store.areRegistered(others.map { edit($0.0, of: $0.1.user) })
+    let theirs = try await store.results.areRegistered(others.map { edit($0.0, of: $0.1.user) })
     let doubled = try await registered(zip(others, theirs).filter(\.1).map(\.0.0))
     if mends {
       try await bind(ownerless)
@@ -203,12 +203,12 @@ extension StoreCheck {
       + doubled.map { finding(.deviceOfTwo, key, $0.user, Self.text($0.token.bytes)) }
   }
 
-  private func edit(_ device: Device, of user: String) -> CampaignStore.DeviceEdit {
-    CampaignStore.DeviceEdit(user: user, token: device.token, action: .prune, instant: device.registeredAt)
+  private func edit(_ device: Device, of user: String) -> Registry.DeviceEdit {
+    Registry.DeviceEdit(user: user, token: device.token, action: .prune, instant: device.registeredAt)
   }
 
   private func registered(_ devices: [Device]) async throws -> [Device] {
-    zip(devices, try await store.areRegistered(devices.map { edit($0, of: $0.user) })).filter(\.1).map(\.0)
+    zip(devices, try await store.results.areRegistered(devices.map { edit($0, of: $0.user) })).filter(\.1).map(\.0)
   }
 
   /// Makes users the owners of tokens that nobody has. Who has lost the device meanwhile loses the entry again: whoever
@@ -217,35 +217,35 @@ extension StoreCheck {
     guard !devices.isEmpty else { return }
     var pipeline = RedisPipeline()
     for device in devices {
-      let partition = try store.partition(of: device.token)
+      let partition = try store.registry.partition(of: device.token)
       pipeline.append(
         "HSETNX", keys.owner(partition), device.token.bytes, "\(device.registeredAt):\(device.user)")
     }
     _ = try await store.run(pipeline)
     let edits = devices.map { edit($0, of: $0.user) }
-    try await store.unbind(zip(edits, store.areRegistered(edits)).filter { !$1 }.map(\.0))
+    try await store.registry.unbind(zip(edits, store.results.areRegistered(edits)).filter { !$1 }.map(\.0))
   }
 
   /// Takes devices from users of whom the index knows that others have them. Should one of them have got its own back
   /// meanwhile, it registers again.
   private func leave(_ devices: [Device]) async throws {
     guard !devices.isEmpty else { return }
-    let users = try await store.registrations(of: devices.map { ($0.user, $0.token.bytes) })
-    _ = try await store.apply(devices.map { edit($0, of: $0.user) })
-    let owners = try await store.owners(of: devices.map(\.token))
+    let users = try await store.repair.registrations(of: devices.map { ($0.user, $0.token.bytes) })
+    _ = try await store.registry.apply(devices.map { edit($0, of: $0.user) })
+    let owners = try await store.registry.owners(of: devices.map(\.token))
     let again = zip(zip(devices, owners), users).filter { $0.0.0.user == $0.0.1?.user }.compactMap(\.1)
-    _ = try await store.register(again)
+    _ = try await store.registry.register(again)
   }
 }
 
-extension CampaignStore {
+extension Repair {
   /// Tokens of devices that were pruned, of which the index of owners has not heard yet.
   func undelivered(in partition: Int) async throws -> Set<[UInt8]> {
     var tokens: Set<[UInt8]> = []
     var first = 0
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("LRANGE", keys.outbox(partition), first, first + Self.entriesAtOnce - 1)
+      pipeline.append("LRANGE", keys.outbox(partition), first, first + Results.entriesAtOnce - 1)
       let page = try await run(pipeline)[0]
       guard !page.isEmpty else { return tokens }
       for notice in page.flatMap(DeviceNotice.all) { tokens.insert(notice.token) }

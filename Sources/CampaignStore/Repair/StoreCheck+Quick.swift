@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// What of the invariants can be seen by counts and types alone, in moments, by whoever may read.
-extension CampaignStore {
+extension Repair {
   /// Looks at the keys that everything depends on, and holds the counts of each partition against each other. It mends
   /// nothing: ``check(mending:pause:found:)`` does.
   ///
@@ -11,11 +11,11 @@ extension CampaignStore {
   public func quickCheck(pause: Duration = .seconds(1)) async throws -> (findings: [StoreFinding], users: Int) {
     var findings = try await wrongTypes()
     guard findings.isEmpty else { return (findings, 0) }
-    let check = StoreCheck(store: self, mends: false, pause: pause)
+    let check = StoreCheck(store: store, mends: false, pause: pause)
     var users = 0
     let partitions = Array(0..<keys.partitions)
-    for start in stride(from: 0, to: partitions.count, by: Self.batch / 2) {
-      let page = Array(partitions[start..<min(start + Self.batch / 2, partitions.count)])
+    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch / 2) {
+      let page = Array(partitions[start..<min(start + CampaignStore.batch / 2, partitions.count)])
       let uneven = try await check.twice(page) { partitions in
         let counts = try await userCounts(of: partitions)
         users += counts.reduce(0) { $0 + (partitions.count == page.count ? $1.listed : 0) }

@@ -69,7 +69,7 @@ extension StoreCheck {
         DeviceRegistration(user: user, device: $0, attributes: attributes.bytes.map(Array.init) ?? [])
       }
     }
-    try await store.register(registrations)
+    try await store.registry.register(registrations)
     pipeline.removeAll()
     for ((user, _), pressure) in zip(strangers, pressure) where !pressure.isNull {
       pipeline.append("HSETNX", keys.pressure(place(of: user)), user, pressure)
@@ -107,7 +107,7 @@ extension StoreCheck {
         guard let user = user.string, place(of: user) == partition else { continue }
         devices += record.withBytes(DeviceRecord.all).map {
           Device(
-            user: user, token: CampaignStore.OwnedToken($0.token, $0.service), registeredAt: Int($0.registeredAt))
+            user: user, token: Registry.OwnedToken($0.token, $0.service), registeredAt: Int($0.registeredAt))
         }
       }
       add(try await look(at: page.compactMap(\.0.string), in: partition))

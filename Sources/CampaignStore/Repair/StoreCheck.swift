@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Holding the store's keys against each other.
-extension CampaignStore {
+extension Repair {
   /// Looks for everything in the store that should be otherwise, and mends what can be mended safely.
   ///
   /// It may run beside workers and imports. What takes several steps in several slots is looked at twice, and reported
@@ -20,7 +20,7 @@ extension CampaignStore {
   public func check(
     mending mends: Bool = false, pause: Duration = .seconds(2), found: ([StoreFinding]) throws -> Void
   ) async throws -> StoreCheckTally {
-    var check = StoreCheck(store: self, mends: mends, pause: pause)
+    var check = StoreCheck(store: store, mends: mends, pause: pause)
     let names = try await check.keys(found)
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions

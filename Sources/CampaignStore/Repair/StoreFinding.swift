@@ -19,7 +19,7 @@ public struct StoreFinding: Hashable, Sendable {
 
   /// What became of it.
   public enum Standing: String, Sendable {
-    /// It is as it was; ``CampaignStore/check(mending:pause:found:)`` can mend it.
+    /// It is as it was; ``Repair/check(mending:pause:found:)`` can mend it.
     case mendable
     /// It is right again.
     case mended

@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Taking out what is damaged, so that everything else goes on: a slice, a campaign, a list that is rebuilt.
-extension CampaignStore {
+extension Repair {
   /// Seconds that something set aside is kept for whoever looks into it: a week.
   private static let asideMemory = 7 * 86400
 
@@ -14,11 +14,11 @@ extension CampaignStore {
     -> CampaignState?
   {
     guard try await putOnDeadList(slice, reason: reason, hint: hint) else {
-      try await dismiss(slice, worker: worker)
+      try await store.slices.dismiss(slice, worker: worker)
       return nil
     }
-    let lane = try await lanes(of: [slice.campaign])[0] ?? .normal
-    return try await finish(slice, adding: [("takenOut", 1)], lane: lane, worker: worker)
+    let lane = try await store.slices.lanes(of: [slice.campaign])[0] ?? .normal
+    return try await store.slices.finish(slice, adding: [("takenOut", 1)], lane: lane, worker: worker)
   }
 
   /// Puts the reason why a slice is taken out on the dead list, once.
@@ -32,8 +32,8 @@ extension CampaignStore {
       $0.append(id)
       $0.append("slice \(slice) was taken out: \(reason)")
       $0.append(hint)
-      $0.append(Self.deadJobs)
-      $0.append(Self.deadJobSize)
+      $0.append(Queue.deadJobs)
+      $0.append(Queue.deadJobSize)
     }
     return try await run(pipeline)[0].integer == 1
   }
@@ -53,18 +53,18 @@ extension CampaignStore {
       $0.append(id)
       $0.append("campaign \(id) was taken out: \(reason)")
       $0.append(hint)
-      $0.append(Self.deadJobs)
-      $0.append(Self.deadJobSize)
+      $0.append(Queue.deadJobs)
+      $0.append(Queue.deadJobSize)
       $0.append(Self.asideMemory)
     }
     guard try await run(pipeline)[0].integer == 1 else { return false }
     if CampaignID(id).part != nil {
-      try await end(id)
+      try await store.campaigns.end(id)
     } else {
       // Without their campaign nobody knows what its parts say.
       for part in try await listedParts(of: id) { _ = try await takeOut(campaign: part, reason: reason, hint: hint) }
     }
-    try await expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
+    try await store.campaigns.expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
     pipeline.removeAll()
     pipeline.append("EXPIRE", keys.finished(id), Self.asideMemory)
     pipeline.append("EXPIRE", keys.timeline(id), Self.asideMemory)
@@ -77,7 +77,8 @@ extension CampaignStore {
     var (parts, cursor): ([String], String) = ([], "0")
     repeat {
       var pipeline = RedisPipeline()
-      pipeline.append("ZSCAN", keys.all, cursor, "MATCH", "\(whole)\(CampaignID.separator)*", "COUNT", Self.batch)
+      pipeline.append(
+        "ZSCAN", keys.all, cursor, "MATCH", "\(whole)\(CampaignID.separator)*", "COUNT", CampaignStore.batch)
       let reply = try await run(pipeline)[0]
       cursor = reply[0].string ?? "0"
       parts += stride(from: 0, to: reply[1].count - 1, by: 2).compactMap { reply[1][$0].string }

@@ -16,8 +16,10 @@ public struct RepartitionTally: Equatable, Sendable {
   public init() {}
 }
 
-/// Giving a store another number of partitions.
-extension CampaignStore {
+/// The change of the number of partitions.
+public struct Repartition: StoreRoom {
+  let store: CampaignStore
+
   /// Moves everything to where another number of partitions wants it, and then gives the store that number. The store is
   /// held for it, and nothing is in its way.
   ///
@@ -30,13 +32,13 @@ extension CampaignStore {
   ///   - spread: over how many partitions users may be spread, see ``hold(for:)``.
   ///   - progress: told after each partition: in which pass, and how many partitions it is through.
   /// - Throws: ``StoreError`` `conflict` when somebody wants another number by now, and what `progress` throws.
-  public func repartition(
+  public func change(
     to count: Int, spread: Int, progress: (_ pass: Int, _ done: Int) async throws -> Void = { _, _ in }
   ) async throws -> RepartitionTally {
     guard let wanted = Keyspace(namespace: keys.namespace, partitions: count) else {
       throw StoreError(.invalid, "a store can't have \(count) partitions", hint: "it can have 1 to 16384")
     }
-    var move = RepartitionMove(here: self, there: withPartitions(of: wanted))
+    var move = RepartitionMove(here: store, there: store.withPartitions(of: wanted))
     try await move.settle(0..<spread)
     var (pass, before) = (1, RepartitionTally())
     repeat {
@@ -88,8 +90,8 @@ private struct RepartitionMove {
 
   /// Ends what was begun where things are now.
   func settle(_ partitions: Range<Int>) async throws {
-    _ = try await here.deliverFeedback(from: partitions)
-    for partition in partitions { while try await here.redoMoves(in: partition) > 0 {} }
+    _ = try await here.results.deliverFeedback(from: partitions)
+    for partition in partitions { while try await here.registry.redoMoves(in: partition) > 0 {} }
   }
 
   // MARK: Users
@@ -303,7 +305,7 @@ private struct RepartitionMove {
 
   /// Moves the users of segments who belong elsewhere, whether they have devices or not.
   mutating func members(of partition: Int) async throws {
-    for name in try await here.userLists() {
+    for name in try await here.audiences.userLists() {
       try await times(of: name, partition)
       let key = keys.segment(partition, name)
       try await forEachPage("SSCAN", key) { move, reply in
@@ -339,7 +341,7 @@ private struct RepartitionMove {
       var away: [(token: [UInt8], text: [UInt8])] = []
       for ((token, text), service) in zip(entries, services) {
         guard let service else { continue }
-        let home = try move.there.partition(of: CampaignStore.OwnedToken(token, service))
+        let home = try move.there.registry.partition(of: Registry.OwnedToken(token, service))
         guard home != partition else { continue }
         pipeline.append("HSETNX", move.keys.owner(home), token, text)
         away.append((token, text))
@@ -362,7 +364,8 @@ private struct RepartitionMove {
     // The entry is `at:user`.
     let users = entries.map { $0.text.drop { $0 != UInt8(ascii: ":") }.dropFirst() }
     var services = [String?](repeating: nil, count: entries.count)
-    try await here.perPartition(entries.indices, of: { home(ofUser: Array(users[$0])) }) { partition, part, pipeline in
+    try await here.registry.perPartition(entries.indices, of: { home(ofUser: Array(users[$0])) }) {
+      partition, part, pipeline in
       pipeline.command("HMGET") {
         $0.append(keys.devices(partition))
         for index in part { $0.append(Array(users[index])) }
@@ -393,11 +396,11 @@ private struct RepartitionMove {
   }
 
   private mutating func reslice(_ id: String, _ spread: Int) async throws {
-    guard let (record, job) = try await here.campaignAndJob(id), !record.state.isFinal else { return }
+    guard let (record, job) = try await here.campaigns.findWithJob(id), !record.state.isFinal else { return }
     let campaign = try record.campaign(job, .any(here.services.service(ofApp: record.app)))
     // Whom a job lists stands under the campaign, whatever parts it has.
     guard campaign.part == nil else {
-      return try await reslice(id, to: there.listedPartitions(of: campaign))
+      return try await reslice(id, to: there.queue.listedPartitions(of: campaign))
     }
     for start in stride(from: 0, to: spread, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
@@ -412,7 +415,7 @@ private struct RepartitionMove {
     }
     // What is repeated is sent to nobody itself.
     let isSent = campaign.timing.repetition == nil
-    try await reslice(id, to: isSent ? there.writeAudience(of: campaign) : [])
+    try await reslice(id, to: isSent ? there.queue.writeAudience(of: campaign) : [])
   }
 
   private mutating func reslice(_ id: String, to partitions: [Int]) async throws {

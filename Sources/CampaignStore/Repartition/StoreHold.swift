@@ -27,7 +27,7 @@ public struct HoldObstacles: Equatable, Sendable {
 }
 
 /// Holding a store: nothing begins, what runs ends, and workers leave. Then its keys can be moved.
-extension CampaignStore {
+extension Repartition {
   /// How many campaigns are named to who waits for them.
   private static let namedCampaigns = 5
 
@@ -77,13 +77,14 @@ extension CampaignStore {
     pipeline.append("SCARD", keys.running)
     pipeline.append("SSCAN", keys.running, 0, "COUNT", Self.namedCampaigns)
     pipeline.append(
-      "ZRANGEBYSCORE", keys.workers, "(\(try await time() / 1000 - timeout)", "+inf", "LIMIT", 0, Self.batch)
+      "ZRANGEBYSCORE", keys.workers, "(\(try await store.time() / 1000 - timeout)", "+inf", "LIMIT", 0,
+      CampaignStore.batch)
     let replies = try await run(pipeline)
     var obstacles = HoldObstacles()
     obstacles.campaignCount = replies[0].integer ?? 0
     obstacles.workers = replies[2].compactMap(\.string)
     for id in replies[1][1].compactMap(\.string).sorted().prefix(Self.namedCampaigns) {
-      let state = try await standing(of: id)?.state.rawValue ?? "gone"
+      let state = try await store.campaigns.standing(of: id)?.state.rawValue ?? "gone"
       obstacles.campaigns.append("\(id) (\(state))")
     }
     return obstacles

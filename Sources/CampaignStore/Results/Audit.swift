@@ -33,7 +33,7 @@ public struct AuditEntry: Sendable, Equatable {
 }
 
 /// Who did what. Bounded: the oldest entries leave.
-extension CampaignStore {
+extension Results {
   /// Entries that are kept, about: some months of what people do, and 0.7 MB (7.3 MB where every text is as long as it may
   /// be; `MEMORY USAGE`, Redis 7.0).
   static let auditEntries = 10_000
@@ -58,7 +58,7 @@ extension CampaignStore {
   ///
   /// - Parameter cursor: of the page before; `nil` for the first.
   public func auditLog(from cursor: String?, count: Int) async throws -> StorePage<AuditEntry> {
-    if let cursor, !Self.isStreamKey(cursor) {
+    if let cursor, !Queue.isStreamKey(cursor) {
       throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
     }
     var pipeline = RedisPipeline()

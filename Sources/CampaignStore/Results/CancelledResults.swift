@@ -14,11 +14,11 @@ extension SliceLedger {
   func keepCancelledResults(_ counters: SliceCounters, _ results: ResultsMode) async throws {
     let isKept = { (outcome: Outcome) in results == .all || results == .failures && outcome == .unknown }
     guard [.unknown, .cancelled].contains(where: { counters.outcomes[$0] ?? 0 > 0 && isKept($0) }),
-      let record = try await store.campaign(slice.campaign)
+      let record = try await store.campaigns.find(slice.campaign)
     else { return }
     let key = store.keys.results(slice.partition, slice.campaign)
     var line = ResultLine(service: service)
-    try await store.forEachResult(of: [slice], record) { page in
+    try await store.results.forEachResult(of: [slice], record) { page in
       let lines = page.filter { $0.token != nil && $0.isDerived && $0.outcome.map(isKept) ?? false }
       guard !lines.isEmpty else { return true }
       var pipeline = RedisPipeline(reserving: lines.count * 160)

@@ -93,7 +93,7 @@ public struct WebhookStanding: Sendable, Equatable {
 }
 
 /// Telling others what changed.
-extension CampaignStore {
+extension Results {
   /// Changes that are read at once.
   private static let changesAtOnce = 50
   /// Alarms that are told of: more at a time is one trouble with many names.

@@ -6,10 +6,11 @@ import Redis
 /// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. A slice's outcomes are written when it has ended
 /// and before it is counted: should its worker die in between, they are written again by the next. So each comes at least
 /// once, and campaign, token and outcome tell a repetition.
-extension CampaignStore {
+extension Results {
   /// Writes the outcomes of slices that have ended.
   func streamOutcomes(of slices: [SliceReference]) async throws {
-    guard streamLength > 0, let id = slices.first?.campaign, let record = try await campaign(id) else { return }
+    guard store.streamLength > 0, let id = slices.first?.campaign, let record = try await store.campaigns.find(id)
+    else { return }
     try await forEachResult(of: slices, record) { page in
       var pipeline = RedisPipeline()
       for result in page {
@@ -24,7 +25,7 @@ extension CampaignStore {
 
   /// Appends an entry of the stream.
   func append(_ kind: String, _ json: [UInt8], to pipeline: inout RedisPipeline) {
-    pipeline.append("XADD", keys.events, "MAXLEN", "~", streamLength, "*", "kind", kind, "json", json)
+    pipeline.append("XADD", keys.events, "MAXLEN", "~", store.streamLength, "*", "kind", kind, "json", json)
   }
 
   private static func line(

@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// From each slice's outbox to the owner index and the feedback list, at least once.
-extension CampaignStore {
+extension Results {
   /// Entries of an outbox that are read at once: each has what one commit has to tell, a handful of devices, seldom some
   /// hundred.
   static let entriesAtOnce = 32
@@ -39,10 +39,10 @@ extension CampaignStore {
   }
 
   private func deliver(_ notices: [DeviceNotice]) async throws {
-    _ = try await edit(notices.filter { $0.action != .pruned }.map(\.edit))
+    _ = try await store.registry.edit(notices.filter { $0.action != .pruned }.map(\.edit))
     let prunes = notices.filter { $0.action != .quarantine }
     let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
-    try await unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
+    try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
     // The device of a raw token may have registered after the answer: then it is not pruned. One that was pruned by a
     // commit, or by an earlier delivery of this notice, is gone.
     try await tellBackend(
@@ -54,7 +54,7 @@ extension CampaignStore {
   }
 
   /// What the backend's own database is told of a pruned token.
-  func feedback(user: String, token: OwnedToken, app: String, reason: String, at: Int) -> [UInt8] {
+  func feedback(user: String, token: Registry.OwnedToken, app: String, reason: String, at: Int) -> [UInt8] {
     let text = DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
     var json = JSONWriter()
     json.beginObject()
@@ -71,21 +71,23 @@ extension CampaignStore {
   func tellBackend(_ entries: [[UInt8]]) async throws {
     guard !entries.isEmpty else { return }
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: entries.count, by: Self.batch) {
+    for start in stride(from: 0, to: entries.count, by: CampaignStore.batch) {
       pipeline.command("LPUSH") { arguments in
         arguments.append(keys.feedback)
-        for entry in entries[start..<min(start + Self.batch, entries.count)] { arguments.append(entry) }
+        for entry in entries[start..<min(start + CampaignStore.batch, entries.count)] { arguments.append(entry) }
       }
     }
-    pipeline.append("LTRIM", keys.feedback, 0, feedbackLength - 1)
-    if streamLength > 0 { for entry in entries { append("prune", entry, to: &pipeline) } }
+    pipeline.append("LTRIM", keys.feedback, 0, store.feedbackLength - 1)
+    if store.streamLength > 0 { for entry in entries { append("prune", entry, to: &pipeline) } }
     _ = try await run(pipeline)
   }
 
   /// Whether devices that were pruned here have registered again since.
-  func areRegistered(_ edits: [DeviceEdit]) async throws -> [Bool] {
+  func areRegistered(_ edits: [Registry.DeviceEdit]) async throws -> [Bool] {
     var registered = edits.map { _ in false }
-    try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
+    try await store.registry.perPartition(
+      edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }
+    ) {
       partition, part, pipeline in
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.devices(partition))
@@ -102,11 +104,11 @@ extension CampaignStore {
 }
 
 extension DeviceNotice {
-  fileprivate var owned: CampaignStore.OwnedToken { CampaignStore.OwnedToken(token, head.service) }
+  fileprivate var owned: Registry.OwnedToken { Registry.OwnedToken(token, head.service) }
 
   /// The change that it asks for.
-  fileprivate var edit: CampaignStore.DeviceEdit {
-    var edit = CampaignStore.DeviceEdit(
+  fileprivate var edit: Registry.DeviceEdit {
+    var edit = Registry.DeviceEdit(
       user: user, token: owned, action: action == .quarantine ? .quarantine : .prune, instant: Int(instant))
     if action == .quarantine {
       var note = self

@@ -32,7 +32,7 @@ public struct QuarantinedDevice: Sendable, Equatable {
 }
 
 /// What is done about devices in quarantine. A newer registration frees a device by itself.
-extension CampaignStore {
+extension Results {
   /// Walks over all devices in quarantine, a page at a time, in no order. One may come twice when others come and go.
   ///
   /// - Parameter body: returns false to stop.
@@ -41,7 +41,7 @@ extension CampaignStore {
       var cursor = "0"
       repeat {
         var pipeline = RedisPipeline()
-        pipeline.append("HSCAN", keys.quarantine(partition), cursor, "COUNT", Self.batch)
+        pipeline.append("HSCAN", keys.quarantine(partition), cursor, "COUNT", CampaignStore.batch)
         let reply = try await run(pipeline)[0]
         cursor = reply[0].string ?? "0"
         let pairs = reply[1]
@@ -61,7 +61,7 @@ extension CampaignStore {
   ///   - tokens: which.
   ///   - service: that they are of.
   public func quarantined(_ tokens: [DeviceToken], of service: any PushService) async throws -> [QuarantinedDevice?] {
-    let owners = try await owners(of: tokens, service)
+    let owners = try await store.registry.owners(of: tokens, service)
     var devices: [QuarantinedDevice?] = tokens.map { _ in nil }
     for (index, owner) in owners.enumerated() {
       guard let owner else { continue }
@@ -77,19 +77,20 @@ extension CampaignStore {
   ///
   /// - Returns: for each whether it was in quarantine.
   public func release(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
-    try await edit(devices.map { Self.edit($0, .release, instant: Self.endOfTime) })
+    try await store.registry.edit(devices.map { Self.edit($0, .release, instant: Self.endOfTime) })
   }
 
   /// Takes devices out of the registry, unless they have registered since, and tells the backend.
   ///
   /// - Returns: for each whether it is gone.
   public func purge(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
-    let gone = try await edit(devices.map { Self.edit($0, .prune, instant: $0.at) })
-    let now = try await time() / 1000
+    let gone = try await store.registry.edit(devices.map { Self.edit($0, .prune, instant: $0.at) })
+    let now = try await store.time() / 1000
     try await tellBackend(
       zip(devices, gone).filter { $1 }.map(\.0).map {
         feedback(
-          user: $0.user, token: OwnedToken($0.token.bytes, $0.service), app: $0.app, reason: $0.reason, at: now)
+          user: $0.user, token: Registry.OwnedToken($0.token.bytes, $0.service), app: $0.app, reason: $0.reason, at: now
+        )
       })
     return gone
   }
@@ -98,9 +99,10 @@ extension CampaignStore {
   static let endOfTime = 1 << 48 - 1
 
   private static func edit(
-    _ device: QuarantinedDevice, _ action: DeviceEdit.Action, instant: Int
-  ) -> DeviceEdit {
-    DeviceEdit(
-      user: device.user, token: OwnedToken(device.token.bytes, device.service), action: action, instant: instant)
+    _ device: QuarantinedDevice, _ action: Registry.DeviceEdit.Action, instant: Int
+  ) -> Registry.DeviceEdit {
+    Registry.DeviceEdit(
+      user: device.user, token: Registry.OwnedToken(device.token.bytes, device.service), action: action,
+      instant: instant)
   }
 }

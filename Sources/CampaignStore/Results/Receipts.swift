@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// What users did with the pushes of a campaign, by the word of the app.
-extension CampaignStore {
+extension Results {
   /// Notes receipts. Noting them again changes nothing.
   ///
   /// A receipt counts only if a push of the campaign may have been delivered to its user. What is said of a campaign that
@@ -63,7 +63,7 @@ extension CampaignStore {
     let withParts = zip(ids, try await run(pipeline)).filter { !$1.isNull }.map(\.0)
     var campaigns: [String: Campaign] = [:]
     for id in withParts {
-      guard let (record, job) = try await campaignAndJob(id) else { continue }
+      guard let (record, job) = try await store.campaigns.findWithJob(id) else { continue }
       campaigns[id] = try? record.campaign(job, .any(services.service(ofApp: record.app)))
     }
     return receipts.map { receipt in
@@ -88,7 +88,7 @@ extension CampaignStore {
     var asked: [ReceiptGroup] = []
     for (group, users) in groups {
       let (partition, id) = (group.partition, group.campaign)
-      for start in stride(from: 0, to: users.count, by: Self.batch) {
+      for start in stride(from: 0, to: users.count, by: CampaignStore.batch) {
         asked.append(group)
         pipeline.script(
           StoreScripts.receipt,
@@ -102,7 +102,7 @@ extension CampaignStore {
           } else {
             $0.append(kept(id))
           }
-          for user in users[start..<min(start + Self.batch, users.count)] {
+          for user in users[start..<min(start + CampaignStore.batch, users.count)] {
             $0.append(user)
             $0.append(Int(Self.recipientHash(user.utf8)))
           }
@@ -159,9 +159,9 @@ extension CampaignStore {
       for part in record.stages { counts.merge(try await receipts(of: part), uniquingKeysWith: +) }
       return counts
     }
-    let partitions = partitions(of: record)
-    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
-      let page = partitions[start..<min(start + Self.batch, partitions.count)]
+    let partitions = record.reachedPartitions
+    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
+      let page = partitions[start..<min(start + CampaignStore.batch, partitions.count)]
       var pipeline = RedisPipeline()
       for partition in page {
         for kind in ReceiptEvent.Kind.allCases { pipeline.append("SCARD", keys.receipts(partition, kind, record.id)) }

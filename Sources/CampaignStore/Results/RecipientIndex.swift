@@ -3,7 +3,7 @@ import Redis
 
 /// The index of a slice's users: which target is whose. It is built when it is first asked for, and kept as long as the
 /// campaign's results. `recipients.lua` has the format, and looks users up.
-extension CampaignStore {
+extension Results {
   /// Targets that are read at once.
   private static let indexPage = 4096
   /// Bytes of an index that are written with one command.
@@ -52,7 +52,7 @@ extension CampaignStore {
 
   /// The users of a slice's targets, sorted by their hashes.
   private func recipients(of slice: SliceReference, count: Int) async throws -> [(hash: UInt64, index: UInt32)] {
-    let ledger = SliceLedger(store: self, slice: slice, lease: 0, app: "")
+    let ledger = SliceLedger(store: store, slice: slice, lease: 0, app: "")
     var entries: [(hash: UInt64, index: UInt32)] = []
     entries.reserveCapacity(count)
     for first in stride(from: 0, to: count, by: Self.indexPage) {

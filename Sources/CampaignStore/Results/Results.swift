@@ -23,8 +23,10 @@ public struct TargetResult: Sendable {
   var isDerived: Bool
 }
 
-/// Reading the ledger.
-extension CampaignStore {
+/// What campaigns leave behind: outcomes, receipts, the quarantine, feedback, the stream of events, the audit.
+public struct Results: StoreRoom {
+  let store: CampaignStore
+
   /// Walks over all targets of a campaign, slice by slice; of a campaign with parts over those of its stages.
   ///
   /// - Parameters:
@@ -32,7 +34,7 @@ extension CampaignStore {
   ///   - body: gets at most 500 results at a time; returns false to stop.
   /// - Throws: ``StoreError`` `damaged` behind the last target, when some of them can't be read.
   public func forEachResult(of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws {
-    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     var damage: StoreError?
     for stage in record.stages {
       do {
@@ -50,10 +52,10 @@ extension CampaignStore {
   ) async throws -> Bool {
     let id = record.id
     let service = try service(of: record)
-    let partitions = partitions(of: record)
+    let partitions = record.reachedPartitions
     var damage: StoreError?
-    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
-      let page = partitions[start..<min(start + Self.batch, partitions.count)]
+    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
+      let page = partitions[start..<min(start + CampaignStore.batch, partitions.count)]
       var pipeline = RedisPipeline()
       for partition in page { view(SliceReference(campaign: id, partition: partition), to: &pipeline) }
       let replies = try await runEach(pipeline)
@@ -96,7 +98,7 @@ extension CampaignStore {
 
   /// What became of one token; `nil` when it was no target.
   public func result(of token: DeviceToken, in id: String) async throws -> TargetResult? {
-    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     let service = try service(of: record)
     var found: TargetResult?
     let look: ([TargetResult]) async throws -> Bool = { page in
@@ -106,7 +108,7 @@ extension CampaignStore {
     // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
     // more: then all slices are walked.
     var likely = [Partition.of(token: token.bytes, of: service, count: record.partitions)]
-    if let owner = try await owners(of: [token], service)[0] {
+    if let owner = try await store.registry.owners(of: [token], service)[0] {
       likely.insert(Partition.of(user: owner, count: record.partitions), at: 0)
     }
     for partition in likely {
@@ -125,7 +127,7 @@ extension CampaignStore {
 
   /// What became of the tokens of a user; empty when none was a target. Raw tokens of a job are nobody's.
   public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
-    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     let partition = Partition.of(user: user, count: record.partitions)
     var found: [TargetResult] = []
     for stage in record.stages {
@@ -157,8 +159,8 @@ extension CampaignStore {
   ) async throws -> Bool {
     let size = LedgerRecord.size
     let (id, partition) = (slice.reference.campaign, slice.reference.partition)
-    for first in stride(from: 0, to: slice.count, by: Self.batch) {
-      let last = min(first + Self.batch, slice.count) - 1
+    for first in stride(from: 0, to: slice.count, by: CampaignStore.batch) {
+      let last = min(first + CampaignStore.batch, slice.count) - 1
       var pipeline = RedisPipeline()
       let pages = TargetPage.pages(of: first..<(last + 1))
       pipeline.append("LRANGE", keys.targets(partition, id), pages.lowerBound, pages.upperBound)

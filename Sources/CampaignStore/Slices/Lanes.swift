@@ -29,7 +29,7 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Which slice is next, who is working on which, and which wait: lists that are hints, rebuilt from the leases.
-extension CampaignStore {
+extension Slices {
   /// Dequeues a reference to one slice, as ``dequeueSlices(worker:lanes:excluding:atMost:while:)`` does.
   public func dequeueSlice(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]
@@ -39,9 +39,9 @@ extension CampaignStore {
 
   /// Fixes the partitions of a campaign that begins to expand, whatever it waits for.
   private func begin(_ id: String) async throws -> Bool {
-    guard let (record, job) = try await campaignAndJob(id) else { return false }
+    guard let (record, job) = try await store.campaigns.findWithJob(id) else { return false }
     let campaign = try record.campaign(job, .any(services.service(ofApp: record.app)))
-    return try await narrow(campaign) != nil
+    return try await store.audiences.narrow(campaign) != nil
   }
 
   /// Dequeues references to slices of one campaign: of the highest lane that has one, and there of the next campaign.
@@ -75,7 +75,7 @@ extension CampaignStore {
           $0.append(id)
           $0.append(worker)
           $0.append(keys.partitions)
-          $0.append(max(1, min(number(id), Self.batch)))
+          $0.append(max(1, min(number(id), CampaignStore.batch)))
           $0.append(EventWait.longest)
         }
         let reply = try await run(pipeline)[0]
@@ -121,7 +121,7 @@ extension CampaignStore {
   /// - Returns: how many.
   func prune(_ lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
-    pipeline.append("LRANGE", keys.lane(lane.rawValue), 0, Self.batch - 1)
+    pipeline.append("LRANGE", keys.lane(lane.rawValue), 0, CampaignStore.batch - 1)
     let ids = try await run(pipeline)[0].compactMap(\.string)
     guard !ids.isEmpty else { return 0 }
     pipeline.removeAll()
@@ -213,7 +213,7 @@ extension CampaignStore {
   public func finish(
     _ ended: [(slice: SliceReference, counters: SliceCounters)], lane: Lane, worker: String
   ) async throws -> CampaignState? {
-    try await streamOutcomes(of: ended.map(\.slice))
+    try await store.results.streamOutcomes(of: ended.map(\.slice))
     var pipeline = RedisPipeline()
     for (slice, counters) in ended {
       finish(slice, adding: counters.fields, lane: lane, worker: worker, to: &pipeline)
@@ -233,7 +233,7 @@ extension CampaignStore {
   /// Runs what counts slices of a campaign, and sees to the keys of one that has ended with it.
   private func finish(_ pipeline: RedisPipeline, of id: String?) async throws -> CampaignState? {
     guard let id, let last = try await run(pipeline).first(where: { $0[0].integer == 1 }) else { return nil }
-    try await end(id)
+    try await store.campaigns.end(id)
     return last[1].string.flatMap(CampaignState.init(rawValue:))
   }
 

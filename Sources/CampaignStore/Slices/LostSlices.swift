@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Slices of running campaigns that are in no list, whatever became of their references.
-extension CampaignStore {
+extension Slices {
   /// Campaigns that are looked at together.
   private static let campaignsLookedAt = 16
 
@@ -22,7 +22,7 @@ extension CampaignStore {
     let open = try await run(pipeline)
     var opened = 0
     for (id, open) in zip(running, open) {
-      let standing = try await standing(of: id)
+      let standing = try await store.campaigns.standing(of: id)
       // Of one that has gone there is only the note that it runs.
       let isComplete = standing.map { open.integer ?? 0 >= $0.unfinished } ?? true
       opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: standing?.lane ?? .normal)
@@ -33,7 +33,7 @@ extension CampaignStore {
   func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
     // Also without any: a campaign with open slices is on its lane.
-    for start in stride(from: 0, to: max(1, lost.count), by: Self.batch) {
+    for start in stride(from: 0, to: max(1, lost.count), by: CampaignStore.batch) {
       pipeline.script(
         StoreScripts.reopen,
         keys: [
@@ -42,7 +42,7 @@ extension CampaignStore {
         ]
       ) {
         $0.append(id)
-        for partition in lost.dropFirst(start).prefix(Self.batch) { $0.append(partition) }
+        for partition in lost.dropFirst(start).prefix(CampaignStore.batch) { $0.append(partition) }
       }
     }
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
@@ -58,8 +58,8 @@ extension CampaignStore {
     let finished = PartitionBitmap(replies[1].bytes.map(Array.init) ?? [])
     var lost: [Int] = []
     let unfinished = (0..<keys.partitions).filter { !open.contains($0) && !finished.contains($0) }
-    for start in stride(from: 0, to: unfinished.count, by: Self.batch) {
-      lost += try await abandoned(among: unfinished[start..<min(start + Self.batch, unfinished.count)], of: id)
+    for start in stride(from: 0, to: unfinished.count, by: CampaignStore.batch) {
+      lost += try await abandoned(among: unfinished[start..<min(start + CampaignStore.batch, unfinished.count)], of: id)
     }
     guard !lost.isEmpty else { return [] }
     // Held without a lease: just taken, or by a worker that has died. Rare, so that the lists of all may be read.
@@ -75,7 +75,7 @@ extension CampaignStore {
       for partition in partitions { $0.append(SliceReference(campaign: id, partition: partition).description) }
     }
     let due = try await run(pipeline)[0]
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     // What is parked for more than a year is not: no retry takes as long.
     let latest = now + 366 * Self.longestLease
     let rest = zip(partitions, due).filter { !($1.string.flatMap(Double.init).map { $0 <= Double(latest) } ?? false) }
@@ -90,7 +90,7 @@ extension CampaignStore {
 
   private func heldPartitions(of id: String) async throws -> Set<Int> {
     var pipeline = RedisPipeline()
-    for worker in try await workers() { pipeline.append("LRANGE", keys.processing(worker: worker), 0, -1) }
+    for worker in try await store.fleet.workers() { pipeline.append("LRANGE", keys.processing(worker: worker), 0, -1) }
     guard !pipeline.isEmpty else { return [] }
     var held: Set<Int> = []
     for list in try await run(pipeline) {

@@ -43,7 +43,7 @@ public struct SliceBunch: Sendable {
     isOfTokens = search == nil
     members = ledgers.map { ledger in
       let partition = ledger.slice.partition
-      let source = search.map { .users($0) } ?? store.source(of: campaign, start: filter.start, in: partition)
+      let source = search.map { .users($0) } ?? store.expansion.source(of: campaign, start: filter.start, in: partition)
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
         builder: TargetBuilder(
@@ -233,11 +233,11 @@ public struct SliceCommitAnswer: Sendable {
   public var counters: SliceCounters?
 }
 
-extension CampaignStore {
+extension Slices {
   /// Runs commits to several slices, and their ends, in one round trip. What fails for one fails for that one alone.
   ///
   /// - Returns: for each what became of it, in their order.
-  public func run(_ commits: inout [SliceCommit]) async throws -> [Result<SliceCommitAnswer, any Error>] {
+  public func commit(_ commits: inout [SliceCommit]) async throws -> [Result<SliceCommitAnswer, any Error>] {
     var pipeline = RedisPipeline(reserving: 1024 * commits.count)
     for position in commits.indices {
       commits[position].outcomes.sort()

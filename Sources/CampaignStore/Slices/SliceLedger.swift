@@ -99,10 +99,10 @@ public struct SliceLedger: Sendable {
     case "done": return .finished
     case "held": return .held(milliseconds: reply[1].integer ?? lease)
     case "format":
-      guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.inspect(slice) }
+      guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.repair.inspect(slice) }
       throw StoreError(unreadable: slice, version: version)
     default:
-      guard reply.count == 16 else { throw await store.inspect(slice) }
+      guard reply.count == 16 else { throw await store.repair.inspect(slice) }
       let count = try await number(reply[2], upTo: StoredHash.mostTargets)
       return .claimed(
         SliceStanding(
@@ -135,7 +135,7 @@ public struct SliceLedger: Sendable {
 
   /// A number that a script has read from the slice.
   func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
-    guard let number = reply.integer, (0...most).contains(number) else { throw await store.inspect(slice) }
+    guard let number = reply.integer, (0...most).contains(number) else { throw await store.repair.inspect(slice) }
     return number
   }
 
@@ -192,10 +192,10 @@ public struct SliceLedger: Sendable {
     let pages = control.pages
     guard !pages.isEmpty else { return }
     pipeline.append("UNLINK", controls.building)
-    for start in stride(from: 0, to: pages.count, by: CampaignStore.controlPages) {
+    for start in stride(from: 0, to: pages.count, by: Expansion.controlPages) {
       pipeline.command("RPUSH") { arguments in
         arguments.append(controls.building)
-        for page in pages[start..<min(start + CampaignStore.controlPages, pages.count)] { arguments.append(page) }
+        for page in pages[start..<min(start + Expansion.controlPages, pages.count)] { arguments.append(page) }
       }
     }
     pipeline.append("EXPIRE", controls.building, Self.buildingLifetime)
@@ -315,7 +315,7 @@ public struct SliceLedger: Sendable {
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
-    guard reply.count == 16 else { throw await store.inspect(slice) }
+    guard reply.count == 16 else { throw await store.repair.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }

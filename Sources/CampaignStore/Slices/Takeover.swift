@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// Takeover: what a dead worker, a lost reply or the end of a pause leaves behind.
-extension CampaignStore {
+extension Slices {
   /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
   public func unpark(_ due: [SliceReference], worker: String) async throws {
     guard !due.isEmpty else { return }
@@ -22,7 +22,7 @@ extension CampaignStore {
   /// The slices in a worker's list.
   public func processing(of worker: String) async throws -> [SliceReference] {
     var pipeline = RedisPipeline()
-    pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1)
+    pipeline.append("LRANGE", keys.processing(worker: worker), 0, CampaignStore.batch - 1)
     let list = keys.processing(worker: worker)
     return try await references(in: run(pipeline)[0]) { pipeline, text in pipeline.append("LREM", list, 0, text) }
   }
@@ -66,7 +66,7 @@ extension CampaignStore {
     var requeued: [SliceReference] = []
     while true {
       var references = try await processing(of: worker)
-      let isFull = references.count == Self.batch
+      let isFull = references.count == CampaignStore.batch
       if let leftovers { references.removeAll { !leftovers.contains($0) } }
       if references.isEmpty { return requeued }
       let given = try await giveBack(references, of: worker, isGone: isGone)
@@ -80,7 +80,7 @@ extension CampaignStore {
     _ references: [SliceReference], of worker: String, isGone: Bool
   ) async throws -> [SliceReference] {
     if isGone { try await endLeases(of: references, worker: worker) }
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     let campaigns = Array(Set(references.map(\.campaign)))
     let lanes = Dictionary(zip(campaigns, try await lanes(of: campaigns)), uniquingKeysWith: { first, _ in first })
     var pipeline = RedisPipeline()
@@ -143,7 +143,7 @@ extension CampaignStore {
     pipeline.append("EXISTS", keys.failover)
     pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
     pipeline.append("TIME")
-    let replies = try await runAnywhere(pipeline)
+    let replies = try await store.runAnywhere(pipeline)
     guard replies[1].count == 2, let latest = replies[1][1].integer, let now = replies[2][0].integer else {
       return false
     }

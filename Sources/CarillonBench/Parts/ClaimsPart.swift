@@ -13,7 +13,7 @@ struct ClaimsPart: BenchPart {
       report.progress("claims: \(count) clients")
       let redis = try await world.startRedis(devices)
       let job = Array(CampaignRun.job("claims").utf8)
-      _ = try await redis.store.activate(
+      _ = try await redis.store.queue.activate(
         try CampaignJob.parse(job, .any(PushServices.known.standard)), job: job, worker: "bench")
       let before = (redis: ProcessUsage.cpuMicroseconds(of: redis.process.id), own: ProcessUsage.ownMicroseconds())
       let began = ContinuousClock.now
@@ -87,7 +87,7 @@ private struct ClaimClient {
     var tally = ClaimTally()
     while ContinuousClock.now < end {
       let began = ContinuousClock.now
-      guard let slice = try await store.dequeueSlice(worker: name) else {
+      guard let slice = try await store.slices.dequeueSlice(worker: name) else {
         tally.empty += 1
         try await Task.sleep(for: Self.pause)
         continue
@@ -100,7 +100,7 @@ private struct ClaimClient {
       } else {
         tally.held += 1
       }
-      try await store.requeue(slice, lane: .normal, worker: name)
+      try await store.slices.requeue(slice, lane: .normal, worker: name)
     }
     await client.close()
     return tally

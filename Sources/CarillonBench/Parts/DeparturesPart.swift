@@ -48,18 +48,18 @@ struct DeparturesPart: BenchPart {
     job += #","sendAt":"\#(WallTime.format(Int(due)))","localTime":true}"#
     _ = try await redis.client.command("LPUSH", store.keys.campaigns, job)
     try await wait(for: worker) {
-      try await store.show("campaign")?.counters.later == devices.count
+      try await store.campaigns.show("campaign")?.counters.later == devices.count
     }
     let departed = departs ? try await depart(devices, store) : [:]
     guard WallClock.now < due else {
       throw CommandError(.failed, "expansion and departures took longer than \(delay) s", hint: "measure fewer targets")
     }
-    try await wait(for: worker) { try await store.campaign("campaign")?.state != .active }
-    guard let campaign = try await store.campaign("campaign"), campaign.state == .completed,
+    try await wait(for: worker) { try await store.campaigns.find("campaign")?.state != .active }
+    guard let campaign = try await store.campaigns.find("campaign"), campaign.state == .completed,
       let end = campaign.finishedAt
     else { throw CommandError(.failed, "the campaign did not complete") }
     var wrong = 0
-    try await store.forEachResult(of: "campaign") { page in
+    try await store.results.forEachResult(of: "campaign") { page in
       // An erased target has no user.
       wrong += page.count { $0.outcome != ($0.token == nil ? .deviceGone : departed[$0.user] ?? .accepted) }
       return true
@@ -84,21 +84,21 @@ struct DeparturesPart: BenchPart {
   private func depart(_ devices: BenchDevices, _ store: CampaignStore) async throws -> [String: Outcome] {
     let users = stride(from: 0, to: devices.users, by: Self.share).map { "u\($0)" }
     let groups = (0..<4).map { group in users.indices.filter { $0 % 4 == group }.map { users[$0] } }
-    try await store.add(groups[0], to: SuppressionList(app: "news").segment)
+    try await store.audiences.add(groups[0], to: SuppressionList(app: "news").segment)
     let now = try await store.time() / 1000
     for user in groups[1] {
-      let tokens = try await store.user(user)?.devices.compactMap { DeviceToken(bytes: $0.token) } ?? []
-      _ = try await store.unregister(tokens, of: APNsService(), at: now)
+      let tokens = try await store.registry.user(user)?.devices.compactMap { DeviceToken(bytes: $0.token) } ?? []
+      _ = try await store.registry.unregister(tokens, of: APNsService(), at: now)
     }
     var moved: [DeviceRegistration] = []
     for user in groups[2] {
-      for var device in try await store.user(user)?.devices ?? [] {
+      for var device in try await store.registry.user(user)?.devices ?? [] {
         device.registeredAt = UInt64(now)
         moved.append(DeviceRegistration(user: "other-" + user, device: device))
       }
     }
-    try await store.register(moved)
-    for user in groups[3] { _ = try await store.forget(user) }
+    try await store.registry.register(moved)
+    for user in groups[3] { _ = try await store.erasure.forget(user) }
     var outcomes: [String: Outcome] = [:]
     for user in groups[0] { outcomes[user] = .optedOut }
     for user in groups[1...].joined() { outcomes[user] = .deviceGone }

@@ -85,8 +85,8 @@ struct FleetPart: BenchPart {
       // Scheduled: otherwise it would have been sent before it could be paused.
       let job = CampaignRun.job(id).dropLast() + #","sendAt":"\#(Self.tomorrow)"}"#
       _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, String(job))
-      try await workers[0].wait(for: "campaign \(id)", seconds: 30) { try await redis.store.campaign(id) != nil }
-      try await redis.store.control(id, .pause)
+      try await workers[0].wait(for: "campaign \(id)", seconds: 30) { try await redis.store.campaigns.find(id) != nil }
+      try await redis.store.campaigns.control(id, .pause)
     }
   }
 

@@ -105,7 +105,7 @@ private struct LatencyScene {
   }
 
   func hasEnded(_ id: String) async throws -> Bool {
-    guard let campaign = try await redis.store.campaign(id) else { return false }
+    guard let campaign = try await redis.store.campaigns.find(id) else { return false }
     guard campaign.state == .active || campaign.state == .completed else {
       throw CommandError(.failed, "campaign \(id) is \(campaign.state): \(campaign.reason ?? "")")
     }

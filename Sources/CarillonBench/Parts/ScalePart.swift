@@ -37,7 +37,7 @@ struct ScalePart: BenchPart {
       let job = Array(CampaignRun.job(id).utf8)
       let campaign = try CampaignJob.parse(job, .any(PushServices.known.standard))
       let busy = try await measured(cluster) {
-        _ = try await store.activate(campaign, job: job, worker: "bench")
+        _ = try await store.queue.activate(campaign, job: job, worker: "bench")
         try await Self.run(workers, of: fleet, campaign)
       }
       for worker in workers { await worker.close() }
@@ -85,7 +85,7 @@ struct ScalePart: BenchPart {
   private func register(_ count: Int, _ seed: UInt64, in store: CampaignStore) async throws {
     var random = SplitMix(state: seed)
     for start in stride(from: 0, to: count, by: Self.chunk) {
-      try await store.register(
+      try await store.registry.register(
         (start..<min(count, start + Self.chunk)).map { number in
           let token = (0..<4).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
           return DeviceRegistration(
@@ -173,7 +173,7 @@ private actor SimulatedWorker {
 
   func beat() async throws {
     let began = ContinuousClock.now
-    _ = try await store.heartbeat(worker: name, timeout: Self.lease)
+    _ = try await store.fleet.heartbeat(worker: name, timeout: Self.lease)
     milliseconds.append((ContinuousClock.now - began) / .milliseconds(1))
   }
 
@@ -190,7 +190,7 @@ private actor SimulatedWorker {
     let filter = DeviceFilter(
       service: PushServices.known.standard.name, kind: .alert, app: campaign.app, environment: "production")
     while !fleet.hasEnded {
-      guard let slice = try await store.dequeueSlice(worker: name) else {
+      guard let slice = try await store.slices.dequeueSlice(worker: name) else {
         repeat {
           try await Task.sleep(for: Self.pause)
         } while !fleet.hasEnded && !WakeRule.looks(for: 1, roll: .random(in: 0..<fleet.count))
@@ -198,11 +198,11 @@ private actor SimulatedWorker {
       }
       let ledger = SliceLedger(store: store, slice: slice, lease: Self.lease, app: campaign.app)
       guard case .claimed = try await ledger.claim(worker: name),
-        let targets = try await store.expand(ledger, of: campaign, filter: filter)
+        let targets = try await store.expansion.expand(ledger, of: campaign, filter: filter)
       else { continue }
       try await record(targets.count, ledger)
       if case .closed(let counters) = try await ledger.close(.finish),
-        try await store.finish(slice, counters: counters, lane: .normal, worker: name) != nil
+        try await store.slices.finish(slice, counters: counters, lane: .normal, worker: name) != nil
       {
         fleet.end()
       }
@@ -224,7 +224,7 @@ private actor SimulatedWorker {
   }
 
   func close() async {
-    try? await store.removeWorker(name)
+    try? await store.fleet.removeWorker(name)
     await redis.close()
   }
 }

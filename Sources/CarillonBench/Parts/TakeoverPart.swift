@@ -39,7 +39,7 @@ struct TakeoverPart: BenchPart {
     var begun = 0
     // One runs and one waits, so that every worker holds something.
     func feed() async throws {
-      while let first = campaigns.first, try await redis.store.campaign(first)?.finishedAt != nil {
+      while let first = campaigns.first, try await redis.store.campaigns.find(first)?.finishedAt != nil {
         campaigns.removeFirst()
       }
       while campaigns.count < 2 {
@@ -90,15 +90,15 @@ struct TakeoverPart: BenchPart {
   private func watch(
     _ store: CampaignStore, from victim: String, to heirs: [String], since died: Double, _ witness: BenchProcess
   ) async throws -> Takeover? {
-    var left = Set(try await store.processing(of: victim))
+    var left = Set(try await store.slices.processing(of: victim))
     guard !left.isEmpty else { return nil }
     var found: Double?
     try await witness.wait(for: "the slices of \(victim)", seconds: 60) {
-      if found == nil, try await store.processing(of: victim).isEmpty { found = (WallClock.now - died) * 1000 }
-      for heir in heirs { left.subtract(try await store.processing(of: heir)) }
+      if found == nil, try await store.slices.processing(of: victim).isEmpty { found = (WallClock.now - died) * 1000 }
+      for heir in heirs { left.subtract(try await store.slices.processing(of: heir)) }
       // What was counted between two looks was in other hands, too: one that the dead worker had closed already is for a
       // moment only.
-      left = try await store.uncounted(left)
+      left = try await store.slices.uncounted(left)
       return left.isEmpty
     }
     let held = (WallClock.now - died) * 1000

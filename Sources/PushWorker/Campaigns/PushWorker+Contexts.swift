@@ -10,8 +10,8 @@ extension PushWorker {
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
-    case .gone: try await control.dismiss(reference, worker: configuration.name)
-    case .notNow(let lane): try await control.requeue(reference, lane: lane, worker: configuration.name)
+    case .gone: try await control.slices.dismiss(reference, worker: configuration.name)
+    case .notNow(let lane): try await control.slices.requeue(reference, lane: lane, worker: configuration.name)
     case .unknownApp: break
     }
     return nil
@@ -38,7 +38,7 @@ extension PushWorker {
       return false
     }
     do {
-      guard let definitions = try await control.narrow(context.campaign) else { return false }
+      guard let definitions = try await control.audiences.narrow(context.campaign) else { return false }
       context.narrow(definitions)
       return true
     } catch let error as StoreError where error.code == .invalid {
@@ -48,7 +48,7 @@ extension PushWorker {
   }
 
   private func context(of id: String) async throws -> ContextFinding {
-    guard let standing = try await control.standing(of: id) else { return .gone }
+    guard let standing = try await control.campaigns.standing(of: id) else { return .gone }
     if standing.state == .active, campaigns.objections.applies(to: id, round: standing.round) {
       return .notNow(standing.lane)
     }
@@ -60,7 +60,7 @@ extension PushWorker {
       return .found(known, standing.state)
     }
     if readings.isReading(id) { return .notNow(standing.lane) }
-    guard let (record, job) = try await control.campaignAndJob(id) else { return .gone }
+    guard let (record, job) = try await control.campaigns.findWithJob(id) else { return .gone }
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)

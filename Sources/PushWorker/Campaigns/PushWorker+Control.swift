@@ -29,7 +29,7 @@ extension PushWorker {
   func followControl() async throws {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(campaigns.objections.campaigns))
-      let view = try await control.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
+      let view = try await control.campaigns.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
       note(view.hold)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
       // What came into our hands meanwhile is looked at before we say that we have followed.
@@ -81,7 +81,7 @@ extension PushWorker {
     // One task a campaign that is paused, not one a push.
     Task {
       do {
-        if try await control.control(id, .pause, reason: reason, round: round) == .paused {
+        if try await control.campaigns.control(id, .pause, reason: reason, round: round) == .paused {
           log.tell(.paused(campaign: id, reason: reason))
         } else {
           context?.isPaused = false

@@ -76,12 +76,12 @@ extension PushWorker {
     }
     failover.mustRun(where: isForgotten)
     log.tell(.serverChanged)
-    try await control.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
+    try await control.slices.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
   }
 
   private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
     do {
-      return try await control.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
+      return try await control.slices.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
     } catch let error as StoreError where error.code == .damaged {
       // Who could tell is gone: what others may know is waited for.
       log.report("a list is damaged", error)
@@ -161,7 +161,7 @@ extension PushWorker {
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
     slice.isDue = false
-    try await control.addSlice(slice.ledger.slice)
+    try await control.audiences.addSlice(slice.ledger.slice)
     let isSealed = try await replay(
       slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, slice.decisions)
     if isSealed, let ending = slice.ending {
@@ -198,7 +198,7 @@ extension PushWorker {
       let id = context.campaign.id
       do {
         let whole = context.campaign.whole
-        if try await control.standing(of: whole) == nil {
+        if try await control.campaigns.standing(of: whole) == nil {
           guard failover.mayBeForgotten(context) else {
             gone.insert(id)
             continue
@@ -207,10 +207,10 @@ extension PushWorker {
           let campaign =
             whole == id
             ? context.campaign : try CampaignJob.parse(context.job, configuration.jobApps, as: whole)
-          _ = try await control.activate(campaign, job: context.job, worker: configuration.name, narrowed: true)
+          _ = try await control.queue.activate(campaign, job: context.job, worker: configuration.name, narrowed: true)
         }
         // What was sent to some of a stage is sent to all.
-        try await control.restoreStage(of: context.campaign, job: context.job, start: context.start)
+        try await control.campaigns.restoreStage(of: context.campaign, job: context.job, start: context.start)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)
@@ -218,8 +218,8 @@ extension PushWorker {
         gone.insert(id)
       }
     }
-    for (id, verb) in campaigns.recent where try await control.standing(of: id)?.state == .active {
-      try await control.control(id, verb, reason: "as it was before Redis lost its last writes")
+    for (id, verb) in campaigns.recent where try await control.campaigns.standing(of: id)?.state == .active {
+      try await control.campaigns.control(id, verb, reason: "as it was before Redis lost its last writes")
     }
     return gone
   }
@@ -234,7 +234,7 @@ extension PushWorker {
       session.claim.mustReplay = false
       return withdraw(session, .lost)
     }
-    try await control.addSlice(session.slice)
+    try await control.audiences.addSlice(session.slice)
     var claimedAt = EventLoop.now
     var answer = try await session.ledger.claim(worker: configuration.name)
     if isForgotten(answer, of: session) {
@@ -296,7 +296,7 @@ extension PushWorker {
       // Ended long since: there is nothing to tell.
       guard let targets = journal.targets,
         case .claimed(let standing) = try await ledger.claim(worker: configuration.name), !standing.isSealed,
-        try await store.restore(targets, of: ledger)
+        try await store.expansion.restore(targets, of: ledger)
       else { return false }
       _ = try await ledger.commit(&nothing, request)
     }

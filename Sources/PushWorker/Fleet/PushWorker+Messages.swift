@@ -5,7 +5,7 @@ import EventLoop
 extension PushWorker {
   /// Listens from now on; a Redis that does not let us makes everything slower, and stops nothing.
   func listen() async {
-    let listener = control.listener(for: membership.instance, on: loop) { [weak self] event in
+    let listener = control.fleet.listener(for: membership.instance, on: loop) { [weak self] event in
       self?.assumeIsolated { $0.hear(event) }
     }
     membership.ear = listener
@@ -54,12 +54,12 @@ extension PushWorker {
     // Nobody can tell that it lives but by its heartbeats, and so it is with an earlier life of its name.
     guard membership.isListening else { return }
     while true {
-      let former = try await control.sight(of: membership.instance.name)
+      let former = try await control.fleet.sight(of: membership.instance.name)
       if let former, former.instance != membership.instance, try await isAlive(former) {
         try rename()
         continue
       }
-      guard try await control.join(membership.instance, replacing: former?.instance) else { continue }
+      guard try await control.fleet.join(membership.instance, replacing: former?.instance) else { continue }
       membership.hasJoined = true
       // Nobody renews the leases of an earlier process of this name.
       if let former, former.instance != membership.instance {
@@ -72,7 +72,7 @@ extension PushWorker {
   private func isAlive(_ sight: PresenceSight) async throws -> Bool {
     // Of one that has just died a busy Redis may not have heard yet, and of one that lost its connection a heartbeat comes.
     await pause(milliseconds: Housekeeping.look)
-    return try await control.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
+    return try await control.fleet.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
   }
 
   private func rename() throws {

@@ -56,11 +56,11 @@ extension PushWorker {
   /// Takes note of what messages may have said that did not arrive.
   func giveSignOfLife() async throws {
     let report = figures.reporting.next(self.report(), EventLoop.now)
-    let pulse: CampaignStore.Heartbeat
+    let pulse: Fleet.Heartbeat
     waitsForRedis.begin(EventLoop.now)
     defer { waitsForRedis.end() }
     do {
-      pulse = try await control.heartbeat(
+      pulse = try await control.fleet.heartbeat(
         worker: configuration.name, timeout: configuration.lease, report: report)
     } catch {
       figures.reporting.forget()
@@ -85,7 +85,7 @@ extension PushWorker {
   }
 
   private func lookAfterOwn() async throws {
-    let listed = try await control.processing(of: configuration.name)
+    let listed = try await control.slices.processing(of: configuration.name)
     try await takeOver(from: configuration.name, only: upkeep.leftovers(listed: listed, taken: slices.taken))
     await affirmObjections()
     expireBacklogs()
@@ -103,7 +103,7 @@ extension PushWorker {
     let partitions = upkeep.takeUndelivered()
     guard !partitions.isEmpty else { return }
     do {
-      try await control.deliverFeedback(from: partitions)
+      try await control.results.deliverFeedback(from: partitions)
     } catch {
       log.report("could not deliver feedback", error)
     }
@@ -146,13 +146,13 @@ extension PushWorker {
       switch change {
       case .waits(let id, let reason, let since):
         // Another worker may have ended the campaign.
-        guard let standing = try await control.standing(of: id), !standing.state.isFinal else {
+        guard let standing = try await control.campaigns.standing(of: id), !standing.state.isFinal else {
           campaigns.drop(id)
           continue
         }
         let milliseconds = Int(clock) - Int((now - min(since, now)) / 1_000_000)
-        try await control.noteWaiting(id, worker: configuration.name, reason: reason, since: milliseconds)
-      case .goesOn(let id): try await control.clearWaiting(id, worker: configuration.name)
+        try await control.campaigns.noteWaiting(id, worker: configuration.name, reason: reason, since: milliseconds)
+      case .goesOn(let id): try await control.campaigns.clearWaiting(id, worker: configuration.name)
       }
     }
   }

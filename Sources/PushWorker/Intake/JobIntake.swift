@@ -42,7 +42,7 @@ struct JobIntake: Sendable {
   ///
   /// - Throws: what concerns every job, and the first failures of this one. The entry stays on the list then.
   @concurrent func take(in entry: [UInt8]) async throws -> Result {
-    guard let attempts = try await store.beginJob(entry, instance: instance) else { return .unchanged }
+    guard let attempts = try await store.queue.beginJob(entry, instance: instance) else { return .unchanged }
     var arrival = Arrival(entry: entry, job: entry, resolved: entry)
     do {
       if attempts.otherLives >= Self.mostLives {
@@ -53,10 +53,10 @@ struct JobIntake: Sendable {
       return try await take(in: &arrival)
     } catch let error as JobChecker.Stopped {
       // It ends well: that is no attempt that counts against the job.
-      try await store.forget(attempts)
+      try await store.queue.forget(attempts)
       throw error
     } catch  where Self.isOfTheJob(error) {
-      guard try await store.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
+      guard try await store.queue.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
       let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "mend it")
       return try await deadLetter(arrival, reason: reason, hint: hint + "; then: carillon dead retry KEY")
     }
@@ -71,13 +71,13 @@ struct JobIntake: Sendable {
   private func take(in arrival: inout Arrival) async throws -> Result {
     if let id = RunRequest.id(arrival.entry) {
       arrival.run = id
-      guard let job = try await store.job(ofRun: id) else {
-        try await store.dismissRun(arrival.entry, worker: instance.name)
+      guard let job = try await store.queue.job(ofRun: id) else {
+        try await store.queue.dismissRun(arrival.entry, worker: instance.name)
         return .unchanged
       }
       (arrival.job, arrival.resolved) = (job, job)
     } else {
-      arrival.job = try await store.withoutErased(arrival.entry)
+      arrival.job = try await store.erasure.withoutErased(arrival.entry)
       arrival.resolved = arrival.job
     }
     switch try await check(&arrival) {
@@ -94,7 +94,7 @@ struct JobIntake: Sendable {
         hook?(job)
         return try CampaignJob.templates(of: job)
       }
-      let templates = try await store.templates(references)
+      let templates = try await store.campaigns.templates(references)
       let now = try await store.time() / 1_000_000
       let (resolved, next) = try await checker.run { [apps, run = arrival.run] in
         let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
@@ -119,7 +119,7 @@ struct JobIntake: Sendable {
   ) async throws -> Result {
     do {
       let approval = try await whyApprovalIsNeeded(campaign, arrival.resolved)
-      let admission = try await store.activate(
+      let admission = try await store.queue.activate(
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
         original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,
         approval: approval?.reason, reached: approval?.reached, untimely: untimely)
@@ -145,8 +145,8 @@ struct JobIntake: Sendable {
     guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
     // The estimate needs the definitions of the segments that are rules.
     var known = campaign
-    known.definitions = try await store.check(known)
-    let sizes = try await store.estimate(of: known).targets
+    known.definitions = try await store.queue.check(known)
+    let sizes = try await store.limits.estimate(of: known).targets
     // Each companion may reach every user again.
     let bound = sizes * (1 + campaign.also.count)
     guard bound > most / Self.estimateMargin else { return nil }
@@ -169,7 +169,7 @@ struct JobIntake: Sendable {
     _ campaign: Campaign, with companions: [Campaign], _ channel: AppChannel, _ start: Int
   ) async throws -> Reached? {
     do {
-      return try await store.count(campaign, with: companions) {
+      return try await store.audiences.count(campaign, with: companions) {
         DeviceFilter(
           $0, service: channel.service, environment: channel.environment, start: start, control: channel.control)
       }
@@ -189,10 +189,10 @@ struct JobIntake: Sendable {
   private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws -> Result {
     let key =
       if let run = arrival.run {
-        try await store.deadLetter(
+        try await store.queue.deadLetter(
           run: run, request: arrival.entry, job: arrival.job, reason: reason, hint: hint, worker: instance.name)
       } else {
-        try await store.deadLetter(arrival.entry, reason: reason, hint: hint, worker: instance.name)
+        try await store.queue.deadLetter(arrival.entry, reason: reason, hint: hint, worker: instance.name)
       }
     return .deadLettered(key: key, campaign: arrival.run ?? JobOutline(arrival.job)?.id, reason: reason)
   }

@@ -50,7 +50,7 @@ struct EventIntake: Sendable {
 
   /// What became of some events.
   struct Page: Sendable {
-    var dead: [CampaignStore.DeadEvent] = []
+    var dead: [Registry.DeadEvent] = []
     /// What they said and changed nothing, because something newer stands.
     var superseded = 0
     /// Whether there may be more, and they are ours to apply.
@@ -73,7 +73,7 @@ struct EventIntake: Sendable {
   /// - Parameter now: ms since the epoch.
   @concurrent
   func applyPage(of list: EventList, now: Int) async throws -> Page {
-    let events = try await store.events(on: list)
+    let events = try await store.registry.events(on: list)
     let texts = events.events
     guard !texts.isEmpty else { return Page() }
     var page = Page()
@@ -86,18 +86,18 @@ struct EventIntake: Sendable {
       }
       try await order(&registrations, without: now)
       page.superseded = try await apply(registrations, &page) {
-        try await store.apply($0, lastDeviceOnly: lastDeviceOnly)
+        try await store.registry.apply($0, lastDeviceOnly: lastDeviceOnly)
       }
     case .receipts:
       let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try ReceiptEvent(parsing: text, now: now)
       }
       _ = try await apply(receipts, &page) {
-        try await store.apply($0)
+        try await store.results.apply($0)
         return 0
       }
     }
-    page.hasMore = try await store.takeOff(events, list, dead: page.dead, as: instance)
+    page.hasMore = try await store.registry.takeOff(events, list, dead: page.dead, as: instance)
     if !page.hasMore { page.dead = [] }
     return page
   }

@@ -32,7 +32,7 @@ extension PushWorker {
     while !life.isStopping {
       do {
         if EventLoop.now >= nextLook {
-          try await control.checkRoom()
+          try await control.limits.checkRoom()
           nextLook = EventLoop.now + Self.roomInterval
         }
         guard !isHeld else {
@@ -45,7 +45,7 @@ extension PushWorker {
         }
         var job =
           mayHaveLeftover
-          ? try await control.unfinishedJob(worker: configuration.name, besides: largeJobs.entries) : nil
+          ? try await control.queue.unfinishedJob(worker: configuration.name, besides: largeJobs.entries) : nil
         mayHaveLeftover = job != nil
         if job == nil {
           guard waits || configuration.drains || WakeRule.waitsForJobs(roll: .random(in: 0..<scheduler.fleet)) else {
@@ -55,7 +55,7 @@ extension PushWorker {
           job = try await awaitJob()
           waits = job != nil
           // Redis may have been filled meanwhile.
-          if job != nil { try await control.checkRoom() }
+          if job != nil { try await control.limits.checkRoom() }
         }
         // What came after the store was held stays in our list, which goes back to the queue when the worker ends.
         guard !isHeld, let job else {
@@ -125,9 +125,9 @@ extension PushWorker {
   /// The connection's number is asked for once, and after trouble: should it be another all the same, a wait that a stop is
   /// to end ends by itself.
   private func awaitJob() async throws -> [UInt8]? {
-    if intakeConnection == nil { intakeConnection = try await blocking.intakeConnection() }
+    if intakeConnection == nil { intakeConnection = try await blocking.queue.intakeConnection() }
     guard !life.isStopping else { return nil }
-    return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now))
+    return try await blocking.queue.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
   private func take(in entry: [UInt8], _ checker: JobChecker) async throws {

@@ -15,11 +15,11 @@ extension PushWorker {
       case .slice(let slice): try await takeOut(slice, error)
       case .partition: if let slice { try await takeOut(slice, error) }
       case .campaign(let id):
-        if try await control.takeOut(campaign: id, reason: error.message, hint: error.hint) {
+        if try await control.repair.takeOut(campaign: id, reason: error.message, hint: error.hint) {
           log.tell(.takenOut("campaign \(id)", reason: error.message))
         }
       case .list(let key):
-        await control.setAside(damaged: key)
+        await control.repair.setAside(damaged: key)
         wakeClaims()
       case .catalog, .shared: break
       }
@@ -35,7 +35,7 @@ extension PushWorker {
       do {
         return try await first()
       } catch let error as StoreError {
-        guard case .list(let key)? = error.damage, try await control.isGone(key) else { throw error }
+        guard case .list(let key)? = error.damage, try await control.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
         // What was admitted refuses, or can't be reached: that is for whoever started us.
@@ -52,7 +52,7 @@ extension PushWorker {
   }
 
   private func takeOut(_ slice: SliceReference, _ error: StoreError) async throws {
-    let state = try await control.takeOut(
+    let state = try await control.repair.takeOut(
       slice, reason: error.message, hint: error.hint, worker: configuration.name)
     log.tell(.takenOut("slice \(slice)", reason: error.message))
     if let state {

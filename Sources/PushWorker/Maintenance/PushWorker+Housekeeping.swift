@@ -31,7 +31,7 @@ extension PushWorker {
   }
 
   /// What is to be done; `nil` when another does it.
-  private func chores() async throws -> CampaignStore.Chores? {
+  private func chores() async throws -> Fleet.Chores? {
     let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
     if let chores = try await keepHouse(replacing: nil) { return chores }
@@ -40,15 +40,15 @@ extension PushWorker {
       return nil
     }
     // It gives no beat: its lease runs out, or its process has ended.
-    guard membership.canTellTheDead(EventLoop.now), let holder = try await control.housekeeper(),
-      presence.look(try await control.sights(of: [holder])).contains(holder)
+    guard membership.canTellTheDead(EventLoop.now), let holder = try await control.fleet.housekeeper(),
+      presence.look(try await control.fleet.sights(of: [holder])).contains(holder)
     else { return nil }
     return try await keepHouse(replacing: holder)
   }
 
-  private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
+  private func keepHouse(replacing former: WorkerInstance?) async throws -> Fleet.Chores? {
     let idleBeat = housekeeping.untilIdleBeat(fleet: scheduler.fleet)
-    let chores = try await control.housekeep(
+    let chores = try await control.fleet.housekeep(
       as: membership.instance, replacing: former, timeout: configuration.lease, beat: Housekeeping.beat,
       idleBeat: idleBeat)
     if chores != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
@@ -56,14 +56,14 @@ extension PushWorker {
   }
 
   /// - Returns: ms until the next beat.
-  private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
+  private func keepHouse(_ chores: Fleet.Chores) async throws -> Int {
     let heard = EventLoop.now
     if housekeeping.begin(chores.notes) { log.tell(.keepsHouse) }
     await lookAfter("slices that are due") {
-      try await control.unpark(chores.due, worker: configuration.name)
+      try await control.slices.unpark(chores.due, worker: configuration.name)
     }
     do {
-      tell(begun: try await control.promote(chores.scheduled))
+      tell(begun: try await control.queue.promote(chores.scheduled))
     } catch {
       // Others' slices are looked after all the same.
       log.report("could not begin a scheduled campaign", error)
@@ -72,14 +72,14 @@ extension PushWorker {
     await lookAtGates(chores.gates)
     if housekeeping.looksAround() {
       if membership.canTellTheDead(EventLoop.now) {
-        for instance in presence.look(try await control.sights()) where instance != membership.instance {
+        for instance in presence.look(try await control.fleet.sights()) where instance != membership.instance {
           try await takeOver(from: instance.name, isGone: true)
-          try await control.removeWorker(instance.name, nonce: instance.nonce)
+          try await control.fleet.removeWorker(instance.name, nonce: instance.nonce)
         }
       }
       for dead in chores.dead where dead != configuration.name {
         try await takeOver(from: dead)
-        try await control.removeWorker(dead)
+        try await control.fleet.removeWorker(dead)
       }
     }
     applyEvents(on: chores.events)
@@ -93,7 +93,7 @@ extension PushWorker {
   private func lookAtGates(_ gates: [(id: String, dueAt: Int)]) async {
     for (id, dueAt) in gates {
       do {
-        switch try await control.lookAtGate(of: id, dueAt: dueAt) {
+        switch try await control.campaigns.lookAtGate(of: id, dueAt: dueAt) {
         case .opened(let stage, let winner):
           if let winner { log.tell(.decided(campaign: id, variant: winner)) }
           log.tell(.opened(campaign: id, stage: stage))
@@ -110,13 +110,13 @@ extension PushWorker {
 
   /// Gives back what a dead worker, or an earlier life of this one, holds.
   func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false) async throws {
-    let requeued = try await control.takeOver(from: worker, only: leftovers, isGone: isGone)
+    let requeued = try await control.slices.takeOver(from: worker, only: leftovers, isGone: isGone)
     guard !requeued.isEmpty else { return }
     log.tell(.requeued(from: worker, slices: requeued.count))
     wakeClaims()
     // What it said of campaigns that it could not send says nothing any more.
     for id in Set(requeued.map(\.campaign)) where worker != configuration.name {
-      try await control.clearWaiting(id, worker: worker)
+      try await control.campaigns.clearWaiting(id, worker: worker)
     }
   }
 
@@ -125,24 +125,24 @@ extension PushWorker {
   private func goRound() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: control.keys.partitions)
     for partition in partitions {
-      await lookAfter("partition \(partition)") { _ = try await control.redoMoves(in: partition) }
-      await lookAfter("partition \(partition)") { try await control.forgetOldStatements(in: partition) }
+      await lookAfter("partition \(partition)") { _ = try await control.registry.redoMoves(in: partition) }
+      await lookAfter("partition \(partition)") { try await control.erasure.forgetOldStatements(in: partition) }
       upkeep.note(prunesIn: partition)
     }
     await deliverFeedback()
-    await lookAfter("erasures of users") { _ = try await control.finishErasures() }
+    await lookAfter("erasures of users") { _ = try await control.erasure.finishErasures() }
     if isRare {
       await lookAfter("running campaigns") {
-        housekeeping.notes.running = try await control.reopenLost(from: housekeeping.notes.running).next
+        housekeeping.notes.running = try await control.slices.reopenLost(from: housekeeping.notes.running).next
       }
       await lookAfter("the schedule") {
-        let repaired = try await control.repairSchedule(from: housekeeping.notes.schedule)
+        let repaired = try await control.queue.repairSchedule(from: housekeeping.notes.schedule)
         housekeeping.notes.schedule = repaired.next
         tell(begun: repaired.begun)
       }
     }
     // Also when something failed: the next housekeeper goes on behind it.
-    try await control.write(housekeeping.notes)
+    try await control.fleet.write(housekeeping.notes)
   }
 
   /// Does one task of the round. A failure concerns what it names, and no other task.

@@ -7,7 +7,7 @@ import PushTransport
 extension PushWorker {
   /// Notes webhooks that are new, so that they get every change from now on. Called before the worker takes anything.
   func registerWebhooks() async throws {
-    try await control.standings(of: configuration.webhooks.map(\.name))
+    try await control.results.standings(of: configuration.webhooks.map(\.name))
   }
 
   /// Runs beside the worker's other loops, and nobody waits for it: what was not noted as delivered is delivered again.
@@ -19,7 +19,7 @@ extension PushWorker {
       while !life.isFinished, !Task.isCancelled {
         if housekeeping.isMine {
           do {
-            let (standings, latest) = try await control.standings(of: configuration.webhooks.map(\.name))
+            let (standings, latest) = try await control.results.standings(of: configuration.webhooks.map(\.name))
             for (webhook, standing) in zip(configuration.webhooks, standings)
             where WebhookRound.isDue(standing, latest: latest, now: Int(now))
               && webhooksUnderWay.insert(webhook.name).inserted
@@ -42,7 +42,7 @@ extension PushWorker {
       if housekeeping.isMine {
         pause = WebhookRound.alarmInterval
         do {
-          try await control.note(control.fleet(lease: configuration.lease).alarms())
+          try await control.results.note(control.fleet.snapshot(lease: configuration.lease).alarms())
         } catch {
           if !life.isFinished { log.report("could not note alarms for webhooks", error) }
         }
@@ -60,7 +60,7 @@ extension PushWorker {
         // Entries that are no changes, which nothing of ours has written, are passed over.
         guard end != standing.position else { continue }
         standing = WebhookStanding(name: webhook.name, position: end)
-        try await control.keep(standing)
+        try await control.results.keep(standing)
       }
     } catch {
       if !life.isFinished { log.report("could not deliver to webhook \(webhook.name)", error) }
@@ -69,19 +69,19 @@ extension PushWorker {
 
   /// - Returns: where the page ends; `nil` when nothing more is to be delivered now.
   private func deliverPage(to webhook: Webhook, from standing: inout WebhookStanding) async throws -> String? {
-    let (changes, end) = try await control.changes(after: standing.position)
+    let (changes, end) = try await control.results.changes(after: standing.position)
     for change in changes {
       guard housekeeping.isMine, !life.isFinished, !Task.isCancelled else { return nil }
       var error: String?
       if WebhookRound.concerns(change, webhook) {
         var record: CampaignRecord?
-        if case .campaign(let id, _) = change.subject { record = try await control.campaign(id) }
+        if case .campaign(let id, _) = change.subject { record = try await control.campaigns.find(id) }
         error = await webhook.deliver(
           event: change.id, body: WebhookRound.body(change, namespace: control.keys.namespace, record),
           timestamp: Int(now / 1000))
       }
       standing = WebhookRound.after(standing, change, error: error, now: Int(now))
-      try await control.keep(standing)
+      try await control.results.keep(standing)
       if let error {
         log.report("webhook \(webhook.name)", "webhook \(webhook.name) was not told of event \(change.id): \(error)")
         return nil

@@ -16,7 +16,7 @@ extension PushWorker {
     while !life.isFinished, !Task.isCancelled {
       do {
         if housekeeping.isMine { askBackends() }
-        if !slices.taken.isEmpty { follow(try await control.backends()) }
+        if !slices.taken.isEmpty { follow(try await control.limits.backends()) }
       } catch {
         if !life.isFinished { log.report("could not read how backends are", error) }
       }
@@ -27,7 +27,7 @@ extension PushWorker {
   /// A campaign came into hand of an app that has a backend: while nothing was, nobody here read how that is.
   func learnOfBackends() async {
     do {
-      follow(try await control.backends())
+      follow(try await control.limits.backends())
     } catch {
       log.report("could not read how backends are", error)
     }
@@ -50,10 +50,10 @@ extension PushWorker {
     let finding = await backend.check.look()
     do {
       let now = Int(now)
-      let known = try await control.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
+      let known = try await control.limits.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
       let standing = known ?? BackendStanding(app: app, at: now)
       let next = BackendPace.after(standing, finding, leastShare: backend.leastShare, now: now)
-      try await control.keep(next)
+      try await control.limits.keep(next)
       if next.isSlowed != standing.isSlowed {
         log.tell(
           next.isSlowed ? .slowed(app: app, share: next.share, reason: next.reason ?? "") : .quickened(app: app))

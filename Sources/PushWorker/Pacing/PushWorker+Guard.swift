@@ -56,7 +56,7 @@ extension PushWorker {
 
   private func ask(_ question: TrialLease.Question, _ context: CampaignContext) async {
     do {
-      let answer = try await control.guardTrial(
+      let answer = try await control.limits.guardTrial(
         context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
         lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
         round: context.round)
@@ -93,7 +93,7 @@ extension PushWorker {
   private func standDown(_ withdrawal: (told: GuardCounts, leased: Int), from context: CampaignContext) async {
     let id = context.campaign.id
     do {
-      let answer = try await control.standDown(
+      let answer = try await control.limits.standDown(
         configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
         isOpen: context.guard.state == .open,
         told: withdrawal.told, leased: withdrawal.leased, timeout: configuration.lease, round: context.round)
@@ -143,7 +143,7 @@ extension PushWorker {
 
   private func report(_ news: GuardCounts, of context: CampaignContext) async {
     do {
-      let fleet = try await control.guardWatch(
+      let fleet = try await control.limits.guardWatch(
         context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.round)
       let last = context.watch.arrived()
       guard let fleet else { return withdrawOutdated(context) }

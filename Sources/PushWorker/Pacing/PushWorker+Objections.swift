@@ -27,7 +27,7 @@ extension PushWorker {
   private func affirm(_ id: String, isNew: Bool = false) async {
     guard let objection = campaigns.objections.raised[id] else { return }
     do {
-      let answer = try await control.object(
+      let answer = try await control.campaigns.object(
         to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
       switch answer {
       case .unanimous: pauseCampaign(id, round: objection.round, objection.reason + objection.remedy)

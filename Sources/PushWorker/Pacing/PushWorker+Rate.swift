@@ -59,7 +59,7 @@ extension PushWorker {
 
   private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
     do {
-      let answer = try await control.lend(
+      let answer = try await control.limits.lend(
         question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
       limit.take(answer, now: EventLoop.now)
     } catch {
@@ -107,7 +107,7 @@ extension PushWorker {
       others.reduce(0) { $0 + $1.ungranted } >= enough || others.contains { !$0.isReady }
       || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
     guard isCrowded || hasEnough else { return false }
-    try await control.requeue(
+    try await control.slices.requeue(
       reference, lane: Lane.allCases[context.account.lane], worker: configuration.name)
     return true
   }

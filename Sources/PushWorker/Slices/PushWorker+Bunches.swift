@@ -113,7 +113,7 @@ extension PushWorker {
 
   /// What is known of a campaign; `nil` where anything about it is out of the ordinary.
   private func plainContext(of id: String) async throws -> CampaignContext? {
-    guard let standing = try await control.standing(of: id), standing.state == .active, !life.isStopping,
+    guard let standing = try await control.campaigns.standing(of: id), standing.state == .active, !life.isStopping,
       !campaigns.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), context.isNarrowed, !context.route.isStuck,
       context.guard.tripReason == nil, context.campaign.limit == nil || context.prospect.quotas != nil
@@ -226,7 +226,7 @@ extension PushWorker {
     }
     let answers: [Result<SliceCommitAnswer, any Error>]
     do {
-      answers = try await store.run(&commits)
+      answers = try await store.slices.commit(&commits)
     } catch {
       answers = steps.map { _ in .failure(error) }
       log.report("slices of campaign \(bunch.context.campaign.id)", error)
@@ -281,7 +281,7 @@ extension PushWorker {
     guard !ended.isEmpty else { return }
     for (session, counters) in ended { noteEnd(of: session.slice, counters) }
     do {
-      let state = try await control.finish(
+      let state = try await control.slices.finish(
         ended.map { ($0.session.slice, $0.counters) }, lane: Lane.allCases[context.account.lane],
         worker: configuration.name)
       for (session, _) in ended {

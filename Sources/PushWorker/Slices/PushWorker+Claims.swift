@@ -36,9 +36,9 @@ extension PushWorker {
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch hold {
-    case .none: return configuration.drains ? try await control.isIdle() : false
+    case .none: return configuration.drains ? try await control.campaigns.isIdle() : false
     // Jobs that wait in the queue are for later.
-    case .held: return try await control.standsStill()
+    case .held: return try await control.repartition.standsStill()
     case .outdated: return true
     }
   }
@@ -53,7 +53,7 @@ extension PushWorker {
     let enough = campaigns.contexts.compactMapValues { self.enough(of: $0) }
     let refused = campaigns.objections.campaigns.union(obstructedCampaigns(now)).union(campaignsWithoutPlace())
       .union(readings.large)
-    let taken = try await control.dequeueSlices(
+    let taken = try await control.slices.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { [campaigns, scheduler] id in
         guard let context = campaigns.contexts[id], context.prospect.obstacle == nil else { return 1 }
@@ -84,7 +84,7 @@ extension PushWorker {
       refused.contains(id) || entries.contains { $0.campaign == id && ($0.isStuck || $0.enough != nil) }
     }
     guard !sought.isEmpty else { return [] }
-    let found = try await control.dequeueFirst(of: sought, worker: configuration.name)
+    let found = try await control.slices.dequeueFirst(of: sought, worker: configuration.name)
     left.note(sought, found: found)
     // Of another campaign there may be some yet.
     if found == nil { wakeClaims() }

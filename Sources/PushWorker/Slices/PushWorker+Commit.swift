@@ -78,7 +78,7 @@ extension PushWorker {
     // Under another seal there may be more of them: Redis has forgotten ours.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       giveBack(credit, of: session)
-      throw await store.inspect(session.slice)
+      throw await store.repair.inspect(session.slice)
     }
     let expected = session.claim.version
     session.claim.version = answer.version.next
@@ -311,7 +311,7 @@ extension PushWorker {
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
         of: chunk, position, badge: session.decisions[target.index].badge, session.context))
-    try await control.deadLetter(
+    try await control.queue.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",
       worker: configuration.name, user: String(decoding: chunk.user(position), as: UTF8.self))

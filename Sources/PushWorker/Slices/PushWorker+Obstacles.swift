@@ -33,7 +33,7 @@ extension PushWorker {
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
     guard context.campaign.limit != nil, context.prospect.quotas == nil else { return true }
-    context.prospect.quotas = try await session.expanding.quotas(
+    context.prospect.quotas = try await session.expanding.expansion.quotas(
       for: session.slice, of: context.campaign, filter: context.filter)
     return context.prospect.quotas != nil
   }
@@ -41,7 +41,7 @@ extension PushWorker {
   /// Gives a slice back that can't be expanded.
   func setAside(_ session: SliceSession, for milliseconds: Int = PushWorker.pause) async throws {
     try await session.ledger.unclaim()
-    if try await control.park(session.slice, for: milliseconds, worker: configuration.name) {
+    if try await control.slices.park(session.slice, for: milliseconds, worker: configuration.name) {
       log.tell(.parked(slice: session.slice, milliseconds: milliseconds))
     } else {
       try await requeue(session)
@@ -63,11 +63,12 @@ extension PushWorker {
 
   /// Why Redis has no room for what is left of a campaign; `nil` when it has.
   private func shortage(for context: CampaignContext) async throws -> String? {
-    if memory.isDue(EventLoop.now) { memory.note(try await control.memory(), at: EventLoop.now) }
+    if memory.isDue(EventLoop.now) { memory.note(try await control.limits.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
     let slices = max(1, context.prospect.unfinished)
     if context.prospect.targetsPerSlice == nil, context.prospect.estimatedTargetsPerSlice == nil {
-      context.prospect.estimatedTargetsPerSlice = try await control.estimate(of: context.campaign).targets / slices
+      context.prospect.estimatedTargetsPerSlice =
+        try await control.limits.estimate(of: context.campaign).targets / slices
     }
     let targets = context.prospect.targetsPerSlice ?? context.prospect.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
@@ -79,7 +80,7 @@ extension PushWorker {
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
     if let seenAt = context.prospect.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
-    guard let name = try await control.missingSegment(of: context.campaign) else {
+    guard let name = try await control.audiences.missingSegment(of: context.campaign) else {
       context.prospect.segmentsSeenAt = now
       return nil
     }
@@ -97,10 +98,10 @@ extension PushWorker {
     let now = EventLoop.now
     if let endedAt = context.prospect.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
     do {
-      if let id = try await control.unfinishedEarlier(of: context.campaign) {
+      if let id = try await control.audiences.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"
       }
-      context.refer(to: try await control.withEarlierParts(context.campaign))
+      context.refer(to: try await control.audiences.withEarlierParts(context.campaign))
       context.prospect.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {

@@ -69,7 +69,7 @@ extension PushWorker {
     guard let (context, state) = try await context(of: reference) else { return nil }
     // Those in hand are enough to find out when the pool can send again.
     if state == .active, context.route.isStuck, slices.sessions.contains(where: { $0.context.route === context.route }),
-      try await control.park(reference, for: Self.stuckPause, worker: configuration.name)
+      try await control.slices.park(reference, for: Self.stuckPause, worker: configuration.name)
     {
       log.tell(.parked(slice: reference, milliseconds: Self.stuckPause))
       return nil
@@ -83,7 +83,7 @@ extension PushWorker {
     let claimedAt = EventLoop.now
     switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.takeoverGrace(EventLoop.now)) {
     case .held(let milliseconds):
-      try await control.postpone(reference, for: milliseconds, worker: configuration.name)
+      try await control.slices.postpone(reference, for: milliseconds, worker: configuration.name)
       return nil
     case .finished:
       _ = try await end(ledger, context, .finish)
@@ -167,7 +167,7 @@ extension PushWorker {
       let (campaign, filter) = (session.context.campaign, session.context.filter)
       let quota = session.context.prospect.quotas.map { $0[session.slice.partition] }
       guard
-        let targets = try await session.expanding.expand(
+        let targets = try await session.expanding.expansion.expand(
           session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now),
           departures: session.claim.departures)
       else {
@@ -258,7 +258,7 @@ extension PushWorker {
       return try await end(session.ledger, session.context, .cancel)
     case .park(let milliseconds):
       try await session.ledger.unclaim()
-      if try await control.park(session.slice, for: milliseconds, worker: configuration.name) {
+      if try await control.slices.park(session.slice, for: milliseconds, worker: configuration.name) {
         log.tell(.parked(slice: session.slice, milliseconds: milliseconds))
       } else {
         try await requeue(session)
@@ -278,18 +278,18 @@ extension PushWorker {
 
   func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.account.lane]
-    try await control.requeue(session.slice, lane: lane, worker: configuration.name)
+    try await control.slices.requeue(session.slice, lane: lane, worker: configuration.name)
     log.tell(.gaveBack(slice: session.slice))
   }
 
   /// Sets a reference aside until Redis knows again what this worker knows of the slice.
   func postponeUntilTold(_ slice: SliceReference) async throws {
-    try await control.postpone(slice, for: Self.tellingPause, worker: configuration.name)
+    try await control.slices.postpone(slice, for: Self.tellingPause, worker: configuration.name)
   }
 
   /// Sets a slice aside that somebody else has claimed.
   private func postpone(_ slice: SliceReference) async throws {
-    try await control.postpone(slice, for: configuration.lease, worker: configuration.name)
+    try await control.slices.postpone(slice, for: configuration.lease, worker: configuration.name)
   }
 
   // MARK: Ending
@@ -330,7 +330,8 @@ extension PushWorker {
     }
     noteEnd(of: ledger.slice, counters)
     let lane = Lane.allCases[context.account.lane]
-    let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    let state = try await control.slices.finish(
+      ledger.slice, counters: counters, lane: lane, worker: configuration.name)
     await noteCount(of: ledger.slice.campaign, state)
     return true
   }
@@ -351,7 +352,7 @@ extension PushWorker {
       campaigns.drop(campaign)
       log.tell(.ended(campaign: campaign, state: state))
       let whole = CampaignID(campaign).whole
-      let record = try? await control.campaign(whole)
+      let record = try? await control.campaigns.find(whole)
       if whole != campaign, let record, record.state.isFinal {
         log.tell(.ended(campaign: whole, state: record.state))
       }

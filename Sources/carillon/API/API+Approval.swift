@@ -50,8 +50,8 @@ extension API {
         hint: "make tokens: carillon admin token NAME --scope operate, and set admin.tokenFile")
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
-    guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
-    let state = try await store.approve(id, by: name)
+    guard try await store.campaigns.find(id) != nil else { throw try await store.whereIs(id) }
+    let state = try await store.campaigns.approve(id, by: name)
     await store.note(Self.actor(call), "campaign.approve", id)
     return .json(CampaignVerbOutcome(id: id, state: state).json)
   }

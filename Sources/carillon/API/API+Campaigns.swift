@@ -45,7 +45,7 @@ extension API {
         let store = try await stores.taking()
         let submission = try await compute(for: call) {
           let job = try submittedJob(call)
-          var submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          var submission = try await JobSubmission(job, resolved: await store.campaigns.resolve(job), apps)
           try await submission.addWarnings(from: store)
           return submission
         }
@@ -68,7 +68,7 @@ extension API {
         let store = try await stores.reading()
         let job = call.request.body
         let submission = try await compute(for: call) {
-          var submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+          var submission = try await JobSubmission(job, resolved: await store.campaigns.resolve(job), apps)
           try await submission.addWarnings(from: store)
           return submission
         }
@@ -91,7 +91,7 @@ extension API {
         answers: [.init(status: 200, meaning: "The job", schema: #"{"type":"object"}"#)]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
-        guard let (_, job) = try await store.campaignAndJob(id) else { throw try await store.whereIs(id) }
+        guard let (_, job) = try await store.campaigns.findWithJob(id) else { throw try await store.whereIs(id) }
         return .json(String(decoding: job, as: UTF8.self))
       },
       verb(.pause, "Pauses a campaign everywhere; returns when every worker has stopped sending it"),
@@ -106,7 +106,7 @@ extension API {
         let fields = try RequestFields(call.request.body, known: ["variant"])
         guard let name = try fields.string("variant") else { throw Problem(400, "usage", "variant: is missing") }
         let (id, store) = (call.parameter("id"), try await stores.reading())
-        let (decision, state) = try await store.decide(id, variant: name, by: call.holder?.name ?? "")
+        let (decision, state) = try await store.campaigns.decide(id, variant: name, by: call.holder?.name ?? "")
         await store.note(Self.actor(call), "campaign.decide", id, detail: name)
         return .json(DecisionReport(id: id, variant: name, state: state, decision: decision).json)
       },
@@ -129,7 +129,7 @@ extension API {
   }
 
   private func list(_ call: RouteCall) async throws -> HTTPResponse {
-    var filter = CampaignStore.CampaignFilter()
+    var filter = Campaigns.CampaignFilter()
     if call.query("state") == QueuedReport.state { return try await queued(call) }
     if let text = call.query("state") {
       guard let state = CampaignState(rawValue: text) else {
@@ -141,7 +141,7 @@ extension API {
     filter.lane = try call.choice("lane", Lane.self)
     let limit = try call.number("limit", in: 1...200, default: 50)
     let store = try await stores.reading()
-    let page = try await store.campaigns(filter, from: call.query("cursor"), count: limit)
+    let page = try await store.campaigns.page(filter, from: call.query("cursor"), count: limit)
     return .object { json in
       json.array("campaigns", page.elements) { CampaignReport($1).write(to: &$0) }
       json.member("next", page.next)
@@ -151,8 +151,8 @@ extension API {
   /// Jobs that are no campaigns yet.
   private func queued(_ call: RouteCall) async throws -> HTTPResponse {
     let store = try await stores.reading()
-    let jobs = try await compute(for: call) { try await store.queue().jobs }
-    let waiting = jobs.isEmpty ? nil : try await store.absence(lease: WorkerConfiguration.standardLease)
+    let jobs = try await compute(for: call) { try await store.queue.waiting().jobs }
+    let waiting = jobs.isEmpty ? nil : try await store.campaigns.absence(lease: WorkerConfiguration.standardLease)
     return .object { json in
       json.array("campaigns", jobs) { QueuedReport(job: $1, waiting: waiting).write(to: &$0) }
       json.member("next", nil as String?)
@@ -197,7 +197,7 @@ extension API {
       guard !wanted.isEmpty else { throw Problem(400, "usage", "only: is no outcome") }
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
-    guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
+    guard let record = try await store.campaigns.find(id) else { throw try await store.whereIs(id) }
     let service = try PushServices.known.named(record.service)
     let groups = try await compute(for: call) { try await store.groups(of: id) }
     return HTTPResponse(
@@ -208,7 +208,7 @@ extension API {
       ],
       body: .stream { [wanted] writer in
         var lines = ResultWriter(campaign: id, service: service, groups: groups, format: format)
-        try await store.forEachResult(of: id) { results in
+        try await store.results.forEachResult(of: id) { results in
           for result in results where wanted.isEmpty || wanted.contains(result.outcome) { lines.append(result) }
           try await writer.write(lines.take())
           return true

@@ -38,7 +38,7 @@ extension API {
         answers: [.init(status: 200, meaning: "What there was", schema: OpenAPI.ref("Forgotten"))]
       ) { call in
         let (user, store) = (try user(call), try await stores.changing())
-        let forgotten = try await store.forget(user)
+        let forgotten = try await store.erasure.forget(user)
         await store.note(forgotten: forgotten, by: Self.actor(call))
         return .json(ForgottenReport(user: user, forgotten: forgotten).json)
       },
@@ -67,7 +67,7 @@ extension API {
     let service = try PushServices.known.named(row.service)
     // Redis' clock, as everywhere: registrations of several machines are compared with each other.
     if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
-    guard try await store.register([DeviceRegistration(row, app: "")]) == [true] else {
+    guard try await store.registry.register([DeviceRegistration(row, app: "")]) == [true] else {
       throw CommandError(
         .failed, "a newer registration of the token for another user stands",
         hint: "leave registeredAt out to register it as of now")
@@ -84,7 +84,7 @@ extension API {
     let service = try PushServices.known.named(call.query("service"))
     let token = try service.token(argument: call.parameter("token"))
     let store = try await stores.changing()
-    guard try await store.unregister([token], of: service, at: store.time() / 1000) == [true] else {
+    guard try await store.registry.unregister([token], of: service, at: store.time() / 1000) == [true] else {
       throw CommandError(.notFound, "nobody has this token", hint: "it may have been pruned already")
     }
     return .object { $0.member("token", service.text(of: token)) }

@@ -44,8 +44,9 @@ extension API {
         answers: [.init(status: 200, meaning: "The queue", schema: OpenAPI.ref("Queue"))]
       ) { call in
         let store = try await stores.reading()
-        let queue = try await compute(for: call) { try await store.queue() }
-        let waiting = queue.jobs.isEmpty ? nil : try await store.absence(lease: WorkerConfiguration.standardLease)
+        let queue = try await compute(for: call) { try await store.queue.waiting() }
+        let waiting =
+          queue.jobs.isEmpty ? nil : try await store.campaigns.absence(lease: WorkerConfiguration.standardLease)
         return .object { json in
           json.array("jobs", queue.jobs) { QueuedReport(job: $1, waiting: waiting).write(to: &$0) }
           json.member("unseen", queue.unseen)
@@ -59,7 +60,7 @@ extension API {
         answers: [.init(status: 200, meaning: "The next ones", schema: OpenAPI.ref("Schedule"))]
       ) { call in
         let limit = try call.number("limit", in: 1...500, default: 50)
-        let scheduled = try await stores.reading().scheduled(count: limit)
+        let scheduled = try await stores.reading().campaigns.scheduled(count: limit)
         return .object { json in
           json.array("scheduled", scheduled) { json, campaign in
             json.beginObject()
@@ -76,7 +77,7 @@ extension API {
         answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("entries", of: "Audit"))]
       ) { call in
         let limit = try call.number("limit", in: 1...500, default: 50)
-        let page = try await stores.reading().auditLog(from: call.query("cursor"), count: limit)
+        let page = try await stores.reading().results.auditLog(from: call.query("cursor"), count: limit)
         return .object { json in
           json.array("entries", page.elements) { json, entry in
             json.beginObject()

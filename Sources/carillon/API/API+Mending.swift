@@ -31,7 +31,7 @@ extension API {
       ) { call in
         let limit = try call.number("limit", in: 1...500, default: 50)
         let (app, campaign) = (call.query("app"), call.query("campaign"))
-        let page = try await stores.reading().quarantined(from: call.query("cursor"), count: limit) {
+        let page = try await stores.reading().results.quarantined(from: call.query("cursor"), count: limit) {
           (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign
         }
         return .object { json in
@@ -39,9 +39,9 @@ extension API {
           json.member("next", page.next)
         }
       },
-      change("release", "Lets devices be sent to again") { try await $0.release($1) },
+      change("release", "Lets devices be sent to again") { try await $0.results.release($1) },
       change("purge", "Removes devices for good, and puts their tokens on the feedback list") {
-        try await $0.purge($1)
+        try await $0.results.purge($1)
       },
     ]
   }
@@ -68,7 +68,7 @@ extension API {
       if let texts {
         let service = try PushServices.known.named(fields.string("service"))
         let tokens = try texts.map { try service.token(argument: $0) }
-        let known = try await store.quarantined(tokens, of: service).compactMap { $0 }
+        let known = try await store.results.quarantined(tokens, of: service).compactMap { $0 }
         count = try await body(store, known).count { $0 }
       } else {
         try await QuarantineCommand.forEachPage(of: app, campaign, store, configuration) { page in
@@ -93,7 +93,7 @@ extension API {
         answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("jobs", of: "Dead"))]
       ) { call in
         let limit = try call.number("limit", in: 1...200, default: 50)
-        let page = try await stores.reading().deadJobs(from: call.query("cursor"), count: limit)
+        let page = try await stores.reading().queue.deadJobs(from: call.query("cursor"), count: limit)
         return .object { json in
           json.array("jobs", page.elements) { DeadJobReport($1).write(to: &$0, limit: Self.excerpt) }
           json.member("next", page.next)
@@ -103,7 +103,7 @@ extension API {
         name: "showDead", method: "GET", path: "/dead/{key}", scope: .view,
         summary: "A job that could not be run, with all of it that is kept",
         answers: [.init(status: 200, meaning: "The job", schema: OpenAPI.ref("Dead"))]
-      ) { call in .json(DeadJobReport(try await stores.reading().deadJob(call.parameter("key"))).json) },
+      ) { call in .json(DeadJobReport(try await stores.reading().queue.deadJob(call.parameter("key"))).json) },
       APIOperation(
         name: "retryOneDead", method: "POST", path: "/dead/{key}/retry", scope: .operate,
         summary: "Puts a job into the queue again, and takes it out of the list; what would fail again stays",
@@ -114,11 +114,11 @@ extension API {
         name: "dropOneDead", method: "DELETE", path: "/dead/{key}", scope: .operate,
         summary: "Takes a job out of the list for good",
         answers: [.init(status: 200, meaning: "It is gone", schema: OpenAPI.ref("Key"))]
-      ) { call in try await one(call, "drop") { try await $0.dropDeadJob($1) } },
+      ) { call in try await one(call, "drop") { try await $0.queue.dropDeadJob($1) } },
       many("retry", "Puts jobs into the queue again, and takes them out of the list; what would fail again stays") {
         try await retry($1, in: $0, for: $2)
       },
-      many("drop", "Takes jobs out of the list for good") { store, key, _ in try await store.dropDeadJob(key) },
+      many("drop", "Takes jobs out of the list for good") { store, key, _ in try await store.queue.dropDeadJob(key) },
     ]
   }
 

@@ -19,9 +19,9 @@ extension API {
       ) { call in
         let store = try await stores.reading()
         let limit = try call.number("limit", in: 1...100, default: 50)
-        let names = try await store.segmentNames().filter { $0 > call.query("cursor") ?? "" }
+        let names = try await store.audiences.segmentNames().filter { $0 > call.query("cursor") ?? "" }
         var sizes: [(name: String, users: Int)] = []
-        for name in names.prefix(limit) { sizes.append((name, try await store.size(ofSegment: name))) }
+        for name in names.prefix(limit) { sizes.append((name, try await store.audiences.size(ofSegment: name))) }
         return .object { json in
           json.array("segments", sizes) { json, segment in
             json.beginObject()
@@ -48,7 +48,7 @@ extension API {
         return try await compute(in: \.counts, for: call) {
           let expression = try AudienceExpression(parsing: call.query("expression") ?? "")
           let predicate = try call.query("where").map(Self.predicate)
-          let count = try await store.count(expression, where: predicate)
+          let count = try await store.audiences.count(expression, where: predicate)
           return .object { json in
             json.member("expression", expression.description)
             json.member("users", count.users)
@@ -64,7 +64,7 @@ extension API {
       ) { call in
         let (name, users) = (try SegmentName.read(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
-        try await store.add(users, to: name)
+        try await store.audiences.add(users, to: name)
         await store.note(Self.actor(call), "segment.add", name, detail: "\(users.count) users")
         return .object { json in
           json.member("segment", name)
@@ -79,12 +79,12 @@ extension API {
       ) { call in
         let (name, users) = (Identifier.trimmed(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
-        let names = try await store.segmentNames()
+        let names = try await store.audiences.segmentNames()
         guard names.contains(name) else {
           throw CommandError(
             .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
         }
-        let removed = try await store.remove(users, from: name)
+        let removed = try await store.audiences.remove(users, from: name)
         await store.note(Self.actor(call), "segment.remove", name, detail: "\(removed) users")
         return .object { json in
           json.member("segment", name)

@@ -13,7 +13,7 @@ actor APIStore {
   private let connection: StoreConnection
   private let base: CampaignStore
   private var opened: (store: CampaignStore, at: UInt64)?
-  private var fleet: (look: Task<Fleet, any Error>, at: UInt64)?
+  private var fleet: (look: Task<FleetSnapshot, any Error>, at: UInt64)?
 
   /// - Parameter loop: where its connections to Redis live.
   init(_ redis: CarillonConfiguration.Redis, on loop: EventLoop) throws {
@@ -38,9 +38,9 @@ actor APIStore {
   }
 
   /// The fleet, as it was within the last second.
-  func look() async throws -> Fleet {
+  func look() async throws -> FleetSnapshot {
     if let fleet, EventLoop.now < fleet.at + Self.freshness { return try await fleet.look.value }
-    let look = Task { try await reading().fleet(lease: WorkerConfiguration.standardLease) }
+    let look = Task { try await reading().fleet.snapshot(lease: WorkerConfiguration.standardLease) }
     fleet = (look, EventLoop.now)
     return try await look.value
   }

@@ -22,13 +22,13 @@ struct RedisExamination {
 
   private func findings(_ unopened: CampaignStore) async throws -> [DoctorFinding] {
     var findings: [DoctorFinding] = []
-    var fleet = try await unopened.fleet(lease: WorkerConfiguration.standardLease)
+    var fleet = try await unopened.fleet.snapshot(lease: WorkerConfiguration.standardLease)
     findings += fleet.nodes.flatMap(RedisRules.findings)
     findings +=
-      try await attempt { try await unopened.paces { Int(Date().timeIntervalSince1970 * 1000) } }?
+      try await attempt { try await unopened.fleet.paces { Int(Date().timeIntervalSince1970 * 1000) } }?
       .flatMap(RedisRules.findings) ?? []
     if fleet.nodes.contains(where: \.info.isCluster) {
-      findings += RedisRules.findings(openSlots: try await unopened.openSlots())
+      findings += RedisRules.findings(openSlots: try await unopened.fleet.openSlots())
     }
     findings += try await rights(unopened)
     findings += await keys(unopened, fleet)
@@ -41,14 +41,14 @@ struct RedisExamination {
 
   private func rights(_ store: CampaignStore) async throws -> [DoctorFinding] {
     do {
-      return RedisRules.findings(missing: try await store.missingRights(of: role), of: role)
+      return RedisRules.findings(missing: try await store.fleet.missingRights(of: role), of: role)
     } catch let error as StoreError where error.code == .forbidden {
       return [.problem(.redis, "", error.message, cure: error.hint)]
     }
   }
 
   /// The store, as far as counts and types tell.
-  private func keys(_ unopened: CampaignStore, _ fleet: Fleet) async -> [DoctorFinding] {
+  private func keys(_ unopened: CampaignStore, _ fleet: FleetSnapshot) async -> [DoctorFinding] {
     guard let partitions = fleet.partitions else {
       return [
         .well(
@@ -64,7 +64,7 @@ struct RedisExamination {
         ]
       }
       let store = try await unopened.open(creating: false, adopting: true, holding: true)
-      let (found, users) = try await store.quickCheck()
+      let (found, users) = try await store.repair.quickCheck()
       var findings: [DoctorFinding] = found.prefix(20).map {
         .problem(.keys, $0.key, $0.problem, cure: $0.remedy)
       }

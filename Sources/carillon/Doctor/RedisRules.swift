@@ -98,7 +98,7 @@ enum RedisRules {
           cure: "bring workers and Redis nearer to each other; SLOWLOG GET says whether somebody else keeps it busy"))
     }
     let apart = abs(pace.clockAhead)
-    let text = "its clock is \(Fleet.age(apart)) \(pace.clockAhead > 0 ? "ahead of" : "behind") this machine's"
+    let text = "its clock is \(FleetSnapshot.age(apart)) \(pace.clockAhead > 0 ? "ahead of" : "behind") this machine's"
     if apart >= clockWrong {
       findings.append(
         .problem(

@@ -10,7 +10,7 @@ extension CampaignStore {
     let asked = campaign.attributesAskedFor
     let known: KnownAttributes
     do {
-      known = try await knownAttributes(Set(asked.map(\.name)))
+      known = try await registry.knownAttributes(Set(asked.map(\.name)))
     } catch let error as StoreError where error.code == .forbidden {
       return []
     }

@@ -19,7 +19,7 @@ extension CampaignStore {
   /// Takes note of what was done. It is done: that the note is missing is told of, and no failure.
   func note(_ actor: Actor, _ action: String, _ subject: String, detail: String = "") async {
     do {
-      try await audit(actor.name, action, subject, detail: detail)
+      try await results.audit(actor.name, action, subject, detail: detail)
     } catch {
       Logger(label: "audit").warning(
         "could not note who did something: \(CommandError(error).message)",

@@ -15,11 +15,11 @@ extension CampaignStore {
   ///
   /// - Returns: `nil` when it is neither: ``absent(_:)`` says what it is.
   func look(_ id: String) async throws -> CampaignLook? {
-    let look = try await look(id) { try await show(id) }
+    let look = try await look(id) { try await campaigns.show(id) }
     guard case .campaign(var report)? = look else { return look }
     if report.record.state == .active, report.record.lane != .urgent {
       let (app, now) = (report.record.app, try await time() / 1000)
-      report.backend = try await backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }
+      report.backend = try await limits.backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }
     }
     return .campaign(report)
   }
@@ -31,8 +31,9 @@ extension CampaignStore {
 
   private func look(_ id: String, _ record: () async throws -> CampaignRecord?) async throws -> CampaignLook? {
     if let report = try await report(record()) { return .campaign(report) }
-    if let job = try await queuedJob(id) {
-      return .queued(QueuedReport(job: job, waiting: try await absence(lease: WorkerConfiguration.standardLease)))
+    if let job = try await queue.waitingJob(id) {
+      return .queued(
+        QueuedReport(job: job, waiting: try await campaigns.absence(lease: WorkerConfiguration.standardLease)))
     }
     // It may have been taken in between the two looks.
     return try await report(record()).map { .campaign($0) }
@@ -42,7 +43,7 @@ extension CampaignStore {
     guard var record else { return nil }
     let now = try await time() / 1000
     let isDue = record.state == .active || record.state == .scheduled && record.sendAt ?? 0 <= now
-    if isDue, var wait = try await absence(lease: WorkerConfiguration.standardLease) {
+    if isDue, var wait = try await campaigns.absence(lease: WorkerConfiguration.standardLease) {
       // It waits since it is there at most.
       wait.since = wait.since.map { max($0, record.createdAt) } ?? (record.startedAt == nil ? record.createdAt : nil)
       record.waiting = wait
@@ -52,7 +53,7 @@ extension CampaignStore {
 
   /// The error for an id without a campaign, which says where its job is if it is known.
   func whereIs(_ id: String) async throws -> CommandError {
-    guard let job = try await queuedJob(id) else { return try await absent(id) }
+    guard let job = try await queue.waitingJob(id) else { return try await absent(id) }
     return CommandError(
       .notFound, "campaign \(Excerpt.quoted(id)) is no campaign yet: its job is \(QueuedReport.text(of: job.place))",
       hint: "start a worker, if there is none: carillon worker; carillon campaign cancel \(id) takes it off the queue")
@@ -60,12 +61,12 @@ extension CampaignStore {
 
   /// The error for an id that has no campaign, and no job in the queue.
   func absent(_ id: String) async throws -> CommandError {
-    if let burial = try await burial(of: id) {
+    if let burial = try await queue.burial(of: id) {
       return CommandError(
         .notFound, "campaign \(Excerpt.quoted(id)) could not be run: \(burial.reason)",
         hint: (burial.hint.isEmpty ? "" : burial.hint + "; ") + "see its job: carillon dead show \(burial.key)")
     }
-    switch try await memory(of: id) {
+    switch try await queue.memory(of: id) {
     case .activated:
       return CommandError(
         .notFound, "campaign \(Excerpt.quoted(id)) has ended, and its results are gone: ttl has passed since",
@@ -74,7 +75,7 @@ extension CampaignStore {
       return CommandError(
         .notFound, "the job of \(Excerpt.quoted(id)) was submitted, and is in no list of Redis",
         hint: "it may have got lost: submit it again, which does no harm where it has not")
-    case nil: return CommandError(noSuchCampaign(id))
+    case nil: return CommandError(campaigns.noSuchCampaign(id))
     }
   }
 }

@@ -14,20 +14,21 @@ struct CampaignManifest {
 
   /// Reads every target of a campaign.
   init(of id: String, in store: CampaignStore) async throws {
-    guard let record = try await store.show(id), let (_, job) = try await store.campaignAndJob(id) else {
+    guard let record = try await store.campaigns.show(id), let (_, job) = try await store.campaigns.findWithJob(id)
+    else {
       throw try await store.absent(id)
     }
     var audience = AudienceDigest()
     var rate = OutcomeRate()
-    try await store.forEachResult(of: id) { page in
+    try await store.results.forEachResult(of: id) { page in
       for target in page {
         audience.add(target)
         if target.outcome != nil, target.at > 0 { rate.add(target.at) }
       }
       return true
     }
-    let receipts = try await store.receipts(of: record)
-    let timeline = try await store.timeline(of: id)
+    let receipts = try await store.results.receipts(of: record)
+    let timeline = try await store.campaigns.timeline(of: id)
     var json = JSONWriter()
     json.beginObject()
     json.member("manifest", 1)

@@ -13,7 +13,7 @@ extension CampaignStore {
     _ key: String, _ apps: JobApps,
     compute: (@escaping @Sendable () async throws -> Campaign) async throws -> Campaign = { try await $0() }
   ) async throws -> String {
-    let dead = try await deadJob(key)
+    let dead = try await queue.deadJob(key)
     guard !dead.isCut else {
       throw CommandError(
         .failed,
@@ -28,19 +28,19 @@ extension CampaignStore {
           .input, "event \(key): \(error.description)",
           hint: "push a mended one onto the list \(list.rawValue), and drop this: carillon dead drop \(key)")
       }
-      try await retryEvent(dead)
+      try await registry.retryEvent(dead)
       return "the event \(key) is on the list \(list.rawValue) again"
     }
     if let run = dead.id, Repetition.run(run) != nil {
-      try await retry(run: run, from: key)
+      try await queue.retry(run: run, from: key)
       return "\(run) is in the queue again"
     }
     do {
       // A retry is a new job: a time that has passed is an error.
       let now = Int(Date.now.timeIntervalSince1970)
-      let campaign = try await compute { try await CampaignJob.parse(resolve(dead.job), apps, now: now) }
+      let campaign = try await compute { try await CampaignJob.parse(campaigns.resolve(dead.job), apps, now: now) }
       if let user = dead.user { try await checkTarget(of: campaign, user) }
-      switch try await submit(dead.job, as: campaign, from: key) {
+      switch try await queue.submit(dead.job, as: campaign, from: key) {
       case .new: return "\(campaign.id) is in the queue again"
       case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"
       case .conflict: throw CommandError.conflict(campaign.id)
@@ -56,8 +56,8 @@ extension CampaignStore {
   /// Refuses the job of one target whose user no longer has the device or has opted out: its text may be that user's own.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
     guard case .tokens(let tokens) = campaign.audience else { return }
-    let owners = try await owners(of: tokens, services.service(ofApp: campaign.app))
-    let lists = try await lists(of: user).suppression
+    let owners = try await registry.owners(of: tokens, services.service(ofApp: campaign.app))
+    let lists = try await audiences.lists(of: user).suppression
     guard owners.allSatisfy({ $0 == user }), !campaign.suppression.contains(where: lists.contains) else {
       throw CommandError(
         .failed, "user \(Excerpt.quoted(user)) has opted out or no longer has the device",

@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 
 /// Brings the rows of a file into the store, in batches of which three are under way at once, one in each step of a
-/// registration (``CampaignStore/bind(_:)``, `enter`, `settle`), while the next is being read.
+/// registration (``Registry/bind(_:)``, `enter`, `settle`), while the next is being read.
 ///
 /// Each step is done in the order of the file, so that who has a token is decided by that order. A move must have ended
 /// before the next one of the same token begins: where a row gives a token to another user than a row that is under way,
@@ -45,8 +45,8 @@ struct DeviceImport {
   /// Hashes of the tokens of ``pending``, and of their users: two that are the same by chance cost a wait.
   private var tokens: [Int: Int] = [:]
   private var running: [Running] = []
-  private var bound: Task<CampaignStore.BoundRegistrations, any Error>?
-  private var entered: Task<CampaignStore.EnteredRegistrations, any Error>?
+  private var bound: Task<Registry.BoundRegistrations, any Error>?
+  private var entered: Task<Registry.EnteredRegistrations, any Error>?
   private var settled: Task<Totals, any Error>?
   /// Of batches that have ended.
   private(set) var totals: Totals
@@ -63,7 +63,7 @@ struct DeviceImport {
     self.totals = totals
     let usual = store.keys.partitions * Self.rowsPerPartition
     size = min(max(usual, Self.batch.lowerBound), Self.batch.upperBound)
-    pending = store.registrationBatch()
+    pending = store.registry.registrationBatch()
   }
 
   mutating func add(_ row: DeviceRow) async throws {
@@ -101,25 +101,25 @@ struct DeviceImport {
     let (store, file, before) = (store, file, totals)
     let bound = Task { [last = self.bound] in
       _ = try await last?.value
-      return try await store.bind(batch)
+      return try await store.registry.bind(batch)
     }
     let entered = Task { [last = self.entered] in
       _ = try await last?.value
-      return try await store.enter(bound.value)
+      return try await store.registry.enter(bound.value)
     }
     let settled = Task { [last = self.settled] in
       var totals = try await last?.value ?? before
-      let outcome = try await store.settle(entered.value)
+      let outcome = try await store.registry.settle(entered.value)
       for stands in outcome.stands {
         if stands { totals.imported += 1 } else { totals.outdated += 1 }
       }
       totals.crowdedOut += outcome.crowdedOut
-      if let file, let position { try await store.keep(ImportCheckpoint(position, totals), of: file) }
+      if let file, let position { try await store.registry.keep(ImportCheckpoint(position, totals), of: file) }
       return totals
     }
     (self.bound, self.entered, self.settled) = (bound, entered, settled)
     running.append(Running(settled: settled, tokens: tokens))
-    pending = store.registrationBatch()
+    pending = store.registry.registrationBatch()
     pending.reserve(size)
     tokens = Dictionary(minimumCapacity: size)
   }

@@ -49,8 +49,8 @@ struct DeviceImportRun: ~Copyable {
     file = ImportIdentity.of(input, beginning: beginning, format: format, app: app, from: system)
     guard let file else { return }
     devices = DeviceImport(store: store, app: app, file: file)
-    guard resuming else { return try await store.forgetImport(of: file) }
-    guard let known = try await store.importCheckpoint(of: file) else {
+    guard resuming else { return try await store.registry.forgetImport(of: file) }
+    guard let known = try await store.registry.importCheckpoint(of: file) else {
       if !isJSON { StandardError.write("\(input.path): no interrupted import of it is known: this is its beginning\n") }
       return
     }
@@ -98,7 +98,7 @@ struct DeviceImportRun: ~Copyable {
       if stop?.isMade == true { return try await interrupt() }
     }
     try await devices.finish(at: nil)
-    if let file { try await store.forgetImport(of: file) }
+    if let file { try await store.registry.forgetImport(of: file) }
   }
 
   private mutating func interrupt() async throws {

@@ -39,12 +39,12 @@ struct JobLint {
   }
 
   private mutating func lookUp(_ bytes: [UInt8], _ apps: JobApps, _ now: Int, _ store: CampaignStore) async throws {
-    let resolved = try await store.resolve(bytes)
+    let resolved = try await store.campaigns.resolve(bytes)
     if resolved != bytes { lint = try PushLint(bytes, resolved: resolved, apps: apps, now: now) }
     guard lint.findings(.error).isEmpty else { return }
     let judgement = try CampaignJob.judge(resolved, apps, now: now)
     if let untimely = judgement.untimely { throw untimely }
-    try await store.check(judgement.campaign)
+    try await store.queue.check(judgement.campaign)
     lint.add(try await store.attributeWarnings(of: judgement.campaign), in: bytes)
   }
 

@@ -17,7 +17,7 @@ struct JobSubmission {
 
   /// - Parameters:
   ///   - job: as it came.
-  ///   - resolved: the same with the content of the template that it names (``CampaignStore/CampaignStore/resolve(_:)``).
+  ///   - resolved: the same with the content of the template that it names (``Campaigns/resolve(_:)``).
   /// - Throws: the first thing that is wrong with it.
   init(_ job: [UInt8], resolved: @autoclosure () async throws -> [UInt8], _ apps: JobApps) async throws {
     try Self.refusePayload(job)
@@ -38,7 +38,7 @@ struct JobSubmission {
   /// - Parameter person: who submits it; `nil` where nobody says.
   /// - Returns: whether the same job was submitted before.
   func submit(to store: CampaignStore, by person: String?) async throws -> Bool {
-    switch try await store.submit(job, as: campaign, by: person, untimely: untimely) {
+    switch try await store.queue.submit(job, as: campaign, by: person, untimely: untimely) {
     case .new: return false
     case .duplicate: return true
     case .conflict: throw CommandError.conflict(campaign.id)
@@ -54,9 +54,9 @@ struct JobSubmission {
   /// submitted already. Redis users without the rights of a reader, and Redis before version 7, get no warning.
   func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
     // Producers may not read devices. Redis would list the refused commands in ACL LOG.
-    guard (try? await store.missingRights(of: .reader))?.isEmpty == true,
+    guard (try? await store.fleet.missingRights(of: .reader))?.isEmpty == true,
       let filter = try? await store.filter(of: campaign, configuration),
-      let sample = try? await store.sampleReach(of: campaign, filter: filter), sample.users.users == 0
+      let sample = try? await store.audiences.sampleReach(of: campaign, filter: filter), sample.users.users == 0
     else { return [] }
     var message = "the audience has no user now"
     if sample.users.left > 0 {
@@ -107,7 +107,7 @@ struct JobSubmission {
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
     if let untimely { throw untimely }
     let start = try await store.time() / 1000
-    let reached = try await store.count(campaign, with: companions) {
+    let reached = try await store.audiences.count(campaign, with: companions) {
       try CampaignStore.filter(of: $0, start: start, configuration)
     }
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))

@@ -34,8 +34,8 @@ struct PushPreview {
     job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
-    let campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
-    try await store.check(campaign)
+    let campaign = try await CampaignJob.parse(store.campaigns.resolve(job), apps, now: now)
+    try await store.queue.check(campaign)
     try await self.init(campaign, nil, user, store, configuration)
   }
 
@@ -43,7 +43,7 @@ struct PushPreview {
   init(
     id: String, user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
-    guard let (record, job) = try await store.campaignAndJob(id) else { throw try await store.absent(id) }
+    guard let (record, job) = try await store.campaigns.findWithJob(id) else { throw try await store.absent(id) }
     try await self.init(record.campaign(job, apps), record, user, store, configuration)
   }
 
@@ -59,7 +59,7 @@ struct PushPreview {
       campaign.variant = winner
     }
     let filter = try await store.filter(of: campaign, configuration)
-    let known = try await store.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
+    let known = try await store.campaigns.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
     guard let service = configuration.pushServices()[campaign.app] else {
       throw CommandError(.defect, "no push service for app \(campaign.app)")
     }
@@ -69,7 +69,8 @@ struct PushPreview {
     self.campaign = campaign
     self.user = user
     isFixed = known.isSealed
-    let winner = record == nil || campaign.variants == nil ? nil : try await store.decision(of: campaign.whole)?.winner
+    let winner =
+      record == nil || campaign.variants == nil ? nil : try await store.campaigns.decision(of: campaign.whole)?.winner
     let isLater = campaign.stages.flatMap { stages in
       stages.winnerPlace.map { Array(user.utf8).withUnsafeBytes(stages.draw.place) > $0 }
     }

@@ -6,12 +6,12 @@ import Redis
 
 /// The fleet as `carillon status` shows it.
 struct FleetReport: JSONReport {
-  let fleet: Fleet
+  let fleet: FleetSnapshot
   let alarms: [FleetAlarm]
   /// Rows of workers and campaigns that a look shows: the rest is counted.
   var most = 20
 
-  init(_ fleet: Fleet, most: Int = 20) {
+  init(_ fleet: FleetSnapshot, most: Int = 20) {
     self.fleet = fleet
     alarms = fleet.alarms()
     self.most = most
@@ -63,7 +63,7 @@ struct FleetReport: JSONReport {
       rows.append([
         "redis",
         "\(node.endpoint)  \(node.version)  \(Self.mebibytes(node.memory.used))\(limit) MiB\(percent)  "
-          + "\(node.commandsPerSecond.grouped) commands/s  up \(Fleet.age((node.info.uptime ?? 0) * 1000))",
+          + "\(node.commandsPerSecond.grouped) commands/s  up \(FleetSnapshot.age((node.info.uptime ?? 0) * 1000))",
       ])
     }
     let versions = fleet.versions
@@ -117,7 +117,7 @@ struct FleetReport: JSONReport {
       ])
     }
     for backend in fleet.backends.prefix(most) where backend.isSlowed {
-      let since = backend.since.map { " for \(Fleet.age(fleet.at - $0))" } ?? ""
+      let since = backend.since.map { " for \(FleetSnapshot.age(fleet.at - $0))" } ?? ""
       rows.append([
         "backend",
         "of app \(backend.app) is not well\(since): its campaigns go at \(backend.share) of its rate; \(backend.reason ?? "")",
@@ -129,13 +129,14 @@ struct FleetReport: JSONReport {
 
   private func backlog(_ count: Int, _ unit: String, since: Int?, of whole: String? = nil) -> String {
     Self.count(count, unit) + (whole.map { " of \($0)" } ?? "")
-      + (since.map { ", the oldest for \(Fleet.age(fleet.at - $0))" } ?? "")
+      + (since.map { ", the oldest for \(FleetSnapshot.age(fleet.at - $0))" } ?? "")
   }
 
-  private func agenda(_ agenda: Fleet.Agenda) -> String {
+  private func agenda(_ agenda: FleetSnapshot.Agenda) -> String {
     guard let next = agenda.next else { return agenda.count.grouped }
     return "\(agenda.count.grouped), "
-      + (next > fleet.at ? "the next in \(Fleet.age(next - fleet.at))" : "the next \(Fleet.age(fleet.at - next)) ago")
+      + (next > fleet.at
+        ? "the next in \(FleetSnapshot.age(next - fleet.at))" : "the next \(FleetSnapshot.age(fleet.at - next)) ago")
   }
 
   private var workerRows: [[String]] {
@@ -175,7 +176,7 @@ struct FleetReport: JSONReport {
 
   private static func seconds(_ milliseconds: Int) -> String {
     milliseconds < 10_000
-      ? "\(max(0, milliseconds) / 1000).\(max(0, milliseconds) % 1000 / 100) s" : Fleet.age(milliseconds)
+      ? "\(max(0, milliseconds) / 1000).\(max(0, milliseconds) % 1000 / 100) s" : FleetSnapshot.age(milliseconds)
   }
 
   // MARK: For machines
@@ -303,7 +304,7 @@ extension FleetAlarm: JSONReport {
   }
 }
 
-extension Fleet.Worker {
+extension FleetSnapshot.Worker {
   fileprivate func write(to json: inout JSONWriter) {
     json.beginObject()
     json.member("name", name)

@@ -10,8 +10,8 @@ struct UserReport: JSONReport {
 
   /// - Throws: when nobody knows anything of the user.
   init(_ user: String, in store: CampaignStore) async throws {
-    (segments, suppression) = try await store.lists(of: user)
-    let known = try await store.user(user)
+    (segments, suppression) = try await store.audiences.lists(of: user)
+    let known = try await store.registry.user(user)
     guard known != nil || !segments.isEmpty || !suppression.isEmpty else {
       throw CommandError(
         .notFound, "there is no user \(Excerpt.quoted(user))", hint: "devices come in with: carillon devices import")

@@ -99,7 +99,7 @@ struct VariantsReport {
 extension CampaignStore {
   /// What tells the users of a campaign apart: what they were told, and in which stage they are; `nil` where it does not.
   func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
-    guard let (record, job) = try await campaignAndJob(id), let service = PushServices.known[record.service],
+    guard let (record, job) = try await campaigns.findWithJob(id), let service = PushServices.known[record.service],
       let campaign = try? record.campaign(job, .any(service))
     else { return (nil, nil) }
     return (campaign.variants, campaign.stages)
@@ -107,15 +107,16 @@ extension CampaignStore {
 
   /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
   func fill(_ report: inout CampaignReport) async throws {
-    guard let (record, job) = try await campaignAndJob(report.record.id) else { return }
+    guard let (record, job) = try await campaigns.findWithJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)
-    report.receipts = try await receipts(of: report.record)
+    report.receipts = try await results.receipts(of: report.record)
     guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
     else { return }
     report.gate = CampaignReport.Gate(report.record, campaign.stages)
     guard let variants = campaign.variants else { return }
     report.variants = VariantsReport(
       variants: variants, winner: campaign.stages?.all.compactMap(\.winner).first,
-      counts: try await variantCounts(of: report.record, variants), decision: try await decision(of: campaign.whole))
+      counts: try await campaigns.variantCounts(of: report.record, variants),
+      decision: try await campaigns.decision(of: campaign.whole))
   }
 }

@@ -23,13 +23,13 @@ struct CheckScene {
   init(on backend: Backend, partitions: Int = 4) async throws {
     world = try await TestStore(on: backend, partitions: partitions)
     try await world.registerUsers(0..<40)
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: "u0", device: TestStore.device(0), attributes: Array(#"{"name":"Ada"}"#.utf8))
     ])
-    try await world.store.add((0..<20).map { "u\($0)" } + ["nobody yet"], to: "vip")
+    try await world.store.audiences.add((0..<20).map { "u\($0)" } + ["nobody yet"], to: "vip")
     _ = try await world.workOff(world.activate("done"))
     let cancelled = try await world.activate("cancelled", #","lane":"bulk""#)
-    _ = try await world.store.control("cancelled", .cancel)
+    _ = try await world.store.campaigns.control("cancelled", .cancel)
     _ = try await world.workOff(cancelled, ending: .cancel)
     try await Self.wait(in: world)
     (slice, users) = try await Self.run(in: world)
@@ -39,25 +39,25 @@ struct CheckScene {
   private static func wait(in world: TestStore) async throws {
     let store = world.store
     try await world.activate("paused", audience: #"{"users":["u1","u2"]}"#, #","lane":"urgent""#)
-    _ = try await store.control("paused", .pause, reason: "why not")
+    _ = try await store.campaigns.control("paused", .pause, reason: "why not")
     let tomorrow = Timestamp.format(milliseconds: try await store.time() / 1000 + 86_400_000)
     for id in ["later", "never", "notnow"] { try await world.activate(id, #","sendAt":"\#(tomorrow)""#) }
-    _ = try await store.control("never", .cancel)
-    _ = try await store.control("notnow", .pause)
+    _ = try await store.campaigns.control("never", .cancel)
+    _ = try await store.campaigns.control("notnow", .pause)
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
-    _ = try await store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
-    try await store.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
-    try await store.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
-    try await store.keep(
+    _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
+    try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
+    try await store.campaigns.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
+    try await store.registry.keep(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
-    var replacement = try await store.replacement(of: "vip")
-    _ = try await store.add(["u7"], to: &replacement)
+    var replacement = try await store.audiences.replacement(of: "vip")
+    _ = try await store.audiences.add(["u7"], to: &replacement)
   }
 
   /// The running campaign.
   private static func run(in world: TestStore) async throws -> (SliceReference, [String]) {
     let campaign = try await world.activate("run", #","results":"all""#)
-    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let ledger = try await world.claimed("run", slice.partition).ledger
     let count = try #require(try await world.expand(ledger, campaign))
     try #require(count > 4)
@@ -70,14 +70,14 @@ struct CheckScene {
     batch.append(.waiting(milliseconds: 3_600_000), at: 3)
     _ = try await ledger.commit(&batch, credit: 0)
     // Another one, which has nothing to do for now.
-    let parked = try #require(try await world.store.dequeueSlice(worker: "v"))
-    _ = try await world.store.park(parked, for: 3_600_000, worker: "v")
+    let parked = try #require(try await world.store.slices.dequeueSlice(worker: "v"))
+    _ = try await world.store.slices.park(parked, for: 3_600_000, worker: "v")
     return (slice, (0..<count).map { String(decoding: chunk.user($0), as: UTF8.self) })
   }
 
   func check(mending mends: Bool = false) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    _ = try await store.check(mending: mends, pause: Self.pause) { findings += $0 }
+    _ = try await store.repair.check(mending: mends, pause: Self.pause) { findings += $0 }
     return findings
   }
 

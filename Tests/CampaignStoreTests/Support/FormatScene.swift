@@ -31,31 +31,31 @@ struct FormatScene {
 
   private mutating func registerDevices() async throws {
     let store = world.store
-    try await store.register(
+    try await store.registry.register(
       (0..<6).map {
         let attributes = Array(#"{"city":"Paris"}"#.utf8)
         return DeviceRegistration(user: "u\($0)", device: Self.device($0), attributes: $0 == 0 ? attributes : [])
       })
-    try await store.add(["u0", "u1"], to: "vip")
-    try await store.keep(
+    try await store.audiences.add(["u0", "u1"], to: "vip")
+    try await store.registry.keep(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
     // A registration that is under way.
     var moved = Self.device(5)
     moved.registeredAt += 1
-    let bound = try await store.bind(
+    let bound = try await store.registry.bind(
       world.batch([DeviceRegistration(user: "mover", device: moved, attributes: [])]))
     for part in bound.parts { names[StoreDump.plain(part.note)] = "<note>" }
-    try await store.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 7), at: 1)])
+    try await store.registry.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 7), at: 1)])
     // What is remembered of statements.
     let stranger = try TestStore.deviceToken(9)
-    try await store.apply([
+    try await store.registry.apply([
       RegistrationEvent(.attributes(user: "u0", ["plan": "gold", "age": nil]), at: 1001),
       RegistrationEvent(.attributes(user: "nobody", ["plan": "gold"]), at: 1001),
       RegistrationEvent(.logout(user: "nobody", stranger, service: "apns"), at: 1002),
       RegistrationEvent(.unregister(stranger, service: "apns"), at: 1003),
       RegistrationEvent(.preference(user: "u2", SuppressionList(app: "news"), isAllowed: false), at: 1004),
     ])
-    _ = try await store.forget("erased", at: 1005)
+    _ = try await store.erasure.forget("erased", at: 1005)
   }
 
   /// Two bytes are token enough.
@@ -76,16 +76,17 @@ struct FormatScene {
     let digest = try await world.command("GETRANGE", world.keys.job("later"), 0, 39).string ?? ""
     names.merge([tomorrow: "<tomorrow>", digest: "<digest>"]) { $1 }
     try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
-    try await store.control("paused", .pause, reason: "why not")
-    _ = try await store.put(JobTemplate.content(Array(#"{"payload":{"aps":{}}}"#.utf8)), asTemplate: "welcome")
+    try await store.campaigns.control("paused", .pause, reason: "why not")
+    _ = try await store.campaigns.put(
+      JobTemplate.content(Array(#"{"payload":{"aps":{}}}"#.utf8)), asTemplate: "welcome")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
-    _ = try await store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
-    try await store.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
+    _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
+    try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
   }
 
   private func answer() async throws {
     let store = world.store
-    _ = try await store.dequeueSlice(worker: "w")
+    _ = try await store.slices.dequeueSlice(worker: "w")
     _ = try await ledger.claim(worker: "w")
     let users = (0..<6).map { "u\($0)" }
     // Not in the order that a set happens to have.
@@ -97,7 +98,7 @@ struct FormatScene {
     }
     targets.count = users.count
     targets.ends = [targets.bytes.count]
-    _ = try await store.restore(targets, of: ledger)
+    _ = try await store.expansion.restore(targets, of: ledger)
     try await ledger.commit(credit: 6)
     let chunk = try await ledger.targets(from: 0, count: 6)
     var batch = OutcomeBatch()
@@ -107,26 +108,26 @@ struct FormatScene {
     batch.append(.rejected, chunk, 3, reason: "NobodyKnows")
     batch.append(.waiting(milliseconds: 3_600_000), at: 4)
     _ = try await ledger.commit(&batch, credit: 0)
-    try await store.apply([ReceiptEvent(.opened, campaign: "a", user: "u0")])
+    try await store.results.apply([ReceiptEvent(.opened, campaign: "a", user: "u0")])
   }
 
   private func workersTalk() async throws {
     let store = world.store
-    _ = try await store.heartbeat(worker: "w", timeout: 1000)
+    _ = try await store.fleet.heartbeat(worker: "w", timeout: 1000)
     let instance = WorkerInstance(name: "w", nonce: "00000000000000aa")
-    _ = try await store.join(instance)
-    try await store.write(HousekeepingNotes())
-    _ = try await store.syncControl(["a"], worker: "w", applied: 1)
-    _ = try await store.guardTrial(
+    _ = try await store.fleet.join(instance)
+    try await store.fleet.write(HousekeepingNotes())
+    _ = try await store.campaigns.syncControl(["a"], worker: "w", applied: 1)
+    _ = try await store.limits.guardTrial(
       "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),
       returned: 0, round: 0)
-    try await store.noteFailover(for: 60_000)
-    try await store.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
+    try await store.slices.noteFailover(for: 60_000)
+    try await store.campaigns.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
     // It is a remark of ten seconds, and a busy machine may take longer to look at it.
     try await world.command("PERSIST", world.keys.waiting("a"))
-    _ = try await store.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
-    try await store.tellBackend([
-      store.feedback(
+    _ = try await store.slices.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
+    try await store.results.tellBackend([
+      store.results.feedback(
         user: "u9", token: .init([0xD0, 9], "apns"), app: "news", reason: "Unregistered", at: 1_796_115_600_007)
     ])
   }

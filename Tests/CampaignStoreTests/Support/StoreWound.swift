@@ -50,7 +50,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       _ = try await scene.command("SREM", scene.keys.users(from), "u0")
       _ = try await scene.command("SADD", scene.keys.users(to), "u0")
     } isWhole: { scene in
-      let user = try await scene.store.user("u0")
+      let user = try await scene.store.registry.user("u0")
       return user?.devices == [TestStore.device(0)] && user?.attributes == Array(#"{"name":"Ada"}"#.utf8)
     },
     StoreWound(name: "quarantined without a note", kind: .quarantinedWithoutNote) { scene in
@@ -58,7 +58,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       _ = try await scene.command("HDEL", key, TestStore.token(scene.quarantined))
     } isWhole: { scene in
       let token = try TestStore.deviceToken(scene.quarantined)
-      let device = try await scene.store.quarantined([token], of: TestStore.service)[0]
+      let device = try await scene.store.results.quarantined([token], of: TestStore.service)[0]
       return device?.user == scene.users[2] && device?.reason == "found by store check" && device?.service == "apns"
     },
     StoreWound(name: "note of no device", kind: .noteOfNoDevice) { scene in
@@ -77,7 +77,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       _ = try await scene.command(
         "HDEL", scene.keys.owner(scene.partition(ofToken: scene.token)), TestStore.token(scene.token))
     } isWhole: { scene in
-      try await scene.store.owners(of: [TestStore.deviceToken(scene.token)], TestStore.service) == [scene.user]
+      try await scene.store.registry.owners(of: [TestStore.deviceToken(scene.token)], TestStore.service) == [scene.user]
     },
     StoreWound(name: "device of two", kind: .deviceOfTwo) { scene in
       let record = Array(
@@ -85,7 +85,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       _ = try await scene.command("HSET", scene.keys.devices(scene.partition(of: "x")), "x", record)
       _ = try await scene.command("SADD", scene.keys.users(scene.partition(of: "x")), "x")
     } isWhole: { scene in
-      let (stranger, user) = try await (scene.store.user("x"), scene.store.user(scene.user))
+      let (stranger, user) = try await (scene.store.registry.user("x"), scene.store.registry.user(scene.user))
       return stranger == nil && user?.devices.count == 1
     },
     StoreWound(name: "owner elsewhere", kind: .misplacedOwner) { scene in
@@ -97,9 +97,9 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     },
     StoreWound(name: "registration that did not end", kind: .leftRegistration) { scene in
       let registration = DeviceRegistration(user: "x", device: TestStore.device(scene.token, registeredAt: 2000))
-      _ = try await scene.store.bind(scene.world.batch([registration]))
+      _ = try await scene.store.registry.bind(scene.world.batch([registration]))
     } isWhole: { scene in
-      let (mover, user) = try await (scene.store.user("x"), scene.store.user(scene.user))
+      let (mover, user) = try await (scene.store.registry.user("x"), scene.store.registry.user(scene.user))
       return mover?.devices.count == 1 && user == nil
     },
   ]
@@ -108,7 +108,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "member elsewhere", kind: .misplacedMember) { scene in
       _ = try await scene.command("SADD", scene.keys.segment(scene.strange(to: "u30"), "vip"), "u30")
     } isWhole: { scene in
-      try await scene.store.lists(of: "u30").segments == ["vip"]
+      try await scene.store.audiences.lists(of: "u30").segments == ["vip"]
     },
     StoreWound(name: "segment that is not listed", kind: .unlistedSegment, isOpen: true) { scene in
       _ = try await scene.command("SREM", scene.keys.segments, "vip")
@@ -143,7 +143,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "not on its lane", kind: .missingFromList) { scene in
       _ = try await scene.command("LREM", scene.keys.lane("normal"), 0, "run")
     } isWhole: { scene in
-      try await scene.store.dequeueSlice(worker: "w")?.campaign == "run"
+      try await scene.store.slices.dequeueSlice(worker: "w")?.campaign == "run"
     },
     StoreWound(name: "not in the schedule", kind: .missingFromList) { scene in
       _ = try await scene.command("ZREM", scene.keys.schedule, "later")
@@ -164,7 +164,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "worker that is not listed", kind: .unlistedWorker) { scene in
       _ = try await scene.command("RPUSH", scene.keys.intake(worker: "ghost"), "{}")
     } isWhole: { scene in
-      try await scene.store.workers().contains("ghost")
+      try await scene.store.fleet.workers().contains("ghost")
     },
     StoreWound(name: "campaign with nonsense", kind: .damagedCampaign, isOpen: true) { scene in
       _ = try await scene.command("HSET", scene.keys.campaign("paused"), "finished", "many")

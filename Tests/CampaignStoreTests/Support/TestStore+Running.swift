@@ -17,7 +17,7 @@ extension TestStore {
   /// - Returns: their partitions.
   func workOff(_ campaign: Campaign, ending: Closing = .finish) async throws -> Set<Int> {
     var partitions: Set<Int> = []
-    while let slice = try await store.dequeueSlice(worker: "w") {
+    while let slice = try await store.slices.dequeueSlice(worker: "w") {
       #expect(slice.campaign == campaign.id)
       #expect(partitions.insert(slice.partition).inserted)
       try await end(slice, of: campaign, ending)
@@ -35,7 +35,7 @@ extension TestStore {
       try await ledger.commit(.accepted, 0..<count)
     }
     let counters = try #require(try await ledger.close(ending).counters)
-    _ = try await store.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await store.slices.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
   }
 
   /// Works a campaign off, and holds the end against whom it means: results, counters, and an expiry on all it leaves.
@@ -46,13 +46,13 @@ extension TestStore {
   ) async throws {
     let count = try await workOff(campaign).count
     let slices = slices ?? count
-    let record = try #require(try await store.show(campaign.id))
+    let record = try #require(try await store.campaigns.show(campaign.id))
     #expect(record.state == .completed)
     #expect(record.slices == (slices, slices))
     #expect(record.counters.targets == users.count)
     #expect(record.counters.outcomes == (users.isEmpty ? [:] : [.accepted: users.count]))
     var found: [String] = []
-    try await store.forEachResult(of: campaign.id) { page in
+    try await store.results.forEachResult(of: campaign.id) { page in
       found += page.map(\.user)
       return true
     }

@@ -124,7 +124,7 @@ struct TestStore {
   /// Registers users `u0`, `u1`, …, each with one device: `u7` has token 7.
   func registerUsers(_ numbers: Range<Int>, registeredAt: UInt64 = 1000) async throws {
     for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 5000) {
-      try await store.register(
+      try await store.registry.register(
         (start..<min(start + 5000, numbers.upperBound)).map {
           DeviceRegistration(user: "u\($0)", device: Self.device($0, registeredAt: registeredAt))
         })
@@ -132,14 +132,14 @@ struct TestStore {
   }
 
   func batch(_ registrations: [DeviceRegistration]) throws -> RegistrationBatch {
-    var batch = store.registrationBatch()
+    var batch = store.registry.registrationBatch()
     for registration in registrations { try batch.append(registration) }
     return batch
   }
 
   /// The steps of registrations behind the first.
-  func complete(_ bound: CampaignStore.BoundRegistrations) async throws -> [Bool] {
-    try await store.settle(store.enter(bound)).stands
+  func complete(_ bound: Registry.BoundRegistrations) async throws -> [Bool] {
+    try await store.registry.settle(store.registry.enter(bound)).stands
   }
 
   // MARK: Campaigns
@@ -158,10 +158,10 @@ struct TestStore {
     let job = Self.job(id, audience: audience, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     try await noteSubmitter(of: job, campaign)
-    #expect(try await store.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
-    guard narrowing, try await store.campaign(id)?.state == .active else { return campaign }
+    #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
+    guard narrowing, try await store.campaigns.find(id)?.state == .active else { return campaign }
     var narrowed = campaign
-    narrowed.definitions = try #require(try await store.narrow(campaign))
+    narrowed.definitions = try #require(try await store.audiences.narrow(campaign))
     return narrowed
   }
 
@@ -169,7 +169,7 @@ struct TestStore {
   func noteSubmitter(of job: [UInt8], _ campaign: Campaign) async throws {
     guard let person = campaign.submittedBy else { return }
     let script = "return redis.call('SET', KEYS[1], redis.sha1hex(ARGV[1]) .. ' ' .. ARGV[2], 'EX', 90)"
-    try await command("EVAL", script, 1, keys.submitter(campaign.id), store.forms(of: job).meaning, person)
+    try await command("EVAL", script, 1, keys.submitter(campaign.id), store.queue.forms(of: job).meaning, person)
   }
 
   /// ms; longer than any test takes.
@@ -179,7 +179,7 @@ struct TestStore {
   static func made(on backend: Backend, workers: String...) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    for worker in workers { _ = try await world.store.heartbeat(worker: worker, timeout: patience) }
+    for worker in workers { _ = try await world.store.fleet.heartbeat(worker: worker, timeout: patience) }
     return world
   }
 
@@ -215,6 +215,6 @@ struct TestStore {
 
   func expand(_ ledger: SliceLedger, _ campaign: Campaign, departures: Int = 0) async throws -> Int? {
     let filter = Self.filter(of: campaign)
-    return try await store.expand(ledger, of: campaign, filter: filter, departures: departures)?.count
+    return try await store.expansion.expand(ledger, of: campaign, filter: filter, departures: departures)?.count
   }
 }

@@ -139,7 +139,7 @@ extension TraceReplayer {
     let open = try await test.command("LRANGE", keys.open(Self.id), 0, -1)
     var processing: [[Int]] = []
     for name in 0..<4 {
-      processing.append(try await test.store.processing(of: Self.worker(name)).map(\.partition))
+      processing.append(try await test.store.slices.processing(of: Self.worker(name)).map(\.partition))
     }
     let parked = try await test.command("ZRANGE", keys.parked, 0, -1)
     let lane = try await test.command("LRANGE", keys.lane("normal"), 0, -1)

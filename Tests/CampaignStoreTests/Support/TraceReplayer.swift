@@ -81,7 +81,7 @@ struct TraceReplayer {
     case .activate:
       if before.control.state == .absent { try await test.activate(Self.id) }
     case .dequeue:
-      let dequeued = try await store.dequeueSlice(worker: worker)
+      let dequeued = try await store.slices.dequeueSlice(worker: worker)
       try expect(
         dequeued?.partition == (reply.result == .done ? reply.slice : nil), "took \(dequeued.map { "\($0)" } ?? "-")")
     case .claim:
@@ -123,20 +123,20 @@ struct TraceReplayer {
       let answer = try await ledger(call.claim, call.slice).close(call.cancels ? .cancel : .finish)
       try expect((answer.counters != nil) == (reply.result == .done), "close: \(answer)")
     case .finish:
-      _ = try await store.finish(slice, counters: counters(call.tally), lane: .normal, worker: worker)
+      _ = try await store.slices.finish(slice, counters: counters(call.tally), lane: .normal, worker: worker)
     case .park:
-      let parked = try await store.park(slice, for: Self.hour, worker: worker)
+      let parked = try await store.slices.park(slice, for: Self.hour, worker: worker)
       try expect(parked == (reply.result == .done), "park: \(parked)")
-    case .postpone: try await store.postpone(slice, for: Self.hour, worker: worker)
-    case .requeue: try await store.requeue(slice, lane: .normal, worker: worker)
-    case .dismiss: try await store.dismiss(slice, worker: worker)
-    case .heartbeat: _ = try await store.heartbeat(worker: worker, timeout: Self.hour)
-    case .removeWorker: try await store.removeWorker(worker)
-    case .reopen: _ = try await store.reopenLost()
+    case .postpone: try await store.slices.postpone(slice, for: Self.hour, worker: worker)
+    case .requeue: try await store.slices.requeue(slice, lane: .normal, worker: worker)
+    case .dismiss: try await store.slices.dismiss(slice, worker: worker)
+    case .heartbeat: _ = try await store.fleet.heartbeat(worker: worker, timeout: Self.hour)
+    case .removeWorker: try await store.fleet.removeWorker(worker)
+    case .reopen: _ = try await store.slices.reopenLost()
     case .control:
       guard before.control.state != .absent else { return }
       let verb: ControlVerb = call.verb == .pause ? .pause : call.verb == .resume ? .resume : .cancel
-      try await store.control(Self.id, verb)
+      try await store.campaigns.control(Self.id, verb)
       // The store opens the parked ones in the same call.
       isBetween = call.verb == .cancel
     case .look, .read, .inspect, .unpark: break

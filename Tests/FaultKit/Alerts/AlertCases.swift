@@ -78,7 +78,9 @@ public enum AlertCases {
     try await scene.world.setDevices(#""state":"bad""#)
     let wrong = FaultCampaign("wrong") { $0.end = "cancelled" }
     try await scene.world.submit(wrong)
-    try await until("the guard has paused it") { try await scene.world.store.campaign(wrong.id)?.state == .paused }
+    try await until("the guard has paused it") {
+      try await scene.world.store.campaigns.find(wrong.id)?.state == .paused
+    }
     try await scene.fires("CarillonGuardTripped", after: 2)
     try await scene.world.succeed("campaign", "cancel", wrong.id)
     try await scene.world.ended(wrong)
@@ -145,7 +147,7 @@ public enum AlertCases {
     let soon = Date(timeIntervalSince1970: Double(now) / 1000 + 20).formatted(.iso8601)
     let scheduled = FaultCampaign("scheduled") { $0.more["sendAt"] = "\"\(soon)\"" }
     try await world.submit(scheduled)
-    try await until("it is scheduled") { try await world.store.campaign(scheduled.id)?.state == .scheduled }
+    try await until("it is scheduled") { try await world.store.campaigns.find(scheduled.id)?.state == .scheduled }
     try await world.submit(news)
     try await world.reached(20, of: news)
     for worker in scene.live where await world.kill(worker) { stage.allow(duplicates: window) }
@@ -172,11 +174,11 @@ public enum AlertCases {
     for (id, more) in [("unapproved", ""), ("unapproved-tomorrow", sendAt)] {
       let job = Array(CarillonWorld.job(id, audience: #"{"segment":"*"}"#, more: more).utf8)
       let campaign = try CampaignJob.parse(job, .any(APNsService()))
-      _ = try await world.store.activate(campaign, job: job, worker: "large", approval: "it is large")
+      _ = try await world.store.queue.activate(campaign, job: job, worker: "large", approval: "it is large")
     }
     try await scene.awaitMetric("carillon_fleet_campaigns_awaiting_approval", "is 2") { $0 == 2 }
     try await scene.fires("CarillonApprovalUrgent", "CarillonApprovalWaits", after: 17)
-    for id in ["unapproved", "unapproved-tomorrow"] { try await world.store.control(id, .cancel) }
+    for id in ["unapproved", "unapproved-tomorrow"] { try await world.store.campaigns.control(id, .cancel) }
   }
 
   private static func poison(_ scene: AlertScene) async throws {

@@ -91,7 +91,7 @@ enum APNsAnswerCases {
   }
 
   private static func expectAccepted(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
-    let outcomes = try await world.store.show(campaign.id)?.counters.outcomes ?? [:]
+    let outcomes = try await world.store.campaigns.show(campaign.id)?.counters.outcomes ?? [:]
     let isSo = outcomes.allSatisfy { $0.key == .accepted || $0.value == 0 }
     stage.expect(isSo, "campaign \(campaign.id) has \(outcomes), though every target could be reached")
   }

@@ -31,17 +31,17 @@ enum DepartureCases {
         guard let number = stage.random(of: left), let token = APNsService().token(world.tokens[number]) else { return }
         let now = Int(Date().timeIntervalSince1970 * 1000)
         switch kind % 4 {
-        case 0: try await world.store.add(["u\(number)"], to: "~news")
+        case 0: try await world.store.audiences.add(["u\(number)"], to: "~news")
         case 1:
-          _ = try await world.store.unregister([token], of: APNsService(), at: now)
+          _ = try await world.store.registry.unregister([token], of: APNsService(), at: now)
         case 2:
           world.noteErased(world.tokens[number])
-          _ = try await world.store.forget("u\(number)")
+          _ = try await world.store.erasure.forget("u\(number)")
         default:
           var device = DeviceRecord(token: token.bytes, service: "apns")
           device.app = "news"
           device.registeredAt = UInt64(now)
-          _ = try await world.store.register([DeviceRegistration(user: "heir\(number)", device: device)])
+          _ = try await world.store.registry.register([DeviceRegistration(user: "heir\(number)", device: device)])
         }
         times[number] = Int(Date().timeIntervalSince1970 * 1000)
       }

@@ -42,16 +42,18 @@ enum EventCases {
       await stage.elapse(milliseconds: 50...600)
       if try await fleet.killOne() { stage.fired(workerDies, duplicates: window) }
     }
-    try await until("every event is applied") { try await world.store.events(on: .registrations).events.isEmpty }
+    try await until("every event is applied") {
+      try await world.store.registry.events(on: .registrations).events.isEmpty
+    }
     // What was read from the list last is applied before it is taken off.
     for (number, person) in people.enumerated() {
       let user = "p\(number)"
-      let known = try await world.store.user(user)
+      let known = try await world.store.registry.user(user)
       stage.expect(
         known?.devices.count ?? 0 == (person.hasDevice ? 1 : 0), "\(user) has \(known?.devices.count ?? 0) devices")
       let attributes = String(decoding: known?.attributes ?? [], as: UTF8.self)
       stage.expect(attributes == (person.plan.map { #"{"plan":"\#($0)"}"# } ?? ""), "\(user): \(attributes)")
-      let segments = try await world.store.lists(of: user).segments
+      let segments = try await world.store.audiences.lists(of: user).segments
       stage.expect(segments == (person.isTagged ? ["seen"] : []), "\(user) is in \(segments)")
     }
     try await world.ended(campaign)

@@ -63,7 +63,7 @@ enum GuardCases {
     try await turn(world, latency: 5, streams: 1000)
     try await world.succeed("campaign", "resume", "--unguarded", last.id)
     try await world.ended(last, within: .seconds(600))
-    let counters = try await world.store.show(last.id)?.counters
+    let counters = try await world.store.campaigns.show(last.id)?.counters
     stage.require(
       counters?.pruned == world.tokens.count, "\(counters?.pruned ?? 0) pruned, though it was resumed unguarded")
     stage.require(try await world.countDevices() == 0, "not every device that is gone was pruned")
@@ -221,7 +221,7 @@ enum GuardCases {
       let scene = Scene(world: world, fleet: fleet, campaign: campaign, flood: flood, before: before)
       let acts = try await act(scene)
       stage.fired(fault, times: acts, duplicates: duplicates ? acts * world.options.window : 0)
-      if try await world.store.campaign(campaign.id)?.round == 0 {
+      if try await world.store.campaigns.find(campaign.id)?.round == 0 {
         try await rest(world, campaign, missing: missing)
         let sent = try await expectPaused(stage, scene, within: (1 + acts) * allowance)
         stage.note("\(sent) sent until pause")
@@ -237,7 +237,9 @@ enum GuardCases {
   private static func rest(_ world: FaultWorld, _ campaign: FaultCampaign, missing: Int) async throws {
     var (last, since) = (-1, ContinuousClock.now)
     try await until("campaign \(campaign.id) pauses", within: .seconds(60)) {
-      guard let record = try await world.store.show(campaign.id), record.state == .paused else { return false }
+      guard let record = try await world.store.campaigns.show(campaign.id), record.state == .paused else {
+        return false
+      }
       let received = try world.simulatorLog().requests.count
       let isQuiet = received == last
       if !isQuiet { (last, since) = (received, .now) }
@@ -256,7 +258,7 @@ enum GuardCases {
     stage.require(sent <= bound, "\(sent) were sent before it paused; \(bound) are allowed")
     let shown = try await world.succeed("campaign", "show", campaign.id)
     stage.expect(shown.contains(scene.flood.words), "does not say why it paused: \(shown)")
-    let counters = try await world.store.show(campaign.id)?.counters
+    let counters = try await world.store.campaigns.show(campaign.id)?.counters
     stage.require(counters?.pruned == 0 && counters?.quarantined == 0, "devices were touched: \(counters as Any)")
     let devices = try await world.countDevices()
     stage.require(devices == world.tokens.count, "\(devices) of \(world.tokens.count) devices are left")
@@ -266,11 +268,11 @@ enum GuardCases {
   /// Puts right what was wrong; the campaign must then reach everybody.
   private static func mendAndEnd(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
     try await world.setDevices(Flood.mended)
-    if try await world.store.campaign(campaign.id)?.state == .paused {
+    if try await world.store.campaigns.find(campaign.id)?.state == .paused {
       try await world.succeed("campaign", "resume", campaign.id)
     }
     try await world.ended(campaign, within: .seconds(600))
-    let counters = try await world.store.show(campaign.id)?.counters
+    let counters = try await world.store.campaigns.show(campaign.id)?.counters
     stage.require(
       counters?.outcomes == [.accepted: world.tokens.count], "not everybody got it: \(counters?.outcomes ?? [:])")
     let devices = try await world.countDevices()

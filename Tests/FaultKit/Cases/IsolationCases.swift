@@ -102,7 +102,9 @@ enum IsolationCases {
       if holdsCampaign { try await scene.app.set(#"{"stallShare":0.01,"stallMilliseconds":8000}"#) }
       try await scene.world.push(sick)
       if isFromTheStart {
-        try await until("campaign sick begins") { try await scene.world.store.campaign(sick.id)?.startedAt != nil }
+        try await until("campaign sick begins") {
+          try await scene.world.store.campaigns.find(sick.id)?.startedAt != nil
+        }
       } else {
         // By then its guard has decided, and the windows have been filled more than once.
         try await scene.world.reached(stage.times(short: 3000, full: 5000), of: sick)

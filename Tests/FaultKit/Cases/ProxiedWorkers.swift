@@ -53,7 +53,7 @@ struct ProxiedWorkers {
 extension Stage {
   /// With `skip` nothing is sent twice, and what is doubtful is unknown: no more than the faults can have made so.
   func expect(unknownAtMost doubts: Int, of campaign: FaultCampaign, in world: FaultWorld) async throws {
-    let unknown = try await world.store.show(campaign.id)?.counters.outcomes[.unknown] ?? 0
+    let unknown = try await world.store.campaigns.show(campaign.id)?.counters.outcomes[.unknown] ?? 0
     expect(unknown <= doubts, "campaign \(campaign.id) does not know of \(unknown) targets; \(doubts) can be in doubt")
   }
 

@@ -31,7 +31,7 @@ enum RecurringCases {
       id, app: "news", audience: #"{"segment":"*"}"#, content: #""payload":{"aps":{"alert":"hi"}}"#,
       more: #","repeat":{"cron":"0 0 1 1 *"},"stages":[{"share":0.4,"wait":"1s"}]"#)
     try await world.submit(job: job)
-    try await until("the campaign is scheduled") { try await world.store.campaign(id)?.state == .scheduled }
+    try await until("the campaign is scheduled") { try await world.store.campaigns.find(id)?.state == .scheduled }
 
     let first = try await beginRun(world, minutesAgo: 5, kill)
     try await world.reached(20, of: first)
@@ -56,7 +56,7 @@ enum RecurringCases {
     try await expectSilence(world, stage, "after the cancel")
     world.expect(second)
 
-    let record = try await world.store.campaign(id)
+    let record = try await world.store.campaigns.find(id)
     stage.require(record?.state == .cancelled, "the recurring campaign is \(record?.state.rawValue ?? "gone")")
     stage.require(record?.repetition?.runs == 2, "it began \(record?.repetition?.runs ?? 0) runs")
     // Something puts it back into the schedule: it leaves, and begins nothing.
@@ -64,7 +64,7 @@ enum RecurringCases {
     try await until("the ended campaign leaves the schedule") {
       try await world.redis.command("ZSCORE", world.store.keys.schedule, id).get().isNull
     }
-    let runs = try await world.store.campaign(id)?.repetition?.runs
+    let runs = try await world.store.campaigns.find(id)?.repetition?.runs
     stage.require(runs == 2, "it began \(runs ?? 0) runs, one of them after its cancel")
     try await stage.check(world)
   }
@@ -73,7 +73,7 @@ enum RecurringCases {
   private static func beginRun(
     _ world: FaultWorld, minutesAgo: Int, _ kill: () async throws -> Void
   ) async throws -> FaultCampaign {
-    let last = try await world.store.campaign(id)?.repetition?.lastRun
+    let last = try await world.store.campaigns.find(id)?.repetition?.lastRun
     let due = (Int(Date().timeIntervalSince1970) - 60 * minutesAgo) * 1000
     try await kill()
     try await world.redis.command("HSET", "{\(world.store.keys.namespace)}:campaign:\(id)", "sendAt", due).get()
@@ -81,9 +81,9 @@ enum RecurringCases {
     try await kill()
     var run: String?
     try await until("the run is a campaign") {
-      run = try await world.store.campaign(id)?.repetition?.lastRun
+      run = try await world.store.campaigns.find(id)?.repetition?.lastRun
       guard let run, run != last else { return false }
-      return try await world.store.campaign(run) != nil
+      return try await world.store.campaigns.find(run) != nil
     }
     return FaultCampaign(run ?? "")
   }

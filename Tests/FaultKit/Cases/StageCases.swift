@@ -64,7 +64,7 @@ enum StageCases {
         early.count + late.count == world.tokens.count, "\(early.count) and \(late.count) are not everybody")
       stage.require(early.count > world.tokens.count / 4, "only \(early.count) were first")
       let requests = try world.simulatorLog().requests
-      let end = try await world.store.campaign(first)?.finishedAt ?? .max
+      let end = try await world.store.campaigns.find(first)?.finishedAt ?? .max
       let verdict = resumedAt ?? end + Self.wait * 1000
       for request in requests where late.contains(request.token) {
         stage.require(request.at >= verdict, "one of the rest got it \(verdict - request.at) ms before the verdict")
@@ -134,9 +134,9 @@ enum StageCases {
       await stage.elapse(milliseconds: 300...1000)
     }
     try await until("the campaign is paused") {
-      try await scene.world.store.campaign(scene.campaign.id)?.state == .paused
+      try await scene.world.store.campaigns.find(scene.campaign.id)?.state == .paused
     }
-    let said = try await scene.world.store.campaign(scene.campaign.id)?.reason ?? ""
+    let said = try await scene.world.store.campaigns.find(scene.campaign.id)?.reason ?? ""
     stage.require(said.contains("pushes failed, more than 10 %"), "it is paused, as \(said)")
     let sent = try scene.world.simulatorLog().requests.count
     for _ in 0..<stage.times(short: 2, full: 5) {
@@ -167,9 +167,9 @@ enum StageCases {
     try await scene.world.reached(20, of: scene.campaign)
     try await kill()
     try await until("the campaign is paused") {
-      try await scene.world.store.campaign(scene.campaign.id)?.state == .paused
+      try await scene.world.store.campaigns.find(scene.campaign.id)?.state == .paused
     }
-    let reason = try await scene.world.store.campaign(scene.campaign.id)?.reason ?? ""
+    let reason = try await scene.world.store.campaigns.find(scene.campaign.id)?.reason ?? ""
     stage.require(reason.contains("it needs approval"), "the campaign is paused because of “\(reason)”")
     let sent = try scene.world.simulatorLog().requests.count
     try await kill()
@@ -208,7 +208,7 @@ enum StageCases {
     await stage.elapse(milliseconds: 3000...3500)
     let more = try scene.world.simulatorLog().requests.count - sent
     stage.require(more == 0, "\(more) were sent after the campaign had ended")
-    let states = try await scene.world.store.campaign(scene.campaign.id)?.parts.map(\.state) ?? []
+    let states = try await scene.world.store.campaigns.find(scene.campaign.id)?.parts.map(\.state) ?? []
     stage.require(states.count == 2 && states.allSatisfy(\.isFinal), "its parts are \(states)")
     stage.require(states.last == .cancelled, "the rest is \(states)")
     try await stage.check(scene.world)

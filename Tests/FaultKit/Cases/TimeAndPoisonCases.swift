@@ -31,7 +31,7 @@ enum TimeAndPoisonCases {
       try await world.submit(campaign)
       try await world.submit(never)
       try await until("the campaigns are scheduled", within: .seconds(7)) {
-        let states = try await [campaign, never].asyncMap { try await world.store.campaign($0.id)?.state }
+        let states = try await [campaign, never].asyncMap { try await world.store.campaigns.find($0.id)?.state }
         return states.allSatisfy { $0 == .scheduled }
       }
       try await world.succeed("campaign", "cancel", never.id)

@@ -93,7 +93,7 @@ enum VariantCases {
   private static func told(_ campaign: FaultCampaign, _ world: FaultWorld) async throws -> [String] {
     var findings = Findings(campaign: campaign.id)
     let show = try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
-    guard let (_, job) = try await world.store.campaignAndJob(campaign.id),
+    guard let (_, job) = try await world.store.campaigns.findWithJob(campaign.id),
       let campaign = try? CampaignJob.parse(job, .any(APNsService())), let variants = campaign.variants,
       let stages = campaign.stages, let best = show.object("winner")?.text("variant")
     else { return ["nobody has said which variant is best: \(show)"] }

@@ -55,7 +55,7 @@ struct Checker {
       verdict.violations.append("\(verdict.duplicates) duplicates; the injections allow \(bound)")
     }
     verdict.violations += try await Leftovers(world: world).find()
-    _ = try await world.store.check { findings in
+    _ = try await world.store.repair.check { findings in
       verdict.violations += findings.prefix(10).map { "store check: \($0.key) \($0.subject): \($0.problem)" }
     }
     return verdict

@@ -284,7 +284,7 @@ public final class FaultWorld: Sendable {
 
   /// Whether a campaign has ended.
   public func hasEnded(_ campaign: FaultCampaign) async throws -> Bool {
-    try await look { try await store.campaign(campaign.id)?.finishedAt != nil }
+    try await look { try await store.campaigns.find(campaign.id)?.finishedAt != nil }
   }
 
   /// Waits until a campaign has so many outcomes.
@@ -318,7 +318,7 @@ public final class FaultWorld: Sendable {
 
   /// How many outcomes a campaign has.
   public func recorded(of campaign: FaultCampaign) async throws -> Int {
-    try await look { try await store.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0 }
+    try await look { try await store.campaigns.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0 }
   }
 
   /// Reads something, whatever happens to Redis meanwhile.

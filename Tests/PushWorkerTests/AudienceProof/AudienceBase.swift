@@ -75,17 +75,18 @@ struct AudienceBase {
   func register(in rig: WorkerRig) async throws {
     for start in stride(from: 0, to: people.count, by: 2000) {
       let page = people[start..<min(start + 2000, people.count)]
-      try await rig.store.register(page.flatMap { person in person.devices.map { registration($0, of: person) } })
+      try await rig.store.registry.register(
+        page.flatMap { person in person.devices.map { registration($0, of: person) } })
       for segment in Self.segments {
         let members = page.filter { $0.segments.contains(segment) }.map(\.user)
         // Who has never registered is in a segment all the same.
-        if !members.isEmpty { try await rig.store.add(members + ["ghost-\(start)"], to: segment) }
+        if !members.isEmpty { try await rig.store.audiences.add(members + ["ghost-\(start)"], to: segment) }
       }
       for (list, members) in [
         (SuppressionList(app: "news"), page.filter(\.refuses.all)),
         (SuppressionList(app: "news", category: "offers"), page.filter(\.refuses.offers)),
       ] where !members.isEmpty {
-        try await rig.store.add(members.map(\.user), to: list.segment)
+        try await rig.store.audiences.add(members.map(\.user), to: list.segment)
       }
     }
     rig.simulator.load(

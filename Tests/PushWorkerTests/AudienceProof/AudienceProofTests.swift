@@ -33,7 +33,7 @@ struct AudienceProofTests {
     let openers = Set(base.people.filter { drawn($0.user, "opens") < 0.4 }.map(\.user))
     for start in stride(from: 0, to: users, by: 1000) {
       let page = base.people[start..<min(start + 1000, users)].map(\.user).filter(openers.contains)
-      try await rig.store.apply(page.map { ReceiptEvent(.opened, campaign: "algebra", user: $0) })
+      try await rig.store.results.apply(page.map { ReceiptEvent(.opened, campaign: "algebra", user: $0) })
     }
     sent += try await followUp(base, rig, openers, seed.value)
     let counters = await rig.simulator.counters()
@@ -45,7 +45,7 @@ struct AudienceProofTests {
     for (name, expression, condition) in [
       ("fans", "sports & !churned", nil), ("recent", "*", "lastSeen < 30d"), ("elders", "fans & !recent", "age >= 50"),
     ] as [(String, String, String?)] {
-      try await store.define(
+      try await store.audiences.define(
         name,
         SegmentDefinition(
           expression: try AudienceExpression(parsing: expression),
@@ -117,9 +117,9 @@ struct AudienceProofTests {
   private func hold(_ one: AudienceCase, _ base: AudienceBase, _ rig: WorkerRig, _ seed: UInt64) async throws -> Int {
     let meant = meant(one, base)
     let results = try await rig.results(one.id)
-    let record = try #require(try await rig.store.show(one.id))
+    let record = try #require(try await rig.store.campaigns.show(one.id))
     var control: Set<String> = []
-    try await rig.store.forEachControlUser(of: one.id) { control.formUnion($0) }
+    try await rig.store.expansion.forEachControlUser(of: one.id) { control.formUnion($0) }
     let reached = Set(results.map(\.user))
     let taken = reached.union(control)
     #expect(record.state == .completed && record.counters.targets == results.count, "\(one.id), seed \(seed)")
@@ -164,14 +164,14 @@ struct AudienceProofTests {
   private func holdVariants(
     _ one: AudienceCase, _ record: CampaignRecord, _ results: [TargetResult], _ rig: WorkerRig, _ seed: UInt64
   ) async throws {
-    let winner = try await rig.store.decision(of: one.id)?.winner
+    let winner = try await rig.store.campaigns.decision(of: one.id)?.winner
     for result in results {
       #expect(result.variant == variant(result.user, of: one, winner: winner), "\(one.id), seed \(seed)")
     }
-    guard !one.weights.isEmpty, let (_, job) = try await rig.store.campaignAndJob(one.id),
+    guard !one.weights.isEmpty, let (_, job) = try await rig.store.campaigns.findWithJob(one.id),
       let variants = CampaignJob.variants(of: job, campaign: one.id)
     else { return }
-    let counts = try await rig.store.variantCounts(of: record, variants)
+    let counts = try await rig.store.campaigns.variantCounts(of: record, variants)
     for (place, count) in zip(one.weights.indices, counts) {
       let own = results.filter { $0.variant == place }
       #expect(count.targets == own.count, "\(one.id), seed \(seed)")
@@ -179,7 +179,7 @@ struct AudienceProofTests {
         #expect(count.outcomes[outcome] ?? 0 == own.count { $0.outcome == outcome }, "\(one.id), seed \(seed)")
       }
     }
-    #expect(try await rig.store.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
+    #expect(try await rig.store.campaigns.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
   }
 
   /// Campaigns after `algebra`: to those who got it, who didn't, who opened it and who didn't, and to all but these.

@@ -79,7 +79,7 @@ struct ReasonStage {
     async let running: Void = worker.run()
     if !run.row.isOver {
       try await rig.until {
-        guard let record = try await rig.store.show("row") else { return false }
+        guard let record = try await rig.store.campaigns.show("row") else { return false }
         if isPaused { return record.state == .paused && record.counters.inDoubt == 0 }
         // One that is to be resent at once waits too, for a moment.
         guard record.counters.retrying == 1, record.pending == 1 else { return false }
@@ -111,7 +111,7 @@ struct ReasonStage {
   func check() async throws {
     let row = run.row
     let results = try await rig.results("row")
-    let record = try #require(try await rig.store.show("row"))
+    let record = try #require(try await rig.store.campaigns.show("row"))
     let counters = await rig.simulator.counters()
     try await checkTargets(results, record)
     try await checkDevices(results)
@@ -172,13 +172,13 @@ struct ReasonStage {
 
   private func checkDevices(_ results: [TargetResult]) async throws {
     guard run.scene.channel == nil else { return }
-    let devices = try await rig.store.user("u0")?.devices
+    let devices = try await rig.store.registry.user("u0")?.devices
     switch run.row.device {
     case .kept, .spared: #expect(devices?.map(\.isQuarantined) == [false], "\(run)")
     case .quarantined: #expect(devices?.map(\.isQuarantined) == [true], "\(run)")
     case .pruned: #expect(devices == nil, "\(run)")
     }
-    let record = try await rig.store.show("row")
+    let record = try await rig.store.campaigns.show("row")
     #expect(record?.counters.pruned == (run.row.device == .pruned ? 1 : 0), "\(run)")
     #expect(record?.counters.quarantined == (run.row.device == .quarantined ? 1 : 0), "\(run)")
   }

@@ -19,13 +19,13 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       // Jobs leave the queue for a campaign: in this order none is passed over.
-      var queue = try await store.queue()
+      var queue = try await store.queue.waiting()
       var damage: [StoreError] = []
-      let records = try await store.campaigns { damage.append($0) }
+      let records = try await store.campaigns.all { damage.append($0) }
       let known = Set(records.map(\.id))
       queue.jobs.removeAll { known.contains($0.outline.id) }
       let isWork = !queue.jobs.isEmpty || records.contains { $0.state == .active }
-      let waiting = isWork ? try await store.absence(lease: WorkerConfiguration.standardLease) : nil
+      let waiting = isWork ? try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) : nil
       try print(queue, records, waiting)
       for error in damage.dropLast() { StandardError.write(CommandError(error).report(json: global.json)) }
       if let last = damage.last { throw last }

@@ -68,7 +68,7 @@ extension CampaignCommand {
     /// The job with the content of its templates; the store is asked only where the job names any.
     private func resolve(_ job: [UInt8], _ configuration: CarillonConfiguration) async throws -> [UInt8] {
       guard try !CampaignJob.templates(of: job).isEmpty else { return job }
-      return try await StoreConnection(configuration.redis).open(creating: false).resolve(job)
+      return try await StoreConnection(configuration.redis).open(creating: false).campaigns.resolve(job)
     }
 
     private func say(_ warnings: [Finding]) {
@@ -89,7 +89,7 @@ extension CampaignCommand {
     }
 
     private func awaitReplicas(_ wanted: Int, of id: String, _ store: CampaignStore) async throws {
-      let confirmed = try await store.awaitReplicas(wanted, of: id, timeout: Self.replicaTimeout)
+      let confirmed = try await store.queue.awaitReplicas(wanted, of: id, timeout: Self.replicaTimeout)
       guard confirmed < wanted else { return }
       throw CommandError(
         .unreachable,

@@ -56,7 +56,7 @@ extension CampaignCommand {
             bar.finish()
             report.skip(line: line.number, error.reason, of: input.path, json: global.json)
           }
-          if values.count == CampaignStore.mostValues { try await put(&values, to: store, &report) }
+          if values.count == Queue.mostValues { try await put(&values, to: store, &report) }
         }
         if page.isEmpty { return try await put(&values, to: store, &report) }
         bar.update(done: report.rows)
@@ -66,7 +66,7 @@ extension CampaignCommand {
     private func put(
       _ values: inout [(user: String, json: [UInt8])], to store: CampaignStore, _ report: inout ImportReport
     ) async throws {
-      try await store.put(values, of: id)
+      try await store.queue.put(values, of: id)
       report.imported += values.count
       values.removeAll(keepingCapacity: true)
     }

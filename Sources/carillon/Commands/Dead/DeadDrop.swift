@@ -28,7 +28,7 @@ extension DeadCommand {
           refusal: "nothing was dropped")
       }
       try await store.forEach(keys, verb: "dropped", json: global.json) { key in
-        try await store.dropDeadJob(key)
+        try await store.queue.dropDeadJob(key)
         return "is dropped"
       }
     }
@@ -40,7 +40,7 @@ extension DeadCommand.Selection {
   func selectedKeys(in store: CampaignStore) async throws -> [String] {
     guard all else { return keys }
     var keys: [String] = []
-    try await store.forEachDeadJob { keys.append($0.key) }
+    try await store.queue.forEachDeadJob { keys.append($0.key) }
     return keys.reversed()
   }
 }

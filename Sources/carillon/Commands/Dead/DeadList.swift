@@ -23,7 +23,7 @@ extension DeadCommand {
       let store = try await global.openStore()
       guard global.json else {
         var rows = [["key", "at", "id", "reason"]]
-        try await store.forEachDeadJob { job in
+        try await store.queue.forEachDeadJob { job in
           rows.append([
             job.key, Timestamp.format(milliseconds: job.at), job.id ?? "-",
             Excerpt.harmless(job.hint.isEmpty ? job.reason : "\(job.reason); \(job.hint)"),
@@ -33,7 +33,7 @@ extension DeadCommand {
       }
       var json = JSONWriter()
       json.beginArray()
-      try await store.forEachDeadJob { job in
+      try await store.queue.forEachDeadJob { job in
         DeadJobReport(job).write(to: &json, limit: Self.excerpt)
       }
       json.endArray()

@@ -17,7 +17,7 @@ extension DeadCommand {
     @Argument(help: "The job's key, as `carillon dead list` shows it.") var key: String
 
     func run() async throws {
-      let report = DeadJobReport(try await global.openStore().deadJob(key))
+      let report = DeadJobReport(try await global.openStore().queue.deadJob(key))
       try StandardOutput.printLine(global.json ? report.json : report.text)
     }
   }

@@ -26,7 +26,7 @@ extension DevicesCommand {
       var attributes: Set<String> = []
       if format == .csv {
         // CSV names its columns first, and only the users know what attributes there are: a pass of its own.
-        try await store.forEachUser { users in
+        try await store.registry.forEachUser { users in
           for user in users { attributes.formUnion(user.attributeTexts.keys) }
         }
       }
@@ -34,7 +34,7 @@ extension DevicesCommand {
       var writer = DeviceRowWriter(format: format, services: .known, attributes: attributes.sorted())
       var bar = ProgressBar("exporting", unit: "devices", total: nil)
       var count = 0
-      try await store.forEachUser { users in
+      try await store.registry.forEachUser { users in
         for user in users {
           for device in user.devices where !device.isQuarantined {
             guard let row = DeviceRow(device, of: user) else { continue }

@@ -43,8 +43,8 @@ extension DevicesCommand {
       let token = service.text(of: row.token)
       // Redis' clock, as everywhere: registrations of several machines are compared with each other.
       if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
-      guard try await store.register([DeviceRegistration(row, app: "")]) == [true] else {
-        let owner = try await store.owners(of: [row.token], service)[0] ?? "another user"
+      guard try await store.registry.register([DeviceRegistration(row, app: "")]) == [true] else {
+        let owner = try await store.registry.owners(of: [row.token], service)[0] ?? "another user"
         throw CommandError(
           .failed, "a newer registration of the token for \(Excerpt.quoted(owner)) stands",
           hint: "leave --registered-at out to register it as of now")

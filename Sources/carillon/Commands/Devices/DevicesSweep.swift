@@ -40,7 +40,7 @@ extension DevicesCommand {
       if let by { job = try CampaignJob.submitted(job, by: by) }
       let campaign = try CampaignJob.parse(job, configuration.jobApps())
       let store = try await StoreConnection(configuration.redis).open(creating: false)
-      let admission = try await store.submit(job, as: campaign, by: by)
+      let admission = try await store.queue.submit(job, as: campaign, by: by)
       if admission == .conflict { throw CommandError.conflict(id) }
       guard global.json else {
         if admission == .duplicate { StandardError.write("it was begun before: nothing changes\n") }

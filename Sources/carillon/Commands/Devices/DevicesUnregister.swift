@@ -22,7 +22,7 @@ extension DevicesCommand {
       let token = try service.token(argument: token)
       let text = service.text(of: token)
       let store = try await global.openStore(changing: true)
-      guard try await store.unregister([token], of: service, at: store.time() / 1000) == [true] else {
+      guard try await store.registry.unregister([token], of: service, at: store.time() / 1000) == [true] else {
         throw CommandError(.notFound, "nobody has the token \(text)", hint: "it may have been pruned already")
       }
       guard global.json else { return try StandardOutput.printLine("unregistered \(text)") }

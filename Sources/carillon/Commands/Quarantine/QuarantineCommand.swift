@@ -37,7 +37,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       }
       let service = try PushServices.known.named(service)
       let tokens = try tokens.map { try service.token(argument: $0) }
-      let known = try await store.quarantined(tokens, of: service)
+      let known = try await store.results.quarantined(tokens, of: service)
       if let missing = zip(tokens, known).first(where: { $1 == nil })?.0 {
         throw CommandError(
           .failed, "token \(service.shortText(of: missing)) is not in quarantine",
@@ -74,7 +74,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     _ body: ([QuarantinedDevice]) async throws -> Bool
   ) async throws {
     var isAny = false
-    try await store.forEachQuarantined { page in
+    try await store.results.forEachQuarantined { page in
       let matching = page.filter { (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign }
       guard !matching.isEmpty else { return true }
       isAny = true
@@ -83,7 +83,9 @@ struct QuarantineCommand: AsyncParsableCommand {
     guard !isAny else { return }
     if let app { try configuration.checkApp(app) }
     // Of one that is in the queue or has gone there may well be none.
-    if let campaign, try await store.memory(of: campaign) == nil, try await store.queuedJob(campaign) == nil {
+    if let campaign, try await store.queue.memory(of: campaign) == nil,
+      try await store.queue.waitingJob(campaign) == nil
+    {
       throw try await store.absent(campaign)
     }
   }

@@ -87,10 +87,10 @@ extension QuarantineCommand {
         return found.count < count
       }
       if found.isEmpty, let id = selection.campaign {
-        guard let campaign = try await store.campaign(id) else { throw try await store.whereIs(id) }
+        guard let campaign = try await store.campaigns.find(id) else { throw try await store.whereIs(id) }
         if campaign.app == selection.app ?? campaign.app {
           // Held back: it was sent to, and has no outcome.
-          try await store.forEachResult(of: id) { page in
+          try await store.results.forEachResult(of: id) { page in
             found += page.filter { $0.outcome == nil && $0.reason == Reason.badDeviceToken.name }
               .compactMap { result in result.token.map { Candidate(token: $0, app: campaign.app) } }
             return found.count < count

@@ -23,7 +23,7 @@ extension QuarantineCommand {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       if selection.all { try await confirm(store, configuration) }
-      let count = try await selection.change(store, configuration) { try await store.purge($0) }
+      let count = try await selection.change(store, configuration) { try await store.results.purge($0) }
       try QuarantineCommand.tell(count, "purged", json: global.json)
     }
 

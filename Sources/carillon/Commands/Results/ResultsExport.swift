@@ -43,10 +43,10 @@ extension ResultsCommand {
         throw CommandError(.usage, "--spreadsheet-safe is for cells, and JSON has none", hint: "add --format csv")
       }
       let store = try await global.openStore()
-      guard let record = try await store.show(id) else { throw try await store.whereIs(id) }
+      guard let record = try await store.campaigns.show(id) else { throw try await store.whereIs(id) }
       var output = StandardOutput()
       if control {
-        try await store.forEachControlUser(of: id) { users in
+        try await store.expansion.forEachControlUser(of: id) { users in
           for user in users { try output.write(user, json: global.json) }
         }
         return try output.flush()
@@ -56,7 +56,7 @@ extension ResultsCommand {
         groups: try await store.groups(of: id), format: format, spreadsheetSafe: spreadsheetSafe)
       var bar = ProgressBar("exporting", unit: "results", total: record.counters.targets)
       var read = 0
-      try await store.forEachResult(of: id) { results in
+      try await store.results.forEachResult(of: id) { results in
         for result in results where only == nil || result.outcome == only { writer.append(result) }
         try output.write(writer.take())
         read += results.count

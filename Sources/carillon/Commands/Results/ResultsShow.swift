@@ -28,13 +28,13 @@ extension ResultsCommand {
     func run() async throws {
       let user = try user.map(UserArgument.read)
       let store = try await global.openStore()
-      guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
+      guard let record = try await store.campaigns.find(id) else { throw try await store.whereIs(id) }
       let service = try PushServices.known.named(record.service)
       let results: [TargetResult]
       if let user {
-        results = try await store.results(ofUser: user, in: id)
+        results = try await store.results.results(ofUser: user, in: id)
       } else {
-        results = try await store.result(of: service.token(argument: token ?? ""), in: id).map { [$0] } ?? []
+        results = try await store.results.result(of: service.token(argument: token ?? ""), in: id).map { [$0] } ?? []
       }
       guard !results.isEmpty else {
         throw CommandError(

@@ -25,7 +25,7 @@ extension SegmentCommand {
     func run() async throws {
       let parsed = try AudienceExpression(parsing: expression)
       let predicate = try condition.map(SegmentCondition.parse)
-      let count = try await global.openStore().count(parsed, where: predicate)
+      let count = try await global.openStore().audiences.count(parsed, where: predicate)
       guard global.json else {
         return try StandardOutput.printLine("\(count.users.grouped) users, \(count.devices.grouped) devices")
       }

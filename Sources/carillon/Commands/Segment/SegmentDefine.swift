@@ -28,7 +28,7 @@ extension SegmentCommand {
       let name = try SegmentName.read(name)
       let definition = SegmentDefinition(
         expression: try AudienceExpression(parsing: expression), predicate: try condition.map(SegmentCondition.parse))
-      try await global.openStore(creating: true, changing: true).define(name, definition)
+      try await global.openStore(creating: true, changing: true).audiences.define(name, definition)
       guard global.json else { return try StandardOutput.printLine("defined \(name) as \(definition)") }
       var json = JSONWriter()
       json.beginObject()

@@ -19,7 +19,7 @@ extension SegmentCommand {
     func run() async throws {
       let parsed = try AudienceExpression(parsing: expression)
       var output = StandardOutput()
-      try await global.openStore().forEachMember(of: parsed) { users in
+      try await global.openStore().audiences.forEachMember(of: parsed) { users in
         for user in users { try output.write(user, json: global.json) }
       }
       try output.flush()

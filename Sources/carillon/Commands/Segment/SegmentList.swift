@@ -19,9 +19,11 @@ extension SegmentCommand {
     func run() async throws {
       let store = try await global.openStore()
       var segments: [String: Content] = [:]
-      for name in try await store.segmentNames() { segments[name] = .users(try await store.size(ofSegment: name)) }
+      for name in try await store.audiences.segmentNames() {
+        segments[name] = .users(try await store.audiences.size(ofSegment: name))
+      }
       // Where there are both, the definition is what counts.
-      for (name, definition) in try await store.definitions().all { segments[name] = .definition(definition) }
+      for (name, definition) in try await store.audiences.definitions().all { segments[name] = .definition(definition) }
       let sorted = segments.sorted { $0.key < $1.key }
       guard global.json else {
         let rows = sorted.map { name, content in

@@ -19,10 +19,11 @@ extension SegmentCommand {
     func run() async throws {
       let name = Identifier.trimmed(name)
       let store = try await global.openStore(changing: true)
-      guard PlainName.isValid(name), try await store.removeSegment(name) else {
+      guard PlainName.isValid(name), try await store.audiences.removeSegment(name) else {
         throw CommandError(
           .notFound, "there is no segment \(Excerpt.quoted(name))",
-          hint: Nearest.hint(name, among: try await store.segmentNames() + store.definitions().all.keys))
+          hint: Nearest.hint(
+            name, among: try await store.audiences.segmentNames() + store.audiences.definitions().all.keys))
       }
       try StandardOutput.printLine(
         global.json ? JSONWriter.object("segment", name) : "removed \(Excerpt.harmless(name))")

@@ -20,8 +20,8 @@ extension SegmentCommand {
     func run() async throws {
       let (name, users) = (try SegmentName.read(name), try UserArgument.read(users))
       let store = try await global.openStore(creating: true, changing: true)
-      try await store.checkNotDefined(name)
-      let known = try await store.add(users, to: name)
+      try await store.audiences.checkNotDefined(name)
+      let known = try await store.audiences.add(users, to: name)
       let unknown = users.count - known
       try SegmentUsers.report(
         name, users.count,
@@ -47,13 +47,13 @@ extension SegmentCommand {
     func run() async throws {
       let (name, users) = (Identifier.trimmed(name), try UserArgument.read(users))
       let store = try await global.openStore(changing: true)
-      try await store.checkNotDefined(name)
-      let names = try await store.segmentNames()
+      try await store.audiences.checkNotDefined(name)
+      let names = try await store.audiences.segmentNames()
       guard names.contains(name) else {
         throw CommandError(
           .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
       }
-      let removed = try await store.remove(users, from: name)
+      let removed = try await store.audiences.remove(users, from: name)
       try SegmentUsers.report(name, removed, "removed \(removed.grouped) from \(name)", json: global.json)
       if removed == 0 { throw ExitCode(CommandError.Code.failed.exitStatus) }
     }

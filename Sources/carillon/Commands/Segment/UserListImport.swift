@@ -30,27 +30,27 @@ struct UserListImport {
   func run() async throws {
     let input = try InputFile(file)
     let store = try await global.openStore(creating: true, changing: true)
-    if SuppressionList(segment: segment) == nil { try await store.checkNotDefined(segment) }
+    if SuppressionList(segment: segment) == nil { try await store.audiences.checkNotDefined(segment) }
     let asOf = try options.instant(of: input)
-    var replacement = options.replace ? try await store.replacement(of: segment, asOf: asOf) : nil
+    var replacement = options.replace ? try await store.audiences.replacement(of: segment, asOf: asOf) : nil
     var report = ImportReport(known: 0)
     do {
       try await read(input, into: store, &replacement, &report)
       if let replacement {
         if report.skipped == 0 {
           if !options.allowShrink { try await checkSize(of: replacement, in: store, input.path) }
-          guard try await store.putInForce(replacement) else {
+          guard try await store.audiences.putInForce(replacement) else {
             throw CommandError(
               .conflict, "\(input.path): a newer list was imported in the meantime; it stays in force",
               hint: "see who imports it, then import this list again")
           }
         } else {
-          try await store.discard(replacement)
+          try await store.audiences.discard(replacement)
         }
       }
     } catch {
       // It would expire by itself.
-      if let replacement { try? await store.discard(replacement) }
+      if let replacement { try? await store.audiences.discard(replacement) }
       throw error
     }
     let isReplaced = replacement == nil || report.skipped == 0
@@ -66,7 +66,9 @@ struct UserListImport {
   private func checkSize(
     of replacement: SegmentReplacement, in store: CampaignStore, _ path: String
   ) async throws {
-    let (users, before) = (try await store.size(of: replacement), try await store.size(ofSegment: segment))
+    let (users, before) = (
+      try await store.audiences.size(of: replacement), try await store.audiences.size(ofSegment: segment)
+    )
     guard users == 0 || users * ReplaceOptions.largestShrink < before else { return }
     throw CommandError(
       .input,
@@ -114,9 +116,9 @@ struct UserListImport {
   private func add(
     _ users: [String], to store: CampaignStore, _ replacement: inout SegmentReplacement?
   ) async throws -> Int {
-    guard var current = replacement else { return try await store.add(users, to: segment) }
+    guard var current = replacement else { return try await store.audiences.add(users, to: segment) }
     defer { replacement = current }
-    return try await store.add(users, to: &current)
+    return try await store.audiences.add(users, to: &current)
   }
 }
 

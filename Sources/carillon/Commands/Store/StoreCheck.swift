@@ -29,7 +29,7 @@ extension StoreCommand {
       let store = try await global.openStore(changing: true)
       var output = StandardOutput()
       var report = StoreCheckReport()
-      report.tally = try await store.check(mending: mend) { findings in
+      report.tally = try await store.repair.check(mending: mend) { findings in
         for finding in findings {
           report.count(finding)
           try output.writeLine(global.json ? StoreCheckReport.json(finding) : StoreCheckReport.text(finding))

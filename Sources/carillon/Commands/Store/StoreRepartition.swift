@@ -41,7 +41,7 @@ extension StoreCommand {
     func run() async throws {
       let connection = try StoreConnection(global.loadConfiguration().redis)
       let store = try await connection.open(creating: false, adopting: true)
-      let (now, held) = (store.keys.partitions, try await store.heldFor())
+      let (now, held) = (store.keys.partitions, try await store.repartition.heldFor())
       guard count >= now else {
         throw CommandError(
           .usage, "the store has \(now) partitions, and can't have fewer", hint: "give a larger number")
@@ -51,12 +51,12 @@ extension StoreCommand {
         yes, for: "this holds campaigns back until the store has \(count) partitions instead of \(now)",
         detail: ": what runs ends, then users move", refusal: "nothing was changed")
       let began = ContinuousClock.now
-      let spread = try await store.hold(for: count)
+      let spread = try await store.repartition.hold(for: count)
       // The store is held from now on: not for as long as nobody reads what this says.
       StandardError.detach()
       try await waitForObstacles(store, since: began)
       var bar = ProgressBar("moving", unit: "partitions", total: spread, json: global.json)
-      let tally = try await store.repartition(to: count, spread: spread) { pass, done in
+      let tally = try await store.repartition.change(to: count, spread: spread) { pass, done in
         if pass == 1 { bar.update(done: done) }
       }
       bar.finish()
@@ -67,7 +67,7 @@ extension StoreCommand {
     private func waitForObstacles(_ store: CampaignStore, since began: ContinuousClock.Instant) async throws {
       var said = HoldObstacles()
       while true {
-        let obstacles = try await store.obstacles(timeout: WorkerConfiguration.standardLease)
+        let obstacles = try await store.repartition.obstacles(timeout: WorkerConfiguration.standardLease)
         if obstacles != said, !obstacles.isEmpty { tell(obstacles) }
         said = obstacles
         if obstacles.isEmpty, ContinuousClock.now - began > Self.gracePeriod { return }

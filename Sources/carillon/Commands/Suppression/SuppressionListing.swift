@@ -13,8 +13,8 @@ extension SuppressionCommand {
     func run() async throws {
       let store = try await global.openStore()
       var lists: [(list: SuppressionList, users: Int)] = []
-      for list in try await store.suppressionLists() {
-        lists.append((list, try await store.size(ofSegment: list.segment)))
+      for list in try await store.audiences.suppressionLists() {
+        lists.append((list, try await store.audiences.size(ofSegment: list.segment)))
       }
       guard global.json else {
         let rows = lists.map { [$0.list.app, $0.list.category ?? "", $0.users.grouped] }
@@ -47,7 +47,7 @@ extension SuppressionCommand {
     func run() async throws {
       let list = try options.list(global)
       var output = StandardOutput()
-      try await global.openStore().forEachMember(ofSegment: list.segment) { users in
+      try await global.openStore().audiences.forEachMember(ofSegment: list.segment) { users in
         for user in users { try output.write(user, json: global.json) }
       }
       try output.flush()

@@ -45,7 +45,7 @@ extension SuppressionCommand {
     func run() async throws {
       let list = try options.list(global)
       let users = try UserArgument.read(users)
-      try await global.openStore(creating: true, changing: true).add(users, to: list.segment)
+      try await global.openStore(creating: true, changing: true).audiences.add(users, to: list.segment)
       try list.report(users.count, "\(users.count.grouped) get nothing of \(list.title)", json: global.json)
     }
   }
@@ -66,7 +66,7 @@ extension SuppressionCommand {
     func run() async throws {
       let list = try options.list(global)
       let users = try UserArgument.read(users)
-      let removed = try await global.openStore(changing: true).remove(users, from: list.segment)
+      let removed = try await global.openStore(changing: true).audiences.remove(users, from: list.segment)
       try list.report(removed, "took \(removed.grouped) off the list of \(list.title)", json: global.json)
       if removed == 0 { throw ExitCode(CommandError.Code.failed.exitStatus) }
     }

@@ -35,7 +35,7 @@ struct TemplateCommand: AsyncParsableCommand {
       }
       let content = try JobTemplate.content(InputFile.contents(file, limit: 2 * JobTemplate.maximumSize))
       let store = try await StoreConnection(global.loadConfiguration().redis).open(creating: true)
-      let version = try await store.put(content, asTemplate: name)
+      let version = try await store.campaigns.put(content, asTemplate: name)
       guard global.json else { return try StandardOutput.printLine("\(name)@\(version)") }
       try StandardOutput.printLine(TemplateCommand.json { TemplateCommand.write(name, version, to: &$0) })
     }
@@ -53,7 +53,7 @@ struct TemplateCommand: AsyncParsableCommand {
         throw CommandError(
           .input, "\(Excerpt.quoted(template)) names no template", hint: "it must be \(TemplateReference.form)")
       }
-      guard let known = try await global.openStore().template(reference) else {
+      guard let known = try await global.openStore().campaigns.template(reference) else {
         throw CommandError(.failed, "there is no template \(reference)", hint: "see carillon template list")
       }
       guard global.json else { return try StandardOutput.printLine(String(decoding: known.content, as: UTF8.self)) }
@@ -73,7 +73,7 @@ struct TemplateCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-      let templates = try await global.openStore().templates()
+      let templates = try await global.openStore().campaigns.templates()
       guard global.json else {
         let rows = templates.map { [$0.name, String($0.version)] }
         return try StandardOutput.printLine(TextTable([["template", "version"]] + rows).text)
@@ -99,7 +99,7 @@ struct TemplateCommand: AsyncParsableCommand {
     @Argument(help: "The template's name.") var name: String
 
     func run() async throws {
-      guard try await global.openStore().removeTemplate(name) else {
+      guard try await global.openStore().campaigns.removeTemplate(name) else {
         throw CommandError(.failed, "there is no template \(Excerpt.quoted(name))", hint: "see carillon template list")
       }
       guard global.json else { return try StandardOutput.printLine("\(name) removed") }

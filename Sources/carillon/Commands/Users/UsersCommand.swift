@@ -30,7 +30,7 @@ struct UsersCommand: AsyncParsableCommand {
       let store = try await global.openStore(changing: true)
       try Confirmation.obtain(
         yes, for: "this removes everything of \(Excerpt.quoted(user)) for good", refusal: "nothing was removed")
-      let forgotten = try await store.forget(user)
+      let forgotten = try await store.erasure.forget(user)
       guard !forgotten.isNothing else {
         throw CommandError(.notFound, "there is no user \(Excerpt.quoted(user))", hint: "nothing was there to remove")
       }

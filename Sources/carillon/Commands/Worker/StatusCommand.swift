@@ -21,7 +21,7 @@ struct StatusCommand: CarillonCommand {
 
   func run() async throws {
     let store = try StoreConnection(global.loadConfiguration().redis).store(for: "carillon status")
-    let report = FleetReport(try await store.fleet(lease: WorkerConfiguration.standardLease))
+    let report = FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease))
     await store.close()
     try StandardOutput.printLine(global.json ? report.json : report.text)
     if !report.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }

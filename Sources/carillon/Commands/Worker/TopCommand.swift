@@ -32,7 +32,7 @@ struct TopCommand: CarillonCommand {
   func run() async throws {
     let store = try StoreConnection(global.loadConfiguration().redis).store(for: "carillon top")
     // Before the terminal is taken over: what is wrong from the start is said as everywhere else.
-    let first = FleetReport(try await store.fleet(lease: WorkerConfiguration.standardLease))
+    let first = FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease))
     guard !global.json, let screen = try FullScreen.open() else {
       await store.close()
       try StandardOutput.printLine(global.json ? first.json : first.text)
@@ -74,7 +74,7 @@ struct TopCommand: CarillonCommand {
   /// What there is to see now; while Redis is away that, above what was seen last.
   private func look(at store: CampaignStore, before: [String]) async throws -> [String] {
     do {
-      return FleetReport(try await store.fleet(lease: WorkerConfiguration.standardLease), most: 100).lines
+      return FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease), most: 100).lines
     } catch let error as RedisError {
       return ["Redis is out of reach: \(error.message); looking again", ""]
         + before.drop { $0.hasPrefix("Redis is out") }

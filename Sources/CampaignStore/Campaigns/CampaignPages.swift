@@ -1,15 +1,8 @@
 public import PushCore
 import Redis
 
-/// One page of a long list, and where the next one begins.
-public struct StorePage<Element: Sendable>: Sendable {
-  public var elements: [Element]
-  /// Says where the next page begins; `nil` after the last. Texts of the store's own making, harmless in a URL.
-  public var next: String?
-}
-
-/// Lists that have no end in sight, a page at a time: what a page costs does not depend on how many there are.
-extension CampaignStore {
+/// Pages of campaigns: the cost of a page does not depend on the number of campaigns.
+extension Campaigns {
   /// What campaigns of a page have in common; `nil` for whatever.
   public struct CampaignFilter: Sendable {
     public var state: CampaignState?
@@ -30,7 +23,7 @@ extension CampaignStore {
   }
 
   /// Campaigns that are looked at for a page at most: of a rare kind a page may have fewer than were asked for.
-  private static let mostLookedAt = 2000
+  static let mostLookedAt = 2000
 
   /// Campaigns whose records are still kept, newest first, by totals.
   ///
@@ -38,7 +31,7 @@ extension CampaignStore {
   ///   - cursor: of the page before; `nil` for the first.
   ///   - count: campaigns at most.
   /// - Throws: ``StoreError`` `invalid` for a cursor that is none.
-  public func campaigns(
+  public func page(
     _ filter: CampaignFilter, from cursor: String?, count: Int, damaged: (StoreError) -> Void = { _ in }
   ) async throws -> StorePage<CampaignRecord> {
     var place = try cursor.map(CampaignPlace.init)
@@ -99,7 +92,7 @@ extension CampaignStore {
       var pipeline = RedisPipeline()
       pipeline.append(
         "ZRANGE", keys.all, place.map { String($0.createdAt) } ?? "+inf", "-inf", "BYSCORE", "REV", "LIMIT", offset,
-        Self.batch, "WITHSCORES")
+        CampaignStore.batch, "WITHSCORES")
       let reply = try await run(pipeline)[0]
       var ids: [(id: String, createdAt: Int)] = []
       for index in stride(from: 0, to: reply.count - 1, by: 2) {
@@ -110,21 +103,8 @@ extension CampaignStore {
         ids.append((id, at))
       }
       guard ids.isEmpty, reply.count > 0 else { return ids }
-      offset += Self.batch
+      offset += CampaignStore.batch
     }
-  }
-
-  /// Jobs and events that could not be run, newest first.
-  ///
-  /// - Parameter cursor: of the page before; `nil` for the first.
-  public func deadJobs(from cursor: String?, count: Int) async throws -> StorePage<DeadJob> {
-    if let cursor, !Self.isStreamKey(cursor) {
-      throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
-    }
-    var pipeline = RedisPipeline()
-    pipeline.append("XREVRANGE", keys.dead, cursor.map { "(" + $0 } ?? "+", "-", "COUNT", count)
-    let jobs = try await run(pipeline)[0].map(DeadJob.init)
-    return StorePage(elements: jobs, next: jobs.count == count ? jobs.last?.key : nil)
   }
 
   /// Campaigns that are scheduled or wait for approval, with when they begin in ms since the epoch, the next one first. Of
@@ -147,50 +127,5 @@ extension CampaignStore {
       else { return nil }
       return (id, at)
     }
-  }
-
-  /// Devices in quarantine, in no order; one may come twice when others come and go. A page may have some more than were
-  /// asked for, and of a few among many fewer.
-  ///
-  /// - Parameter cursor: of the page before; `nil` for the first.
-  public func quarantined(
-    from cursor: String?, count: Int, matching: (QuarantinedDevice) -> Bool
-  ) async throws -> StorePage<QuarantinedDevice> {
-    var (partition, position) = (0, "0")
-    if let cursor {
-      let parts = cursor.split(separator: "-").map(String.init)
-      guard parts.count == 2, let number = Int(parts[0]), (0..<keys.partitions).contains(number),
-        UInt64(parts[1]) != nil
-      else { throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before") }
-      (partition, position) = (number, parts[1])
-    }
-    var page = StorePage<QuarantinedDevice>(elements: [], next: nil)
-    var looked = 0
-    while partition < keys.partitions {
-      var pipeline = RedisPipeline()
-      pipeline.append("HSCAN", keys.quarantine(partition), position, "COUNT", Self.batch)
-      let reply = try await run(pipeline)[0]
-      position = reply[0].string ?? "0"
-      let pairs = reply[1]
-      looked += 1 + pairs.count / 2
-      for index in stride(from: 1, to: pairs.count, by: 2) {
-        guard let token = pairs[index - 1].bytes.flatMap({ DeviceToken(bytes: $0) }),
-          let device = QuarantinedDevice(token: token, note: pairs[index], services), matching(device)
-        else { continue }
-        page.elements.append(device)
-      }
-      if position == "0" { partition += 1 }
-      if partition < keys.partitions, page.elements.count >= count || looked >= 10 * Self.mostLookedAt {
-        page.next = "\(partition)-\(position)"
-        return page
-      }
-    }
-    return page
-  }
-
-  /// Whether a text has the form of a stream's key, two numbers of 64 bits: Redis refuses any other.
-  static func isStreamKey(_ key: String) -> Bool {
-    let parts = key.split(separator: "-", omittingEmptySubsequences: false)
-    return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && !$0.hasPrefix("+") }
   }
 }

@@ -1,0 +1,4 @@
+/// Users and their devices: registration, registration events, attributes, Live Activities.
+public struct Registry: StoreRoom {
+  let store: CampaignStore
+}

@@ -1,0 +1,4 @@
+/// The slices of running campaigns: which worker has which, and the ledger of each.
+public struct Slices: StoreRoom {
+  let store: CampaignStore
+}

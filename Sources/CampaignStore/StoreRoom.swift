@@ -1,0 +1,27 @@
+import PushCore
+import Redis
+
+/// A room of the store: the operations on one kind of thing, in the folder of the same name.
+///
+/// A value over the store; whoever needs one room holds that room.
+protocol StoreRoom: Sendable {
+  /// The connection, the keys and the other rooms.
+  var store: CampaignStore { get }
+}
+
+extension StoreRoom {
+  var keys: Keyspace { store.keys }
+  var services: PushServices { store.services }
+  var zones: ZoneDatabase { store.zones }
+  var redis: RedisClient { store.redis }
+
+  /// Runs commands, none of which may be refused, see ``Slices/run(_:timeout:)``.
+  func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
+    try await store.run(pipeline, timeout: timeout)
+  }
+
+  /// Runs commands, each of which may be refused.
+  func runEach(_ pipeline: RedisPipeline) async throws -> [Result<RedisReply, StoreError>] {
+    try await store.runEach(pipeline)
+  }
+}
