@@ -33,6 +33,7 @@ struct ScriptTests {
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
     StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,
     StoreScripts.mendQuarantine, StoreScripts.mendPlace, StoreScripts.mendOwners,
+    StoreScripts.mendMembers, StoreScripts.mendList, StoreScripts.mendPressure, StoreScripts.mendName,
   ]
 
   @Test func noneIsLeftOut() throws {

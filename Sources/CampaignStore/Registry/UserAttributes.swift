@@ -66,6 +66,25 @@ struct UserAttributes: Equatable {
     return attributes.values.isEmpty ? [] : attributes.object(withTimes: false)
   }
 
+  /// The statements from which these attributes follow, the oldest first.
+  var statements: [Statement] {
+    var all: [Statement] = []
+    let untimed = values.filter { times[$0.key] == nil }
+    if replacedAt > 0 || !untimed.isEmpty {
+      all.append(Statement(change: .replacement(Self.text(untimed)), at: replacedAt))
+    }
+    for (name, at) in times.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
+      all.append(Statement(change: .values([name: values[name].map(Self.string)]), at: at))
+    }
+    return all
+  }
+
+  /// The text of a value in JSON.
+  private static func string(_ json: [UInt8]) -> String {
+    if let value = try? JSONValue(parsing: json, maximumDepth: 1), case .string(let text) = value.kind { return text }
+    return String(decoding: json, as: UTF8.self)
+  }
+
   /// - Returns: false when it changes nothing, because something newer stands.
   mutating func apply(_ statement: Statement) -> Bool {
     switch statement.change {

@@ -29,8 +29,22 @@ extension Repair {
     for partition in partitions {
       try await check.pass(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
     }
+    // Opt-outs count under ids as they are read today before any device does.
+    let lists = StoreCheck.optOutsFirst(names.segments.keys)
+    if mends {
+      for partition in partitions {
+        try await check.pass(names, found) {
+          try await $0.unite(lists, in: partition)
+          return []
+        }
+      }
+    }
+    for partition in partitions { try await check.pass(names, found) { try await $0.renames(in: partition) } }
     for partition in partitions { try await check.pass(names, found) { try await $0.owners(in: partition) } }
     for partition in partitions { try await check.pass(names, found) { try await $0.users(in: partition) } }
+    for partition in partitions {
+      try await check.pass(names, found) { try await $0.members(of: lists, in: partition) }
+    }
     try await check.campaigns(names, found)
     return check.tally
   }

@@ -4,11 +4,11 @@ public struct StoreFinding: Hashable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     // Users
     case userWithoutDevices, userNotListed, attributesOfNobody, pressureOfNobody, unreadableRecord, misplacedUser
-    case quarantinedWithoutNote, noteOfNoDevice
+    case quarantinedWithoutNote, noteOfNoDevice, unnormalizedUser
     // Tokens
     case ownerWithoutDevice, deviceWithoutOwner, deviceOfTwo, misplacedOwner, unreadableOwner, leftRegistration
     // Segments
-    case misplacedMember, unlistedSegment, unreadableDefinition
+    case misplacedMember, unnormalizedMember, unusableID, unlistedSegment, unreadableDefinition
     // Campaigns
     case wrongList, missingFromList, lostSlice, unlistedWorker, damagedCampaign, wrongTotals
     // Slices
@@ -68,6 +68,9 @@ extension StoreFinding.Kind {
     case .unreadableOwner: "the token's owner can't be read"
     case .leftRegistration: "a registration has begun and not ended"
     case .misplacedMember: "a user of the segment belongs to another partition"
+    case .unnormalizedUser: "an older version stored the user under an id that nothing looks up"
+    case .unnormalizedMember: "an older version stored a member under an id that nothing looks up"
+    case .unusableID: "an older version stored an id that no file, event or command can name"
     case .unlistedSegment: "the segment is not listed"
     case .unreadableDefinition: "the segment's definition can't be read"
     case .wrongList: "the campaign should not be there"
@@ -92,6 +95,12 @@ extension StoreFinding.Kind {
     switch self {
     case .unreadableRecord: "look at it with HGET; delete the field, and import the user again"
     case .unreadableOwner: "look at it with HGET, and delete the field; --mend then writes what is true"
+    case .unnormalizedUser, .unnormalizedMember:
+      "run carillon store check --mend again; what stays has a device of a service that is not configured, or a device "
+        + "record that can't be read, or an erasure that has not ended"
+    case .unusableID:
+      "pause campaigns to this user; find out which id is meant and enter it (carillon suppression add, segment add, "
+        + "devices import); then delete this entry with SREM or HDEL"
     case .unlistedSegment:
       "import it again with --replace, or remove it: carillon segment remove; an import or a removal did not end"
     case .unreadableDefinition:

@@ -112,6 +112,12 @@ enum StoreScripts {
   static let mendUsers = script("mendusers", PackageResources.mendusers_lua, editsDevices: true)
   static let mendQuarantine = script("mendquarantine", PackageResources.mendquarantine_lua, editsDevices: true)
   static let mendPlace = script("mendplace", PackageResources.mendplace_lua)
+  static let mendMembers = script(
+    "mendmembers", PackageResources.mendmembers_lua, ordersStatements: true, notesDepartures: true)
+  static let mendList = script("mendlist", PackageResources.mendlist_lua)
+  static let mendPressure = script(
+    "mendpressure", PackageResources.mendpressure_lua, countsUsers: true, ordersStatements: true)
+  static let mendName = script("mendname", PackageResources.mendname_lua)
   static let mendOwners = script("mendowners", PackageResources.mendowners_lua)
 
   /// - Parameters:

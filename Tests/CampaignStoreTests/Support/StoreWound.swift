@@ -61,6 +61,12 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       let device = try await scene.store.results.quarantined([token], of: TestStore.service)[0]
       return device?.user == scene.users[2] && device?.reason == "found by store check" && device?.service == "apns"
     },
+    StoreWound(name: "user under an id of an older version", kind: .unnormalizedUser) { scene in
+      try await scene.store.register([DeviceRegistration(user: " x", device: TestStore.device(998))])
+    } isWhole: { scene in
+      let (old, user) = try await (scene.store.user(" x"), scene.store.user("x"))
+      return old == nil && user?.devices == [TestStore.device(998)]
+    },
     StoreWound(name: "note of no device", kind: .noteOfNoDevice) { scene in
       let key = scene.keys.quarantine(scene.slice.partition)
       let note = Array(try await scene.command("HGET", key, TestStore.token(scene.quarantined)).bytes ?? [])
@@ -109,6 +115,18 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       _ = try await scene.command("SADD", scene.keys.segment(scene.strange(to: "u30"), "vip"), "u30")
     } isWhole: { scene in
       try await scene.store.audiences.lists(of: "u30").segments == ["vip"]
+    },
+    StoreWound(name: "member under an id of an older version", kind: .unnormalizedMember) { scene in
+      let user = " " + scene.user
+      _ = try await scene.command("SADD", scene.keys.segment(scene.partition(of: user), "vip"), user)
+      _ = try await scene.store.remove([scene.user], from: "vip")
+      _ = try await scene.command("ZREM", scene.keys.stated(scene.partition(of: scene.user), "vip"), scene.user)
+    } isWhole: { scene in
+      try await scene.store.lists(of: scene.user).segments == ["vip"]
+    },
+    StoreWound(name: "member with an invisible character", kind: .unusableID, isOpen: true) { scene in
+      let user = "\u{200B}u1"
+      _ = try await scene.command("SADD", scene.keys.segment(scene.partition(of: user), "vip"), user)
     },
     StoreWound(name: "segment that is not listed", kind: .unlistedSegment, isOpen: true) { scene in
       _ = try await scene.command("SREM", scene.keys.segments, "vip")

@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- mendname: removes what a partition keeps under an older form of users' ids besides devices, where that is as it was
+-- read.
+-- Keeps: the caller has entered what it read under the present form before. A user with a device stays.
+-- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
+-- ARGV three each, of at most 500: user, attributes as read ('' for none), pressure as read ('' for none)
+-- Returns for each 1 when nothing is left, else 0
+local answer = {}
+for i = 1, #ARGV, 3 do
+  local user = ARGV[i]
+  local is_same = redis.call('HEXISTS', KEYS[1], user) == 0
+    and (redis.call('HGET', KEYS[2], user) or '') == ARGV[i + 1]
+    and (redis.call('HGET', KEYS[3], user) or '') == ARGV[i + 2]
+  if is_same then
+    redis.call('HDEL', KEYS[2], user)
+    redis.call('HDEL', KEYS[3], user)
+    redis.call('ZREM', KEYS[4], user)
+  end
+  answer[#answer + 1] = is_same and 1 or 0
+end
+return answer

@@ -1,0 +1,52 @@
+#!lua flags=allow-oom
+-- mendpressure: adds what is counted of an older form of users' ids to what is counted of the present form.
+-- Keeps: a campaign that came to either form counts against the caps, once. The badge that an app said last stands;
+-- where the app said none, the greater one. Nothing from before an erasure is added. A second run changes nothing.
+-- What is known of a user who has no device is retained.
+-- KEYS 1 pressure, 2 users, 3 erased, 4 retained
+-- ARGV two each, of at most 500 users: user in the present form, record of the older form
+-- Returns 1
+local names, waiting = {}, {}
+for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end
+local erasure = erasures(KEYS[3], names)
+local most_campaigns = 255
+
+-- The campaigns of both, each once, by time; only those after an erasure.
+local function united(known, more, erased_at)
+  local entries, seen = {}, {}
+  for _, campaigns in ipairs({known, more}) do
+    for at = 1, #campaigns, campaign_size do
+      local entry = campaigns:sub(at, at + campaign_size - 1)
+      local campaign = entry:sub(9, 16)
+      if not seen[campaign] and struct.unpack('>I4', entry) * 1000 > erased_at then
+        seen[campaign] = true
+        entries[#entries + 1] = entry
+      end
+    end
+  end
+  table.sort(entries)
+  return table.concat(entries, '', math.max(1, #entries - most_campaigns + 1))
+end
+
+for i = 1, #ARGV, 2 do
+  local user, older, place = ARGV[i], ARGV[i + 1], 1
+  local record, erased_at = redis.call('HGET', KEYS[1], user) or '', erasure[user] or -1
+  local was = record
+  while place <= #older do
+    local app = older:sub(place + 1, place + older:byte(place))
+    local _, badge, campaigns, _, said = pressure_parts(older, app)
+    place = place + 1 + #app + 15 + #campaigns
+    local said_at = struct.unpack('>I6', said)
+    if erased_at >= 0 and said_at <= erased_at then badge, said, said_at = 0, nothing_said, 0 end
+    local front, known, known_campaigns, behind, known_said = pressure_parts(record, app)
+    local known_at = struct.unpack('>I6', known_said)
+    if said_at < known_at or said_at == known_at and known > badge then badge, said = known, known_said end
+    record = pressure_record(front, app, badge, united(known_campaigns, campaigns, erased_at), behind, said)
+  end
+  if record ~= was then
+    redis.call('HSET', KEYS[1], user, record)
+    if redis.call('SISMEMBER', KEYS[2], user) == 0 then waiting[#waiting + 1] = user end
+  end
+end
+retain(KEYS[4], waiting)
+return 1

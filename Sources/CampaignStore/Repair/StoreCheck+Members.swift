@@ -1,0 +1,108 @@
+import PushCore
+import Redis
+
+/// Lists of users that have ids in a form of an older version.
+///
+/// The order keeps an opt-out in force at every moment. First ``unite(_:in:)`` enters the present forms into every list.
+/// Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the old forms last.
+/// Each step can be repeated, so a process that dies leaves nothing that the next check does not complete.
+extension StoreCheck {
+  /// The names of lists, suppression lists first.
+  static func optOutsFirst(_ lists: some Collection<String>) -> [String] {
+    lists.sorted {
+      (SuppressionList(segment: $0) == nil ? 1 : 0, $0) < (SuppressionList(segment: $1) == nil ? 1 : 0, $1)
+    }
+  }
+
+  /// Enters the present forms of a partition's members into their lists.
+  func unite(_ lists: [String], in partition: Int) async throws {
+    for list in lists {
+      try await forEachMember(of: keys.segment(partition, list)) { members in
+        let old = OldIdentifier.all(in: members).filter { $0.present != nil }
+        if !old.isEmpty { try await enter(old, into: list, from: partition) }
+      }
+    }
+  }
+
+  /// Finds members in an old form, and removes those whose present form is in the list and who have no device.
+  mutating func members(of lists: [String], in partition: Int) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    for list in lists {
+      let key = keys.segment(partition, list)
+      try await forEachMember(of: key) { members in
+        let old = OldIdentifier.all(in: members)
+        guard !old.isEmpty else { return }
+        let movable = old.filter { $0.present != nil }
+        // What an older process has entered since the first pass.
+        if mends, !movable.isEmpty { try await enter(movable, into: list, from: partition) }
+        let isGone = mends ? try await remove(movable.map(\.stored), from: list, in: partition) : []
+        findings += old.filter { $0.present == nil }.map { open(.unusableID, key, $0.stored, $0.danger(in: list)) }
+        for (index, member) in movable.enumerated() {
+          let isMended = !mends || isGone[index]
+          findings.append(
+            (isMended ? finding : open)(.unnormalizedMember, key, member.stored, member.danger(in: list)))
+        }
+      }
+    }
+    return findings
+  }
+
+  /// Enters present forms into a list, with the times at which the old forms became members.
+  private func enter(_ old: [OldIdentifier], into list: String, from partition: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.command("SMISMEMBER") { arguments in
+      arguments.append(keys.segment(partition, list))
+      for member in old { arguments.append(member.stored) }
+    }
+    pipeline.command("ZMSCORE") { arguments in
+      arguments.append(keys.stated(partition, list))
+      arguments.append("")
+      for member in old { arguments.append(member.stored) }
+    }
+    let replies = try await store.run(pipeline)
+    let times = replies[1].map { $0.string.flatMap { Double($0) }.map { Int($0) } }
+    guard times.count == old.count + 1 else { return }
+    // When each became a member; `nil` when that was forgotten. Of several old forms of an id the latest counts.
+    var since: [String: (at: Int?, isOwn: Bool)] = [:]
+    for (index, member) in old.enumerated() where replies[0][index].integer == 1 {
+      guard let user = member.present else { continue }
+      let (own, whole) = (times[index + 1], times[0])
+      let at = [own, whole].compactMap { $0 }.max()
+      if let known = since[user], (known.at ?? -1) >= (at ?? -1) { continue }
+      since[user] = (at, own != nil && own == at)
+    }
+    pipeline.removeAll()
+    store.forEachGroup(of: Array(since.keys)) { place, group in
+      pipeline.script(
+        StoreScripts.mendMembers,
+        keys: [keys.segment(place, list), keys.stated(place, list), keys.erased(place)]
+          + store.suppressionKeys(place, list)
+      ) {
+        $0.append(CampaignStore.memberWins(in: list) ? 1 : 0)
+        $0.append(CampaignStore.memory)
+        for user in group {
+          $0.append(user)
+          if let at = since[user]?.at { $0.append(at) } else { $0.append("") }
+          $0.append(since[user]?.isOwn == true ? 1 : 0)
+        }
+      }
+    }
+    if !pipeline.isEmpty { _ = try await store.run(pipeline) }
+  }
+
+  /// - Returns: for each member whether it is gone.
+  private func remove(_ members: [String], from list: String, in partition: Int) async throws -> [Bool] {
+    var keys = [
+      self.keys.devices(partition), self.keys.segment(partition, list), self.keys.stated(partition, list),
+    ]
+    if SuppressionList(segment: list) != nil { keys.append(self.keys.arrivals(partition, list)) }
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: members.count, by: CampaignStore.batch) {
+      pipeline.script(StoreScripts.mendList, keys: keys) {
+        for member in members[start..<min(start + CampaignStore.batch, members.count)] { $0.append(member) }
+      }
+    }
+    guard !pipeline.isEmpty else { return [] }
+    return try await store.run(pipeline).flatMap { reply in reply.map { $0.integer == 1 } }
+  }
+}

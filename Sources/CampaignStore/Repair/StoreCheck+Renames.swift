@@ -1,0 +1,200 @@
+import PushCore
+import Redis
+
+/// Users whose devices, attributes and counts stand under a form of the id that an older version stored.
+extension StoreCheck {
+  /// What a partition keeps under an old form of an id.
+  private struct OldUser {
+    var id: OldIdentifier
+    var devices: [DeviceRecord]
+    /// Whether every byte of the record was read.
+    var isReadable: Bool
+    var attributes: RedisReply
+    var pressure: RedisReply
+    /// The notes of devices in quarantine, by the devices' places.
+    var notes: [Int: DeviceNotice] = [:]
+
+    /// Whether nothing is kept: the id is only listed.
+    var isNobody: Bool { devices.isEmpty && isReadable && attributes.isNull && pressure.isNull }
+
+    /// The id in the present form.
+    var user: String { id.present ?? "" }
+  }
+
+  /// Finds users under old forms of their ids, and moves what is known of them to the present forms. Devices move by the
+  /// ordinary registration.
+  ///
+  /// This comes before tokens and their owners are compared: a move that a dead process left half-done is completed first.
+  mutating func renames(in partition: Int) async throws -> [StoreFinding] {
+    var old: [OldIdentifier] = []
+    try await forEachMember(of: keys.users(partition)) { old += OldIdentifier.all(in: $0) }
+    // Users without a device of whom something is kept.
+    try await forEachRanked(in: keys.retained(partition)) { old += OldIdentifier.all(in: $0) }
+    var findings: [StoreFinding] = []
+    for start in stride(from: 0, to: old.count, by: Self.usersAtOnce) {
+      findings += try await rename(Array(old[start..<min(start + Self.usersAtOnce, old.count)]), in: partition)
+    }
+    return findings
+  }
+
+  private func rename(_ ids: [OldIdentifier], in partition: Int) async throws -> [StoreFinding] {
+    let key = keys.devices(partition)
+    let users = try await read(ids, in: partition).filter { !$0.isNobody }
+    var findings = users.filter { $0.id.present == nil }.map {
+      open(.unusableID, key, $0.id.stored, $0.id.dangerOfUser)
+    }
+    let movable = users.filter { $0.id.present != nil }
+    let isGone = mends ? try await move(movable, in: partition) : movable.map { _ in true }
+    for (user, isGone) in zip(movable, isGone) {
+      findings.append((isGone ? finding : open)(.unnormalizedUser, key, user.id.stored, user.id.dangerOfUser))
+    }
+    return findings
+  }
+
+  /// Users that are moved at once: a user may have a hundred devices.
+  private static let usersAtOnce = 100
+
+  /// - Returns: for each whether nothing is left under the old form.
+  private func move(_ all: [OldUser], in partition: Int) async throws -> [Bool] {
+    guard !all.isEmpty else { return [] }
+    let isBusy = try await areErased(all.map(\.id))
+    let places = all.indices.filter { place in
+      !isBusy[place] && all[place].isReadable && all[place].devices.allSatisfy { store.services[$0.service] != nil }
+    }
+    let users = try await withNotes(places.map { all[$0] }, in: partition)
+    // The index forgets the old owner first: of two owners of the same time it would keep the greater one.
+    try await store.unbind(edits(of: users, .prune))
+    try await register(users)
+    try await stateAttributes(of: users)
+    try await unitePressure(of: users)
+    // Running campaigns withhold what they have sealed for the old form.
+    _ = try await store.apply(edits(of: users, .prune))
+    var answers = all.map { _ in false }
+    for (place, isGone) in zip(places, try await removeRest(of: users, in: partition)) { answers[place] = isGone }
+    return answers
+  }
+
+  private func read(_ page: [OldIdentifier], in partition: Int) async throws -> [OldUser] {
+    var pipeline = RedisPipeline()
+    for key in [keys.devices(partition), keys.attributes(partition), keys.pressure(partition)] {
+      pipeline.command("HMGET") { arguments in
+        arguments.append(key)
+        for id in page { arguments.append(id.stored) }
+      }
+    }
+    let replies = try await store.run(pipeline)
+    return try page.indices.map { place in
+      let devices = replies[0][place].withBytes(DeviceRecord.all)
+      var bytes: [UInt8] = []
+      for device in devices { try device.write(to: &bytes) }
+      return OldUser(
+        id: page[place], devices: devices, isReadable: bytes == replies[0][place].bytes.map(Array.init) ?? [],
+        attributes: replies[1][place], pressure: replies[2][place])
+    }
+  }
+
+  /// Whether an erasure of either form has not ended: it goes by the ids that it began with.
+  private func areErased(_ page: [OldIdentifier]) async throws -> [Bool] {
+    var pipeline = RedisPipeline()
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.erasing)
+      for id in page {
+        arguments.append(id.stored)
+        arguments.append(id.present ?? "")
+      }
+    }
+    let reply = try await store.run(pipeline)[0]
+    return page.indices.map { !reply[2 * $0].isNull || !reply[2 * $0 + 1].isNull }
+  }
+
+  private func withNotes(_ users: [OldUser], in partition: Int) async throws -> [OldUser] {
+    var users = users
+    for (place, user) in users.enumerated() {
+      let quarantined = user.devices.indices.filter { user.devices[$0].isQuarantined }
+      guard !quarantined.isEmpty else { continue }
+      var pipeline = RedisPipeline()
+      for device in quarantined { pipeline.append("HGET", keys.quarantine(partition), user.devices[device].token) }
+      for (device, reply) in zip(quarantined, try await store.run(pipeline)) {
+        users[place].notes[device] = DeviceNotice.all(in: reply).first
+      }
+    }
+    return users
+  }
+
+  private func edits(of users: [OldUser], _ action: CampaignStore.DeviceEdit.Action) -> [CampaignStore.DeviceEdit] {
+    users.flatMap { user in
+      user.devices.map {
+        CampaignStore.DeviceEdit(
+          user: user.id.stored, token: CampaignStore.OwnedToken($0.token, $0.service), action: action,
+          instant: Int($0.registeredAt))
+      }
+    }
+  }
+
+  /// Registers the devices for the present forms. A device in quarantine gets its note anew: it ends with the user.
+  private func register(_ users: [OldUser]) async throws {
+    var registrations: [DeviceRegistration] = []
+    var quarantines: [CampaignStore.DeviceEdit] = []
+    for user in users {
+      for (place, device) in user.devices.enumerated() {
+        var device = device
+        if var note = user.notes[place] {
+          note.user = user.user
+          device.isQuarantined = false
+          quarantines.append(
+            CampaignStore.DeviceEdit(
+              user: user.user, token: CampaignStore.OwnedToken(device.token, device.service), action: .quarantine,
+              instant: Int(device.registeredAt), note: note.bytes))
+        }
+        registrations.append(DeviceRegistration(user: user.user, device: device))
+      }
+    }
+    if !registrations.isEmpty { try await store.register(registrations) }
+    if !quarantines.isEmpty { _ = try await store.apply(quarantines) }
+  }
+
+  private func stateAttributes(of users: [OldUser]) async throws {
+    let stated = users.filter { !$0.attributes.isNull }
+    guard !stated.isEmpty else { return }
+    var statements: [String: [UserAttributes.Statement]] = [:]
+    for user in stated {
+      statements[user.user, default: []] +=
+        UserAttributes(stored: user.attributes.bytes.map(Array.init) ?? [])
+        .statements
+    }
+    _ = try await store.state(statements)
+  }
+
+  private func unitePressure(of users: [OldUser]) async throws {
+    let counted = users.filter { !$0.pressure.isNull }
+    try await store.perPartition(
+      counted.indices, of: { Partition.of(user: counted[$0].user, count: keys.partitions) }
+    ) { partition, part, pipeline in
+      pipeline.script(
+        StoreScripts.mendPressure,
+        keys: [keys.pressure(partition), keys.users(partition), keys.erased(partition), keys.retained(partition)]
+      ) {
+        for index in part {
+          $0.append(counted[index].user)
+          $0.append(counted[index].pressure)
+        }
+      }
+    }
+  }
+
+  private func removeRest(of users: [OldUser], in partition: Int) async throws -> [Bool] {
+    guard !users.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.mendName,
+      keys: [keys.devices(partition), keys.attributes(partition), keys.pressure(partition), keys.retained(partition)]
+    ) {
+      for user in users {
+        $0.append(user.id.stored)
+        if user.attributes.isNull { $0.append("") } else { $0.append(user.attributes) }
+        if user.pressure.isNull { $0.append("") } else { $0.append(user.pressure) }
+      }
+    }
+    return try await store.run(pipeline)[0].map { $0.integer == 1 }
+  }
+}

@@ -1,0 +1,336 @@
+@testable import CampaignStore
+import APNs
+import Foundation
+import PushCore
+import Redis
+import Synchronization
+import TestSupport
+import Testing
+
+/// A store that an older version wrote, with user ids in forms that nothing looks up today: what `store check` finds, and
+/// what the store is after its repair.
+@Suite struct OldIdentifierTests {
+  /// A form in which an older version may have stored an id.
+  struct Form: Sendable, CustomTestStringConvertible {
+    let name: String
+    let of: @Sendable (String) -> String
+
+    var testDescription: String { name }
+
+    static let present = Form(name: "present") { $0 }
+    static let all = [
+      Form(name: "leading blank") { " " + $0 }, Form(name: "trailing blank") { $0 + " " },
+      Form(name: "tab and line feed") { "\t\($0)\n" },
+      Form(name: "NFD") { $0.decomposedStringWithCanonicalMapping },
+      Form(name: "blank and NFD") { " " + $0.decomposedStringWithCanonicalMapping },
+    ]
+  }
+
+  private static let optOuts = SuppressionList(app: "news").segment
+  private static let offers = SuppressionList(app: "news", category: "offers").segment
+
+  private func check(_ world: TestStore, mending mends: Bool = false) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    // Nothing is in motion.
+    _ = try await world.store.check(mending: mends, pause: .zero) { findings += $0 }
+    return findings
+  }
+
+  /// Writes users of every kind of key, each under a form of the id.
+  ///
+  /// - Parameter now: ms since the epoch; all times of the scene are a little before it.
+  private func populate(_ world: TestStore, _ form: Form, now: Int) async throws {
+    let (store, id) = (world.store, form.of)
+    func device(_ number: Int) -> DeviceRecord { TestStore.device(number, registeredAt: UInt64(now - 9000)) }
+    let name = { (text: String) in Array(#"{"name":"\#(text)"}"#.utf8) }
+    try await store.register([
+      DeviceRegistration(user: id("adé"), device: device(1)), DeviceRegistration(user: id("bé"), device: device(2)),
+      DeviceRegistration(user: id("bé"), device: device(3), attributes: name("B")),
+      DeviceRegistration(user: "cé", device: device(4)), DeviceRegistration(user: "dé", device: device(5)),
+      DeviceRegistration(user: "eé", device: device(6)),
+      DeviceRegistration(user: id("eé"), device: device(7), attributes: name("E")),
+    ])
+    // Opt-outs of an old user, and of one who has devices under the present form.
+    let optOut = MembershipStatement(isMember: true, at: now - 5000)
+    try await store.set([id("adé"): optOut, id("cé"): optOut], in: Self.optOuts)
+    try await store.set([id("dé"): optOut], in: Self.offers)
+    try await store.set([id("bé"): optOut, id("dé"): optOut, "nobody": optOut], in: "vip")
+    // A device in quarantine.
+    let head = DeviceNotice.Head(at: UInt64(now), service: "apns", app: "news", campaign: "a")
+    let notice = DeviceNotice(
+      head: head, action: .quarantine, reason: ReasonCode(rawValue: 1), unknownReason: "", instant: UInt64(now),
+      token: [], user: id("bé"))
+    _ = try await store.apply([
+      CampaignStore.DeviceEdit(
+        user: id("bé"), token: CampaignStore.OwnedToken(TestStore.token(2), TestStore.service.name),
+        action: .quarantine, instant: now, note: notice.bytes)
+    ])
+    try await store.apply([
+      RegistrationEvent(.attributes(user: "eé", ["city": "Ulm"]), at: now - 4000),
+      RegistrationEvent(.attributes(user: id("eé"), ["city": "Bonn", "plan": nil]), at: now - 5000),
+      RegistrationEvent(.attributes(user: id("fé"), ["name": "F"]), at: now - 5000),
+      RegistrationEvent(.badge(user: id("bé"), app: "news", value: 3), at: now - 5000),
+    ])
+    // Campaigns that came to the users count against their caps.
+    for (user, campaign, isRetained) in [(id("eé"), "old", false), (id("gé"), "other", true)] {
+      let time = UserPressure.Time(at: now / 1000 - 5, category: [0, 0, 0, 0], campaign: NameDigest.bytes(campaign))
+      let partition = Partition.of(user: user, count: world.keys.partitions)
+      try await world.command(
+        "HSET", world.keys.pressure(partition), user, UserPressure.record(app: "news", badge: 2, times: [time]))
+      if isRetained { try await world.command("ZADD", world.keys.retained(partition), now, user) }
+    }
+  }
+
+  /// What stands in the store, without what counts how often tokens and users moved.
+  private func lines(_ world: TestStore) async throws -> [String] {
+    let counts = [":departures ", ":taken ", ":removals ", ":devices "]
+    var lines = try await StoreDump(world: world, names: [:]).lines().filter { line in
+      !counts.contains { line.contains($0) }
+    }
+    // The order of a user's devices means nothing.
+    try await world.store.forEachUser { users in
+      for user in users {
+        let devices = user.devices.sorted { $0.token.lexicographicallyPrecedes($1.token) }
+        lines.append("\(StoreDump.plain(Array(user.user.utf8))): \(devices)")
+      }
+    }
+    return lines.sorted()
+  }
+
+  /// Users who can get a push of the app although an id that means them is on its suppression list.
+  private func exposed(_ world: TestStore, among users: [String]) async throws -> [String] {
+    var exposed: [String] = []
+    for user in users {
+      let partition = Partition.of(user: user, count: world.keys.partitions)
+      let has = try await world.command("HEXISTS", world.keys.devices(partition), user).integer == 1
+      let isOut = try await world.command("SISMEMBER", world.keys.segment(partition, Self.optOuts), user).integer == 1
+      if has, !isOut { exposed.append(user) }
+    }
+    return exposed
+  }
+
+  @Test(arguments: Form.all)
+  func aRepairedStoreEqualsOneThatWasWrittenInThePresentForm(form: Form) async throws {
+    let (old, present) = (try await TestStore(on: .cluster), try await TestStore(on: .cluster))
+    let now = try await old.store.time() / 1000
+    try await populate(old, form, now: now)
+    try await populate(present, .present, now: now)
+    let expected = try await lines(present)
+    #expect(try await check(present).isEmpty)
+
+    let found = try await check(old)
+    #expect(found.allSatisfy { $0.standing == .mendable }, "\(found)")
+    let members = found.filter { $0.kind == .unnormalizedMember }
+    #expect(members.count == 5 && members.count { $0.problem.contains("can get pushes") } == 3, "\(members)")
+    #expect(found.count { $0.kind == .unnormalizedUser } == 5, "\(found)")
+    #expect(found.count == 10)
+
+    let mended = try await check(old, mending: true)
+    #expect(mended.count == 10 && mended.allSatisfy { $0.standing == .mended }, "\(mended)")
+    #expect(try await check(old).isEmpty)
+    let difference = Set(try await lines(old)).symmetricDifference(expected)
+    #expect(difference.isEmpty, "\(difference.sorted())")
+  }
+
+  /// The same, where the process ends after each step in turn that writes. No user who has opted out can be reached
+  /// meanwhile.
+  @Test func aRepairThatIsKilledAtAnyStepIsCompletedByTheNext() async throws {
+    let form = Form(name: "trailing blank and NFD") { $0.decomposedStringWithCanonicalMapping + " " }
+    // A server of its own counts the writes of this test only.
+    let server = try await RedisServer.start()
+    let present = try await TestStore(on: .single, partitions: 2, server: server)
+    let now = try await present.store.time() / 1000
+    try await populate(present, .present, now: now)
+    let expected = try await lines(present)
+    let old = try await TestStore(on: .single, partitions: 2, server: server)
+    try await populate(old, form, now: now)
+    let steps = Steps()
+    try await StoreSteps.$beforeEach.withValue({
+      guard steps.next(writes: try await writes(old)) else { return }
+      let reachable = try await exposed(old, among: [form.of("adé"), "adé"])
+      #expect(reachable.isEmpty, "before step \(steps.count)")
+    }) {
+      _ = try await check(old, mending: true)
+    }
+    #expect(Set(try await lines(old)) == Set(expected))
+    #expect(steps.deaths.count > 10, "\(steps.deaths) of \(steps.count)")
+
+    for death in steps.deaths {
+      for key in try await old.keyNames("{\(old.keys.namespace):*") { try await old.command("DEL", key) }
+      try await populate(old, form, now: now)
+      let left = Steps(until: death)
+      await #expect(throws: Steps.Killed.self) {
+        try await StoreSteps.$beforeEach.withValue({ try left.pass() }) { _ = try await check(old, mending: true) }
+      }
+      _ = try await check(old, mending: true)
+      let difference = Set(try await lines(old)).symmetricDifference(expected)
+      #expect(difference.isEmpty, "killed before step \(death): \(difference.sorted())")
+    }
+    await present.redis.close()
+    await old.redis.close()
+    await server.stop()
+  }
+
+  /// How often the server was written to.
+  private func writes(_ world: TestStore) async throws -> Int {
+    let line = try await world.command("INFO", "persistence").string?.split(whereSeparator: \.isNewline).first {
+      $0.hasPrefix("rdb_changes_since_last_save:")
+    }
+    return try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
+  }
+
+  /// A row: what was said of both forms, and what stands after the repair.
+  private struct Statements {
+    var old: Int?
+    /// Whether and when the present form was said to be a member, in ms before now.
+    var present: (isMember: Bool, at: Int)?
+    var list = OldIdentifierTests.optOuts
+    var isErased = false
+    /// When the user is a member in the end, in ms before now; 0 for a time that is forgotten, `nil` for no member.
+    var expected: Int?
+  }
+
+  private static let statements = [
+    Statements(old: 5000, expected: 5000),
+    Statements(old: 5000, present: (true, 4000), expected: 4000),
+    Statements(old: 4000, present: (true, 5000), expected: 4000),
+    // A newer consent stands. At the same time the opt-out stands.
+    Statements(old: 5000, present: (false, 4000), expected: nil),
+    Statements(old: 5000, present: (false, 5000), expected: 5000),
+    Statements(old: 4000, present: (false, 5000), expected: 4000),
+    Statements(old: nil, expected: 0),
+    Statements(old: nil, present: (true, 5000), expected: 5000),
+    Statements(old: nil, present: (false, 5000), expected: nil),
+    Statements(old: 5000, isErased: true, expected: nil),
+    Statements(old: 5000, list: "vip", expected: 5000),
+    Statements(old: 5000, present: (false, 5000), list: "vip", expected: nil),
+  ]
+
+  @Test func theLatestStatementAboutBothFormsStands() async throws {
+    let world = try await TestStore(on: .cluster)
+    let now = try await world.store.time() / 1000
+    for (number, row) in Self.statements.enumerated() {
+      let (old, user) = (" s\(number)", "s\(number)")
+      if row.isErased { _ = try await world.store.forget(user) }
+      if let at = row.old {
+        try await world.store.set([old: MembershipStatement(isMember: true, at: now - at)], in: row.list)
+      } else {
+        let partition = Partition.of(user: old, count: world.keys.partitions)
+        try await world.command("SADD", world.keys.segment(partition, row.list), old)
+        try await world.command("SADD", world.keys.segments, row.list)
+      }
+      if let present = row.present {
+        try await world.store.set(
+          [user: MembershipStatement(isMember: present.isMember, at: now - present.at)], in: row.list)
+      }
+    }
+    let mended = try await check(world, mending: true)
+    #expect(mended.count == Self.statements.count && mended.allSatisfy { $0.standing == .mended }, "\(mended)")
+    for (number, row) in Self.statements.enumerated() {
+      let user = "s\(number)"
+      let partition = Partition.of(user: user, count: world.keys.partitions)
+      let isMember = try await world.command("SISMEMBER", world.keys.segment(partition, row.list), user).integer == 1
+      let at = try await world.command("ZSCORE", world.keys.stated(partition, row.list), user).string.flatMap {
+        Int($0)
+      }
+      #expect(isMember == (row.expected != nil), "row \(number)")
+      if let expected = row.expected { #expect(at == (expected == 0 ? nil : now - expected), "row \(number)") }
+    }
+  }
+
+  /// Ids that no reader accepts are named, with the danger and what to do, and stay as they are.
+  @Test(arguments: ["\u{200B}zoe", "zoe\u{FEFF}", "\u{A0}zoe", " ", "zoe\u{1}"])
+  func anUnusableIDIsNamedAndNeverRemoved(id: String) async throws {
+    let world = try await TestStore(on: .cluster)
+    try await world.store.add([id], to: Self.optOuts)
+    try await world.store.register([DeviceRegistration(user: id, device: TestStore.device(1))])
+    let before = try await lines(world)
+    for mends in [false, true] {
+      let found = try await check(world, mending: mends)
+      #expect(found.map(\.kind) == [.unusableID, .unusableID])
+      #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("SREM") })
+      #expect(found.contains { $0.problem.contains("can get pushes") })
+      #expect(try await lines(world) == before)
+    }
+  }
+
+  /// An erasure that has not ended goes by the ids with which it began. The old form stays on its lists meanwhile.
+  @Test func aUserWhoseErasureHasNotEndedIsLeftForTheNextCheck() async throws {
+    let world = try await TestStore(on: .cluster)
+    try await world.store.register([DeviceRegistration(user: " x", device: TestStore.device(1))])
+    try await world.store.add([" x"], to: Self.optOuts)
+    try await world.command("HSET", world.keys.erasing, " x", "{}")
+    let found = try await check(world, mending: true)
+    #expect(found.map(\.kind) == [.unnormalizedUser, .unnormalizedMember])
+    #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("--mend again") })
+    #expect(try await world.store.user(" x")?.devices.count == 1)
+    #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
+    try await world.command("HDEL", world.keys.erasing, " x")
+    #expect(try await check(world, mending: true).map(\.standing) == [.mended, .mended])
+    #expect(try await world.store.user("x")?.devices.count == 1)
+    #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
+  }
+
+  /// Before the repair a campaign reaches a user whose opt-out has another form of the id; after it, nobody.
+  @Test(arguments: [false, true])
+  func aCampaignAfterTheRepairDoesNotReachTheUserWhoOptedOut(isDeviceOld: Bool) async throws {
+    let world = try await TestStore(on: .cluster, partitions: 1)
+    let (device, optOut) = isDeviceOld ? (" ada", "ada") : ("ada", " ada")
+    var record = TestStore.device(1)
+    record.app = "news"
+    try await world.store.register([
+      DeviceRegistration(user: device, device: record), DeviceRegistration(user: "bob", device: TestStore.device(2)),
+    ])
+    try await world.store.add([optOut], to: Self.optOuts)
+    #expect(try await world.everybody("before").chunk.count == 2)
+    _ = try await check(world, mending: true)
+    let reached = try await world.everybody("after").chunk
+    #expect((0..<reached.count).map { String(decoding: reached.user($0), as: UTF8.self) } == ["bob"])
+  }
+}
+
+/// The steps of a caller of a store: which of them follow a write, and before which the caller ends.
+private final class Steps: Sendable {
+  /// The error that ends the caller.
+  struct Killed: Error {}
+
+  private struct State {
+    var count = 0
+    var writes: Int?
+    var deaths: [Int] = []
+  }
+
+  private let state = Mutex(State())
+  /// The step before which the caller ends.
+  private let last: Int
+
+  init(until last: Int = .max) { self.last = last }
+
+  /// How many steps there were.
+  var count: Int { state.withLock(\.count) }
+  /// The steps before which the store was written to.
+  var deaths: [Int] { state.withLock(\.deaths) }
+
+  /// Notes a step.
+  ///
+  /// - Parameter writes: how often the server was written to before it.
+  /// - Returns: whether there was a write since the step before.
+  func next(writes: Int) -> Bool {
+    state.withLock { state in
+      state.count += 1
+      defer { state.writes = writes }
+      guard let known = state.writes, known != writes else { return false }
+      state.deaths.append(state.count)
+      return true
+    }
+  }
+
+  /// Ends the caller before its last step.
+  func pass() throws {
+    let count = state.withLock { state in
+      state.count += 1
+      return state.count
+    }
+    if count == last { throw Killed() }
+  }
+}
