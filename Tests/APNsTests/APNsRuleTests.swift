@@ -392,6 +392,7 @@ struct APNsRuleTests {
   func expirationInThePast() throws {
     let changes = ["expiration": "\"2026-01-01T00:00:00Z\"", "payload": hello]
     #expect(try broken(changes, now: 1_800_000_000) == [.expirationPast])
+    #expect(APNsRule.expirationPast.severity == .error)
     #expect(try broken(changes, now: 1_767_000_000) == [])
     #expect(try broken(changes) == [])
   }

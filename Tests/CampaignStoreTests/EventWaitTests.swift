@@ -14,8 +14,8 @@ struct EventWaitTests {
     let world: TestStore
     let instance: WorkerInstance
 
-    init(on backend: Backend = .cluster, events: Int) async throws {
-      world = try await TestStore(on: backend, partitions: 2)
+    init(on backend: Backend = .cluster, events: Int, server: RedisServer? = nil) async throws {
+      world = try await TestStore(on: backend, partitions: 2, server: server)
       var chance = SystemRandomNumberGenerator()
       instance = WorkerInstance(name: "a", using: &chance)
       try await push(events)
@@ -79,6 +79,50 @@ struct EventWaitTests {
     #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.overtakes(campaign: "c", events: 2)])
     #expect(try await scene.dequeue().waits.isEmpty)
     #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 2)
+  }
+
+  /// A housekeeper that stood still takes a page off that another has taken off already.
+  @Test func pageIsTakenOffOnce() async throws {
+    let scene = try await Scene(events: 3)
+    _ = try await scene.world.store.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
+    var page = try await scene.world.store.events(on: .registrations)
+    page.events = Array(page.events.prefix(1))
+    for isFirst in [true, false] {
+      #expect(
+        try await scene.world.store.takeOff(page, .registrations, dead: [], as: scene.instance) == isFirst)
+      #expect(try await scene.world.store.events(on: .registrations).events.count == 2)
+    }
+  }
+
+  /// The campaign wakes the housekeeper once, which applies the events. Each page that leaves the list wakes workers.
+  @Test func waitWakesTheHousekeeperAndItsEndWakesWorkers() async throws {
+    let server = try await RedisServer.start()
+    let scene = try await Scene(on: .single, events: 2, server: server)
+    try await scene.activate("c", #"{"users":["u1"]}"#)
+    func messages(_ body: () async throws -> Void) async throws -> Int {
+      func count() async throws -> Int {
+        let line = try await scene.world.command("INFO", "commandstats").string?.split(whereSeparator: \.isNewline)
+          .first { $0.hasPrefix("cmdstat_publish:calls=") }
+        return line.flatMap { Int($0.drop { $0 != "=" }.dropFirst().prefix { $0 != "," }) } ?? 0
+      }
+      let before = try await count()
+      try await body()
+      return try await count() - before
+    }
+    #expect(try await messages { _ = try await scene.dequeue() } == 1)
+    #expect(try await messages { _ = try await scene.dequeue() } == 0)
+    _ = try await scene.world.store.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
+    for isAwaited in [true, true, false] {
+      if !isAwaited { try await scene.push(1) }
+      var page = try await scene.world.store.events(on: .registrations)
+      page.events = Array(page.events.prefix(1))
+      let sent = try await messages {
+        _ = try await scene.world.store.takeOff(page, .registrations, dead: [], as: scene.instance)
+      }
+      #expect(sent == (isAwaited ? 1 : 0))
+    }
+    await scene.world.redis.close()
+    await server.stop()
   }
 
   @Test func otherCampaignsGoOnMeanwhile() async throws {

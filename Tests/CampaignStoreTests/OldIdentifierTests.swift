@@ -65,11 +65,18 @@ import Testing
         user: id("bé"), token: CampaignStore.OwnedToken(TestStore.token(2), TestStore.service.name),
         action: .quarantine, instant: now, note: notice.bytes)
     ])
+    // Both forms have attributes and badges. The newer statement stands. In two calls: as texts both forms may be equal.
     try await store.apply([
       RegistrationEvent(.attributes(user: "eé", ["city": "Ulm"]), at: now - 4000),
+      RegistrationEvent(.badge(user: "hé", app: "news", value: 9), at: now - 4000),
+      RegistrationEvent(.badge(user: "ié", app: "news", value: 9), at: now - 5000),
+    ])
+    try await store.apply([
       RegistrationEvent(.attributes(user: id("eé"), ["city": "Bonn", "plan": nil]), at: now - 5000),
       RegistrationEvent(.attributes(user: id("fé"), ["name": "F"]), at: now - 5000),
       RegistrationEvent(.badge(user: id("bé"), app: "news", value: 3), at: now - 5000),
+      RegistrationEvent(.badge(user: id("hé"), app: "news", value: 2), at: now - 5000),
+      RegistrationEvent(.badge(user: id("ié"), app: "news", value: 2), at: now - 4000),
     ])
     // Campaigns that came to the users count against their caps.
     for (user, campaign, isRetained) in [(id("eé"), "old", false), (id("gé"), "other", true)] {
@@ -122,11 +129,11 @@ import Testing
     #expect(found.allSatisfy { $0.standing == .mendable }, "\(found)")
     let members = found.filter { $0.kind == .unnormalizedMember }
     #expect(members.count == 5 && members.count { $0.problem.contains("can get pushes") } == 3, "\(members)")
-    #expect(found.count { $0.kind == .unnormalizedUser } == 5, "\(found)")
-    #expect(found.count == 10)
+    #expect(found.count { $0.kind == .unnormalizedUser } == 7, "\(found)")
+    #expect(found.count == 12)
 
     let mended = try await check(old, mending: true)
-    #expect(mended.count == 10 && mended.allSatisfy { $0.standing == .mended }, "\(mended)")
+    #expect(mended.count == 12 && mended.allSatisfy { $0.standing == .mended }, "\(mended)")
     #expect(try await check(old).isEmpty)
     let difference = Set(try await lines(old)).symmetricDifference(expected)
     #expect(difference.isEmpty, "\(difference.sorted())")
@@ -286,6 +293,34 @@ import Testing
     _ = try await check(world, mending: true)
     let reached = try await world.everybody("after").chunk
     #expect((0..<reached.count).map { String(decoding: reached.user($0), as: UTF8.self) } == ["bob"])
+  }
+
+  /// A campaign that has sealed its targets withholds the push of a user whose opt-out gets the present form.
+  @Test func aRunningCampaignLearnsOfTheOptOut() async throws {
+    let world = try await TestStore(on: .cluster, partitions: 1)
+    try await world.store.register([DeviceRegistration(user: "ada", device: TestStore.device(1))])
+    try await world.store.add([" ada"], to: Self.optOuts)
+    let campaign = try await world.activate("a")
+    let rules = GrantRules(app: "news", suppression: [SuppressionList(app: "news")])
+    let (ledger, standing) = try await world.claimed("a", rules: rules)
+    #expect(try await world.expand(ledger, campaign, departures: standing.departures) == 1)
+    _ = try await check(world, mending: true)
+    let chunk = try await ledger.targets(from: 0, count: 1)
+    let news = try await ledger.commit(credit: 1).departures
+    #expect(news?.users == [UserFingerprint.of(chunk.user(0))])
+  }
+
+  /// A replacement that is read in meanwhile keeps the opt-out, as it keeps those that apps say meanwhile.
+  @Test func aReplacementThatIsReadInMeanwhileKeepsTheOptOut() async throws {
+    let world = try await TestStore(on: .cluster)
+    try await world.store.add([" ada"], to: Self.optOuts)
+    var replacement = try await world.store.replacement(of: Self.optOuts)
+    _ = try await world.store.add(["bob"], to: &replacement)
+    _ = try await check(world, mending: true)
+    #expect(try await world.store.putInForce(replacement))
+    for user in ["ada", "bob"] {
+      #expect(try await world.store.lists(of: user).suppression == [SuppressionList(app: "news")])
+    }
   }
 }
 

@@ -77,7 +77,10 @@ struct APITests {
     #expect(try await house.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
     let job = CarillonWorld.job(
       "w", audience: #"{"users":["stranger"]}"#, content: #""payload":{"aps":{"alert":"{{plan}}"}}"#)
-    #expect(try await house.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job).status == 200)
+    let preview = try await house.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job)
+    #expect(preview.status == 200 && preview.text.contains(#""user":"ada""#), "\(preview)")
+    let invisible = try await house.ask("POST", "/api/v1/campaigns/preview?user=%E2%80%8Bada", job)
+    #expect(invisible.status == 422 && invisible.text.contains("U+200B"), "\(invisible)")
     let warned = try await house.ask("POST", "/api/v1/campaigns", job)
     let rules = try JSONObject(warned.text).objects("warnings")?.compactMap { $0.text("rule") }
     #expect(warned.status == 201 && rules == ["unknown-attribute", "audience-reaches-nobody"], "\(warned)")

@@ -30,6 +30,12 @@ struct EmptyAudienceTests {
     #expect(reach.object("leftOut")?.numbers == ["noDevice": 1, "notMatching": 1])
     #expect(reach.text("nobody") == "users of its audience: 2, of them \(reasons)")
     let text = try await world.succeed("campaign", "show", "nobody")
-    #expect(text.contains("reached nobody") && text.contains("1 without a device"))
+    #expect(text.contains("reached nobody") && text.contains("2 in the audience, 0 get it"))
+    #expect(text.contains("left out") && text.contains("1 without a device") && !text.contains("registration events"))
+    // A campaign that began before the events that were queued before it.
+    try await world.server.command("hset", "{\(world.namespace)}:campaign:nobody", "overtook", "3")
+    #expect(try await world.show("nobody").object("reach")?.number("eventsNotApplied") == 3)
+    let late = try await world.succeed("campaign", "show", "nobody")
+    #expect(late.contains("3 registration events were not applied when it began"), "\(late)")
   }
 }

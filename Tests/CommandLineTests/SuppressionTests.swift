@@ -1,4 +1,5 @@
 import PushTransport
+import Foundation
 import TestSupport
 import Testing
 
@@ -76,5 +77,24 @@ struct SuppressionTests {
     #expect(
       try await world.succeed("campaign", "show", "new").contains(
         "*, without accepted or unknown of campaign old"))
+  }
+
+  /// A list that is still read in when a newer one is put in force changes nothing.
+  @Test func aListThatANewerOneHasOvertakenIsRefused() async throws {
+    let world = try await CarillonWorld()
+    let pipe = world.folder.path("slow.csv")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    // Open for both, so that neither end waits for the other (fifo(7)); the children must not hold it open.
+    let end = open(pipe, O_RDWR | O_CLOEXEC)
+    try #require(end >= 0)
+    let slow = try await world.start("suppression", "import", "news", pipe, "--replace")
+    // It has begun when it notes who opts out meanwhile.
+    while try await world.server.command("exists", "{\(world.namespace):0}:arrivals:~news") != "1" {}
+    try await world.succeed("suppression", "import", "news", "-", "--replace", input: "ben\n")
+    #expect(write(end, "ada\n", 4) == 4)
+    close(end)
+    #expect(await slow.waitForExit() == .status(65))
+    #expect(await slow.errorLine(containing: "a newer list was imported in the meantime") != nil)
+    #expect(try await world.succeed("suppression", "export", "news") == "ben\n")
   }
 }

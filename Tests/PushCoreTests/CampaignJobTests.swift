@@ -349,6 +349,22 @@ struct CampaignJobTests {
     #expect(plain.commonExpiration(startingAt: 7) == 14407)
   }
 
+  /// A job asks the store only for attributes whose values it does not bring with it.
+  @Test(arguments: [
+    (["payload": hello], ["payload plan", "payload name"]),
+    (["payload": hello, "vars": "true"], []),
+    (["payload": hello, "audience": #"{"users":["a",{"user":"b","vars":{"plan":"x"}}]}"#], ["payload name"]),
+    (
+      ["payload": hello, "vars": "true", "audience": #"{"segment":"*","where":"city = 'Ulm'"}"#],
+      ["audience.where city"]
+    ),
+  ])
+  func attributesAreAskedForUnlessTheJobBringsThem(changes: [String: String], asked: [String]) throws {
+    #expect(try parse(job(changes)).attributesAskedFor.map { "\($0.path) \($0.name)" } == asked)
+  }
+
+  private static let hello = #"{"aps":{"alert":"{{plan}} {{name}} {{plan}}"}}"#
+
   @Test func repetitionIsRead() throws {
     let campaign = try parse(
       job([

@@ -85,6 +85,18 @@ struct ForeignImportTests {
     #expect(imported.foreign.unknown.isEmpty)
   }
 
+  /// Names of attributes are read as everywhere; one that no template can ask for is left out.
+  @Test func attributeThatHasNoNameIsLeftOut() throws {
+    let imported = try Imported(
+      """
+      id,identifier,device_type,external_user_id,tags
+      6a1f,\(ada),0,ada,"{"" plan "":""gold"",""\u{200B}level"":""4"","" "":""5""}"
+
+      """, .onesignal, .csv)
+    #expect(imported.rows.first?.attributes == ["plan": "gold"] && imported.errors.isEmpty)
+    #expect(imported.foreign.columns.first { $0.name == "tags" }?.unusable == 2)
+  }
+
   @Test func headerWithoutTokensIsRefused() throws {
     let error = #expect(throws: DeviceRowReader.FileError.self) {
       try Imported("external_user_id,language\nada,en\n", .onesignal, .csv)

@@ -55,12 +55,16 @@ import Testing
     // 10 seconds from now by UTC, which is the zone of those of whom none is known.
     try await rig.submit(
       "local", #","sendAt":"\#(WallTime.format(scene.start + 10))","localTime":true,"expiration":"1h""#)
-    let workers = [rig.worker("one"), rig.worker("other")]
+    let log = EventLog()
+    let workers = [rig.worker("one", log: log), rig.worker("other", log: log)]
     try await withThrowingTaskGroup { group in
       for worker in workers { group.addTask { try await worker.run() } }
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.campaigns.show("local"))
+    // Each worker warns once of a zone that it does not know.
+    let warnings = log.all.filter { $0.contains("zonesUnknown") }
+    #expect((1...2).contains(warnings.count) && warnings.allSatisfy { $0.contains("Nowhere") }, "\(warnings)")
+    let record = try #require(try await rig.store.show("local"))
     #expect(record.state == .completed && record.counters.later == 0 && record.nextTime == nil)
     #expect(record.counters.outcomes == [.accepted: 150, .expired: 30])
     let arrivals = try scene.arrivals(180)
@@ -71,6 +75,25 @@ import Testing
       #expect(at >= expected, "user \(number) of \(zones[number % zones.count]): \(expected - at) ms early")
     }
     #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  /// No other zone stands in the place of the default zone of the job.
+  @Test func campaignWithADefaultZoneThatTheWorkerDoesNotKnowIsPaused() async throws {
+    let scene = try await Scene { _ in ["A": 0] }
+    let rig = scene.rig
+    try await rig.register(1, zones: ["A"])
+    let more = #","sendAt":"\#(WallTime.format(scene.start - 60))","localTime":true,"defaultTimezone":"Asia/Tokyo""#
+    try await rig.submit("a", more)
+    let worker = rig.worker("a", drains: false)
+    try await withThrowingTaskGroup { group in
+      group.addTask { try await worker.run() }
+      try await rig.until { try await rig.store.campaign("a")?.reason != nil }
+      await worker.stop()
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.campaign("a"))
+    #expect(record.reason?.contains("there is no 'Asia/Tokyo' among the time zones of this machine") == true)
+    #expect(record.counters.outcomes.isEmpty)
   }
 
   /// A worker dies with some of those in doubt whose time had come; its heir keeps to the times of the others.

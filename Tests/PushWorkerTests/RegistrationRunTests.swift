@@ -1,5 +1,7 @@
+import APNs
 import APNsSimulator
 import CampaignStore
+import Foundation
 import PushCore
 import PushTransport
 import PushWorker
@@ -13,6 +15,9 @@ struct RegistrationRunTests {
   func eventsAreAppliedByOneOfSeveralWorkersAndBadOnesAreDead(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     let log = EventLog()
+    // The device is kept without its time zone, and the event is on the dead list for somebody to mend.
+    let zoneless =
+      #"{"op":"register","user":"zoneless","token":"\#(WorkerRig.text(9999))","app":"news","locale":"de","timezone":"PST"}"#
     let workers = ["a", "b", "c"].map { rig.worker($0, drains: false, log: log) }
     try await withThrowingTaskGroup { group in
       for worker in workers { group.addTask { try await worker.run() } }
@@ -23,6 +28,7 @@ struct RegistrationRunTests {
           #"{"op":"register","user":"u\#(number)","token":"\#(WorkerRig.text(number))","app":"news","plan":"free"}"#)
       }
       events.append("nonsense")
+      events.append(zoneless)
       events.append(#"{"op":"login","user":"ada","token":"\#(WorkerRig.text(7))"}"#)
       events.append(#"{"op":"unregister","token":"\#(WorkerRig.text(8))"}"#)
       events.append(#"{"op":"logout","user":"u10","token":"\#(WorkerRig.text(9))"}"#)
@@ -49,8 +55,11 @@ struct RegistrationRunTests {
     #expect(story.counters.targets == 2, "the campaign overtook the events before it")
     #expect(try await rig.store.results.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
     var dead: [DeadJob] = []
-    try await rig.store.queue.forEachDeadJob { dead.append($0) }
-    #expect(dead.map(\.job) == [Array("nonsense".utf8)] && dead.allSatisfy { $0.list == .registrations })
+    try await rig.store.forEachDeadJob { dead.append($0) }
+    #expect(dead.map(\.job).sorted { $0.count < $1.count } == [Array("nonsense".utf8), Array(zoneless.utf8)])
+    #expect(dead.allSatisfy { $0.list == .registrations } && dead.contains { $0.reason.contains("abbreviation") })
+    let device = try #require(try await rig.store.user("zoneless")?.devices.first)
+    #expect(device.timezone == "" && device.locale == "de")
     #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
   }
 
@@ -73,5 +82,34 @@ struct RegistrationRunTests {
       #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 1], "\(log.all)")
     }
     #expect(!log.all.contains { $0.contains("overtook") })
+  }
+
+  /// A worker that passed over the campaign looks again when the wait is over. It logs how many events are left.
+  @Test func workerLogsThatACampaignBeginsBeforeItsEvents() async throws {
+    let rig = try await WorkerRig(engine: .native)
+    try await rig.register(1)
+    try await rig.submit("a", audience: #"{"users":["u0"]}"#)
+    let job = try #require(try await rig.store.awaitJob(worker: "other", seconds: 1, now: 1))
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    _ = try await rig.store.activate(campaign, job: job, worker: "other")
+    // The housekeeper stands still: it is connected, and applies no events.
+    try await rig.push(events: [#"{"op":"tag","user":"ada","tags":["vip"]}"#])
+    try await rig.command("SET", "housekeeper", "other 0123456789abcdef", "PX", "600000")
+    let presence = rig.keys.home + "presence:other:0123456789abcdef"
+    let housekeeper = try await ChildProcess.start(
+      "redis-cli", ["-u", RedisServer.shared.url, "subscribe", presence])
+    #expect(await housekeeper.line(containing: presence) != nil)
+    let log = EventLog()
+    let worker = rig.worker("a", drains: false, log: log)
+    try await withThrowingTaskGroup { group in
+      let deadline = try await rig.store.time() / 1000 + 300
+      try await rig.command("HSET", "campaign:a", "awaits", "1 \(deadline)")
+      group.addTask { try await worker.run() }
+      try await rig.until { try await rig.store.show("a")?.state.isFinal == true }
+      await worker.stop()
+      try await group.waitForAll()
+    }
+    housekeeper.send(signal: SIGKILL)
+    #expect(log.all.filter { $0.contains("overtook") } == [#"overtook(campaign: "a", events: 1)"#], "\(log.all)")
   }
 }
