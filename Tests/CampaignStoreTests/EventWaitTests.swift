@@ -84,13 +84,13 @@ struct EventWaitTests {
   /// A housekeeper that stood still takes a page off that another has taken off already.
   @Test func pageIsTakenOffOnce() async throws {
     let scene = try await Scene(events: 3)
-    _ = try await scene.world.store.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
-    var page = try await scene.world.store.events(on: .registrations)
+    _ = try await scene.world.store.fleet.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
+    var page = try await scene.world.store.registry.events(on: .registrations)
     page.events = Array(page.events.prefix(1))
     for isFirst in [true, false] {
       #expect(
-        try await scene.world.store.takeOff(page, .registrations, dead: [], as: scene.instance) == isFirst)
-      #expect(try await scene.world.store.events(on: .registrations).events.count == 2)
+        try await scene.world.store.registry.takeOff(page, .registrations, dead: [], as: scene.instance) == isFirst)
+      #expect(try await scene.world.store.registry.events(on: .registrations).events.count == 2)
     }
   }
 
@@ -111,13 +111,13 @@ struct EventWaitTests {
     }
     #expect(try await messages { _ = try await scene.dequeue() } == 1)
     #expect(try await messages { _ = try await scene.dequeue() } == 0)
-    _ = try await scene.world.store.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
+    _ = try await scene.world.store.fleet.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
     for isAwaited in [true, true, false] {
       if !isAwaited { try await scene.push(1) }
-      var page = try await scene.world.store.events(on: .registrations)
+      var page = try await scene.world.store.registry.events(on: .registrations)
       page.events = Array(page.events.prefix(1))
       let sent = try await messages {
-        _ = try await scene.world.store.takeOff(page, .registrations, dead: [], as: scene.instance)
+        _ = try await scene.world.store.registry.takeOff(page, .registrations, dead: [], as: scene.instance)
       }
       #expect(sent == (isAwaited ? 1 : 0))
     }

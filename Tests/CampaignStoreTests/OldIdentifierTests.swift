@@ -32,7 +32,7 @@ import Testing
   private func check(_ world: TestStore, mending mends: Bool = false) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     // Nothing is in motion.
-    _ = try await world.store.check(mending: mends, pause: .zero) { findings += $0 }
+    _ = try await world.store.repair.check(mending: mends, pause: .zero) { findings += $0 }
     return findings
   }
 
@@ -43,7 +43,7 @@ import Testing
     let (store, id) = (world.store, form.of)
     func device(_ number: Int) -> DeviceRecord { TestStore.device(number, registeredAt: UInt64(now - 9000)) }
     let name = { (text: String) in Array(#"{"name":"\#(text)"}"#.utf8) }
-    try await store.register([
+    try await store.registry.register([
       DeviceRegistration(user: id("adé"), device: device(1)), DeviceRegistration(user: id("bé"), device: device(2)),
       DeviceRegistration(user: id("bé"), device: device(3), attributes: name("B")),
       DeviceRegistration(user: "cé", device: device(4)), DeviceRegistration(user: "dé", device: device(5)),
@@ -52,26 +52,26 @@ import Testing
     ])
     // Opt-outs of an old user, and of one who has devices under the present form.
     let optOut = MembershipStatement(isMember: true, at: now - 5000)
-    try await store.set([id("adé"): optOut, id("cé"): optOut], in: Self.optOuts)
-    try await store.set([id("dé"): optOut], in: Self.offers)
-    try await store.set([id("bé"): optOut, id("dé"): optOut, "nobody": optOut], in: "vip")
+    try await store.audiences.set([id("adé"): optOut, id("cé"): optOut], in: Self.optOuts)
+    try await store.audiences.set([id("dé"): optOut], in: Self.offers)
+    try await store.audiences.set([id("bé"): optOut, id("dé"): optOut, "nobody": optOut], in: "vip")
     // A device in quarantine.
     let head = DeviceNotice.Head(at: UInt64(now), service: "apns", app: "news", campaign: "a")
     let notice = DeviceNotice(
       head: head, action: .quarantine, reason: ReasonCode(rawValue: 1), unknownReason: "", instant: UInt64(now),
       token: [], user: id("bé"))
-    _ = try await store.apply([
-      CampaignStore.DeviceEdit(
-        user: id("bé"), token: CampaignStore.OwnedToken(TestStore.token(2), TestStore.service.name),
+    _ = try await store.registry.apply([
+      Registry.DeviceEdit(
+        user: id("bé"), token: Registry.OwnedToken(TestStore.token(2), TestStore.service.name),
         action: .quarantine, instant: now, note: notice.bytes)
     ])
     // Both forms have attributes and badges. The newer statement stands. In two calls: as texts both forms may be equal.
-    try await store.apply([
+    try await store.registry.apply([
       RegistrationEvent(.attributes(user: "eé", ["city": "Ulm"]), at: now - 4000),
       RegistrationEvent(.badge(user: "hé", app: "news", value: 9), at: now - 4000),
       RegistrationEvent(.badge(user: "ié", app: "news", value: 9), at: now - 5000),
     ])
-    try await store.apply([
+    try await store.registry.apply([
       RegistrationEvent(.attributes(user: id("eé"), ["city": "Bonn", "plan": nil]), at: now - 5000),
       RegistrationEvent(.attributes(user: id("fé"), ["name": "F"]), at: now - 5000),
       RegistrationEvent(.badge(user: id("bé"), app: "news", value: 3), at: now - 5000),
@@ -95,7 +95,7 @@ import Testing
       !counts.contains { line.contains($0) }
     }
     // The order of a user's devices means nothing.
-    try await world.store.forEachUser { users in
+    try await world.store.registry.forEachUser { users in
       for user in users {
         let devices = user.devices.sorted { $0.token.lexicographicallyPrecedes($1.token) }
         lines.append("\(StoreDump.plain(Array(user.user.utf8))): \(devices)")
@@ -218,16 +218,16 @@ import Testing
     let now = try await world.store.time() / 1000
     for (number, row) in Self.statements.enumerated() {
       let (old, user) = (" s\(number)", "s\(number)")
-      if row.isErased { _ = try await world.store.forget(user) }
+      if row.isErased { _ = try await world.store.erasure.forget(user) }
       if let at = row.old {
-        try await world.store.set([old: MembershipStatement(isMember: true, at: now - at)], in: row.list)
+        try await world.store.audiences.set([old: MembershipStatement(isMember: true, at: now - at)], in: row.list)
       } else {
         let partition = Partition.of(user: old, count: world.keys.partitions)
         try await world.command("SADD", world.keys.segment(partition, row.list), old)
         try await world.command("SADD", world.keys.segments, row.list)
       }
       if let present = row.present {
-        try await world.store.set(
+        try await world.store.audiences.set(
           [user: MembershipStatement(isMember: present.isMember, at: now - present.at)], in: row.list)
       }
     }
@@ -249,8 +249,8 @@ import Testing
   @Test(arguments: ["\u{200B}zoe", "zoe\u{FEFF}", "\u{A0}zoe", " ", "zoe\u{1}"])
   func anUnusableIDIsNamedAndNeverRemoved(id: String) async throws {
     let world = try await TestStore(on: .cluster)
-    try await world.store.add([id], to: Self.optOuts)
-    try await world.store.register([DeviceRegistration(user: id, device: TestStore.device(1))])
+    try await world.store.audiences.add([id], to: Self.optOuts)
+    try await world.store.registry.register([DeviceRegistration(user: id, device: TestStore.device(1))])
     let before = try await lines(world)
     for mends in [false, true] {
       let found = try await check(world, mending: mends)
@@ -264,17 +264,17 @@ import Testing
   /// An erasure that has not ended goes by the ids with which it began. The old form stays on its lists meanwhile.
   @Test func aUserWhoseErasureHasNotEndedIsLeftForTheNextCheck() async throws {
     let world = try await TestStore(on: .cluster)
-    try await world.store.register([DeviceRegistration(user: " x", device: TestStore.device(1))])
-    try await world.store.add([" x"], to: Self.optOuts)
+    try await world.store.registry.register([DeviceRegistration(user: " x", device: TestStore.device(1))])
+    try await world.store.audiences.add([" x"], to: Self.optOuts)
     try await world.command("HSET", world.keys.erasing, " x", "{}")
     let found = try await check(world, mending: true)
     #expect(found.map(\.kind) == [.unnormalizedUser, .unnormalizedMember])
     #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("--mend again") })
-    #expect(try await world.store.user(" x")?.devices.count == 1)
+    #expect(try await world.store.registry.user(" x")?.devices.count == 1)
     #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
     try await world.command("HDEL", world.keys.erasing, " x")
     #expect(try await check(world, mending: true).map(\.standing) == [.mended, .mended])
-    #expect(try await world.store.user("x")?.devices.count == 1)
+    #expect(try await world.store.registry.user("x")?.devices.count == 1)
     #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
   }
 
@@ -285,10 +285,10 @@ import Testing
     let (device, optOut) = isDeviceOld ? (" ada", "ada") : ("ada", " ada")
     var record = TestStore.device(1)
     record.app = "news"
-    try await world.store.register([
+    try await world.store.registry.register([
       DeviceRegistration(user: device, device: record), DeviceRegistration(user: "bob", device: TestStore.device(2)),
     ])
-    try await world.store.add([optOut], to: Self.optOuts)
+    try await world.store.audiences.add([optOut], to: Self.optOuts)
     #expect(try await world.everybody("before").chunk.count == 2)
     _ = try await check(world, mending: true)
     let reached = try await world.everybody("after").chunk
@@ -298,8 +298,8 @@ import Testing
   /// A campaign that has sealed its targets withholds the push of a user whose opt-out gets the present form.
   @Test func aRunningCampaignLearnsOfTheOptOut() async throws {
     let world = try await TestStore(on: .cluster, partitions: 1)
-    try await world.store.register([DeviceRegistration(user: "ada", device: TestStore.device(1))])
-    try await world.store.add([" ada"], to: Self.optOuts)
+    try await world.store.registry.register([DeviceRegistration(user: "ada", device: TestStore.device(1))])
+    try await world.store.audiences.add([" ada"], to: Self.optOuts)
     let campaign = try await world.activate("a")
     let rules = GrantRules(app: "news", suppression: [SuppressionList(app: "news")])
     let (ledger, standing) = try await world.claimed("a", rules: rules)
@@ -313,13 +313,13 @@ import Testing
   /// A replacement that is read in meanwhile keeps the opt-out, as it keeps those that apps say meanwhile.
   @Test func aReplacementThatIsReadInMeanwhileKeepsTheOptOut() async throws {
     let world = try await TestStore(on: .cluster)
-    try await world.store.add([" ada"], to: Self.optOuts)
-    var replacement = try await world.store.replacement(of: Self.optOuts)
-    _ = try await world.store.add(["bob"], to: &replacement)
+    try await world.store.audiences.add([" ada"], to: Self.optOuts)
+    var replacement = try await world.store.audiences.replacement(of: Self.optOuts)
+    _ = try await world.store.audiences.add(["bob"], to: &replacement)
     _ = try await check(world, mending: true)
-    #expect(try await world.store.putInForce(replacement))
+    #expect(try await world.store.audiences.putInForce(replacement))
     for user in ["ada", "bob"] {
-      #expect(try await world.store.lists(of: user).suppression == [SuppressionList(app: "news")])
+      #expect(try await world.store.audiences.lists(of: user).suppression == [SuppressionList(app: "news")])
     }
   }
 }

@@ -50,13 +50,13 @@ struct SegmentTests {
       $0.append(replacement.began)
     }
     _ = try await world.store.run(pipeline)
-    #expect(try await world.store.size(ofSegment: "optedout") == 250)
+    #expect(try await world.store.audiences.size(ofSegment: "optedout") == 250)
 
-    var given = try await world.store.replacement(of: "optedout")
-    _ = try await world.store.add(["u0"], to: &given)
-    try await world.store.discard(given)
-    #expect(try await world.store.size(ofSegment: "optedout") == 250)
-    #expect(try await world.store.remove(["u349", "u0"], from: "optedout") == 1)
+    var given = try await world.store.audiences.replacement(of: "optedout")
+    _ = try await world.store.audiences.add(["u0"], to: &given)
+    try await world.store.audiences.discard(given)
+    #expect(try await world.store.audiences.size(ofSegment: "optedout") == 250)
+    #expect(try await world.store.audiences.remove(["u349", "u0"], from: "optedout") == 1)
   }
 
   @Test(arguments: Backend.allCases)

@@ -64,7 +64,7 @@ import Testing
     // Each worker warns once of a zone that it does not know.
     let warnings = log.all.filter { $0.contains("zonesUnknown") }
     #expect((1...2).contains(warnings.count) && warnings.allSatisfy { $0.contains("Nowhere") }, "\(warnings)")
-    let record = try #require(try await rig.store.show("local"))
+    let record = try #require(try await rig.store.campaigns.show("local"))
     #expect(record.state == .completed && record.counters.later == 0 && record.nextTime == nil)
     #expect(record.counters.outcomes == [.accepted: 150, .expired: 30])
     let arrivals = try scene.arrivals(180)
@@ -87,11 +87,11 @@ import Testing
     let worker = rig.worker("a", drains: false)
     try await withThrowingTaskGroup { group in
       group.addTask { try await worker.run() }
-      try await rig.until { try await rig.store.campaign("a")?.reason != nil }
+      try await rig.until { try await rig.store.campaigns.find("a")?.reason != nil }
       await worker.stop()
       try await group.waitForAll()
     }
-    let record = try #require(try await rig.store.campaign("a"))
+    let record = try #require(try await rig.store.campaigns.find("a"))
     #expect(record.reason?.contains("there is no 'Asia/Tokyo' among the time zones of this machine") == true)
     #expect(record.counters.outcomes.isEmpty)
   }

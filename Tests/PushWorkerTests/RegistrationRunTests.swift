@@ -55,10 +55,10 @@ struct RegistrationRunTests {
     #expect(story.counters.targets == 2, "the campaign overtook the events before it")
     #expect(try await rig.store.results.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
     var dead: [DeadJob] = []
-    try await rig.store.forEachDeadJob { dead.append($0) }
+    try await rig.store.queue.forEachDeadJob { dead.append($0) }
     #expect(dead.map(\.job).sorted { $0.count < $1.count } == [Array("nonsense".utf8), Array(zoneless.utf8)])
     #expect(dead.allSatisfy { $0.list == .registrations } && dead.contains { $0.reason.contains("abbreviation") })
-    let device = try #require(try await rig.store.user("zoneless")?.devices.first)
+    let device = try #require(try await rig.store.registry.user("zoneless")?.devices.first)
     #expect(device.timezone == "" && device.locale == "de")
     #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
   }
@@ -89,9 +89,9 @@ struct RegistrationRunTests {
     let rig = try await WorkerRig(engine: .native)
     try await rig.register(1)
     try await rig.submit("a", audience: #"{"users":["u0"]}"#)
-    let job = try #require(try await rig.store.awaitJob(worker: "other", seconds: 1, now: 1))
+    let job = try #require(try await rig.store.queue.awaitJob(worker: "other", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
-    _ = try await rig.store.activate(campaign, job: job, worker: "other")
+    _ = try await rig.store.queue.activate(campaign, job: job, worker: "other")
     // The housekeeper stands still: it is connected, and applies no events.
     try await rig.push(events: [#"{"op":"tag","user":"ada","tags":["vip"]}"#])
     try await rig.command("SET", "housekeeper", "other 0123456789abcdef", "PX", "600000")
@@ -105,7 +105,7 @@ struct RegistrationRunTests {
       let deadline = try await rig.store.time() / 1000 + 300
       try await rig.command("HSET", "campaign:a", "awaits", "1 \(deadline)")
       group.addTask { try await worker.run() }
-      try await rig.until { try await rig.store.show("a")?.state.isFinal == true }
+      try await rig.until { try await rig.store.campaigns.show("a")?.state.isFinal == true }
       await worker.stop()
       try await group.waitForAll()
     }

@@ -72,14 +72,14 @@ extension StoreCheck {
       since[user] = (at, own != nil && own == at)
     }
     pipeline.removeAll()
-    store.forEachGroup(of: Array(since.keys)) { place, group in
+    store.audiences.forEachGroup(of: Array(since.keys)) { place, group in
       pipeline.script(
         StoreScripts.mendMembers,
         keys: [keys.segment(place, list), keys.stated(place, list), keys.erased(place)]
-          + store.suppressionKeys(place, list)
+          + store.audiences.suppressionKeys(place, list)
       ) {
-        $0.append(CampaignStore.memberWins(in: list) ? 1 : 0)
-        $0.append(CampaignStore.memory)
+        $0.append(Audiences.memberWins(in: list) ? 1 : 0)
+        $0.append(Registry.memory)
         for user in group {
           $0.append(user)
           if let at = since[user]?.at { $0.append(at) } else { $0.append("") }

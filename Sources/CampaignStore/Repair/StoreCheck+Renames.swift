@@ -63,12 +63,12 @@ extension StoreCheck {
     }
     let users = try await withNotes(places.map { all[$0] }, in: partition)
     // The index forgets the old owner first: of two owners of the same time it would keep the greater one.
-    try await store.unbind(edits(of: users, .prune))
+    try await store.registry.unbind(edits(of: users, .prune))
     try await register(users)
     try await stateAttributes(of: users)
     try await unitePressure(of: users)
     // Running campaigns withhold what they have sealed for the old form.
-    _ = try await store.apply(edits(of: users, .prune))
+    _ = try await store.registry.apply(edits(of: users, .prune))
     var answers = all.map { _ in false }
     for (place, isGone) in zip(places, try await removeRest(of: users, in: partition)) { answers[place] = isGone }
     return answers
@@ -121,11 +121,11 @@ extension StoreCheck {
     return users
   }
 
-  private func edits(of users: [OldUser], _ action: CampaignStore.DeviceEdit.Action) -> [CampaignStore.DeviceEdit] {
+  private func edits(of users: [OldUser], _ action: Registry.DeviceEdit.Action) -> [Registry.DeviceEdit] {
     users.flatMap { user in
       user.devices.map {
-        CampaignStore.DeviceEdit(
-          user: user.id.stored, token: CampaignStore.OwnedToken($0.token, $0.service), action: action,
+        Registry.DeviceEdit(
+          user: user.id.stored, token: Registry.OwnedToken($0.token, $0.service), action: action,
           instant: Int($0.registeredAt))
       }
     }
@@ -134,7 +134,7 @@ extension StoreCheck {
   /// Registers the devices for the present forms. A device in quarantine gets its note anew: it ends with the user.
   private func register(_ users: [OldUser]) async throws {
     var registrations: [DeviceRegistration] = []
-    var quarantines: [CampaignStore.DeviceEdit] = []
+    var quarantines: [Registry.DeviceEdit] = []
     for user in users {
       for (place, device) in user.devices.enumerated() {
         var device = device
@@ -142,15 +142,15 @@ extension StoreCheck {
           note.user = user.user
           device.isQuarantined = false
           quarantines.append(
-            CampaignStore.DeviceEdit(
-              user: user.user, token: CampaignStore.OwnedToken(device.token, device.service), action: .quarantine,
+            Registry.DeviceEdit(
+              user: user.user, token: Registry.OwnedToken(device.token, device.service), action: .quarantine,
               instant: Int(device.registeredAt), note: note.bytes))
         }
         registrations.append(DeviceRegistration(user: user.user, device: device))
       }
     }
-    if !registrations.isEmpty { try await store.register(registrations) }
-    if !quarantines.isEmpty { _ = try await store.apply(quarantines) }
+    if !registrations.isEmpty { try await store.registry.register(registrations) }
+    if !quarantines.isEmpty { _ = try await store.registry.apply(quarantines) }
   }
 
   private func stateAttributes(of users: [OldUser]) async throws {
@@ -162,12 +162,12 @@ extension StoreCheck {
         UserAttributes(stored: user.attributes.bytes.map(Array.init) ?? [])
         .statements
     }
-    _ = try await store.state(statements)
+    _ = try await store.registry.state(statements)
   }
 
   private func unitePressure(of users: [OldUser]) async throws {
     let counted = users.filter { !$0.pressure.isNull }
-    try await store.perPartition(
+    try await store.registry.perPartition(
       counted.indices, of: { Partition.of(user: counted[$0].user, count: keys.partitions) }
     ) { partition, part, pipeline in
       pipeline.script(

@@ -62,9 +62,9 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       return device?.user == scene.users[2] && device?.reason == "found by store check" && device?.service == "apns"
     },
     StoreWound(name: "user under an id of an older version", kind: .unnormalizedUser) { scene in
-      try await scene.store.register([DeviceRegistration(user: " x", device: TestStore.device(998))])
+      try await scene.store.registry.register([DeviceRegistration(user: " x", device: TestStore.device(998))])
     } isWhole: { scene in
-      let (old, user) = try await (scene.store.user(" x"), scene.store.user("x"))
+      let (old, user) = try await (scene.store.registry.user(" x"), scene.store.registry.user("x"))
       return old == nil && user?.devices == [TestStore.device(998)]
     },
     StoreWound(name: "note of no device", kind: .noteOfNoDevice) { scene in
@@ -119,10 +119,10 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "member under an id of an older version", kind: .unnormalizedMember) { scene in
       let user = " " + scene.user
       _ = try await scene.command("SADD", scene.keys.segment(scene.partition(of: user), "vip"), user)
-      _ = try await scene.store.remove([scene.user], from: "vip")
+      _ = try await scene.store.audiences.remove([scene.user], from: "vip")
       _ = try await scene.command("ZREM", scene.keys.stated(scene.partition(of: scene.user), "vip"), scene.user)
     } isWhole: { scene in
-      try await scene.store.lists(of: scene.user).segments == ["vip"]
+      try await scene.store.audiences.lists(of: scene.user).segments == ["vip"]
     },
     StoreWound(name: "member with an invisible character", kind: .unusableID, isOpen: true) { scene in
       let user = "\u{200B}u1"
