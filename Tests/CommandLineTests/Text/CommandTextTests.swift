@@ -83,6 +83,13 @@ struct CommandTextTests {
       (app + ", trustRoots: FILE}}", "apps.news.trustRoots"),
       (app + "}}\nredis: {url: 'rediss://r', tls: {trustRoots: FILE}}", "redis.tls.trustRoots"),
       (
+        app + "}}\nredis: {url: 'sentinel://s/m?tls=true', sentinel: {tls: {trustRoots: FILE}}}",
+        "redis.sentinel.tls.trustRoots"
+      ),
+      (
+        app + ", backend: {healthURL: 'https://h/', rate: 5, trustRoots: FILE}}}", "apps.news.backend.trustRoots"
+      ),
+      (
         app + "}}\nwebhooks: {w: {url: 'https://h/', secretFile: s, trustRoots: FILE}}", "webhooks.w.trustRoots"
       ),
     ]
