@@ -49,8 +49,8 @@ extension APNsService {
     // A broadcast's topic is the bundle id itself (Apple, "Sending broadcast push notification requests to APNs").
     let topic = app.map { channel == nil ? $0.topic(for: type) : type.bundle(of: $0.topic) } ?? ""
     return PushHeaders(
-      topic: topic, pushType: type, priority: campaign.priority, expiration: expiration,
-      collapseID: campaign.collapseID ?? (type == .alert ? PushID.collapseID(campaign: campaign.whole) : nil),
+      topic: topic, pushType: type, priority: campaign.message.priority, expiration: expiration,
+      collapseID: campaign.message.collapseID ?? (type == .alert ? PushID.collapseID(campaign: campaign.whole) : nil),
       channel: channel)
   }
 }
@@ -66,8 +66,8 @@ final class APNsComposer: PushComposer {
 
   init(_ campaign: Campaign, _ headers: PushHeaders) {
     request = headers.request
-    payload = campaign.payload
-    content = campaign.content
+    payload = campaign.message.payload
+    content = campaign.message.content
     mostPayload = headers.pushType.maximumPayload
     ids = PushID(campaign: campaign.whole)
   }

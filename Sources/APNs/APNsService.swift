@@ -76,7 +76,7 @@ public struct APNsService: PushService {
     case .pushtotalk: .pushtotalk
     case .controls: .controls
     case .widgets: .widgets
-    case .liveactivity: Self.startsActivity(campaign.payload) ? .liveActivityStart : .liveActivity
+    case .liveactivity: Self.startsActivity(campaign.message.payload) ? .liveActivityStart : .liveActivity
     }
   }
 

@@ -56,5 +56,5 @@ public enum PushType: String, CaseIterable, Sendable {
 
 extension Campaign {
   /// Its `apns-push-type`.
-  var apnsType: PushType { PushType(rawValue: pushType) ?? .alert }
+  var apnsType: PushType { PushType(rawValue: message.pushType) ?? .alert }
 }

@@ -120,5 +120,5 @@ public struct AppBackend: Sendable, Equatable {
 
 extension Campaign {
   /// Whether it goes slower while its app's backend is not well: not what is urgent or transactional.
-  var heedsBackend: Bool { lane != .urgent && !isTransactional }
+  var heedsBackend: Bool { delivery.lane != .urgent && !recipients.isTransactional }
 }

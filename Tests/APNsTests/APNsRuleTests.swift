@@ -260,7 +260,9 @@ struct APNsRuleTests {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     #expect(try broken(changes, app: certificate) == [])
     let campaign = try CampaignJob.parse(Array(job(changes).utf8), .any(APNsService()))
-    #expect(campaign.audience == .channel("a") && campaign.channel == "a" && campaign.expiration == .immediate)
+    #expect(
+      campaign.recipients.audience == .channel("a") && campaign.channel == "a"
+        && campaign.message.expiration == .immediate)
     #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == "a.b")
     #expect(
       APNsService(AppTraits(topic: "a.b.push-type.liveactivity")).headers(of: campaign, expiration: nil).topic == "a.b")
@@ -270,7 +272,7 @@ struct APNsRuleTests {
   func broadcastAlone() throws {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison")
-    #expect(try CampaignJob.parse(alone, .any(APNsService())).audience == .channel("a"))
+    #expect(try CampaignJob.parse(alone, .any(APNsService())).recipients.audience == .channel("a"))
   }
 
   // MARK: What is right
@@ -378,8 +380,8 @@ struct APNsRuleTests {
     for type in PushType.allCases {
       let campaign = try CampaignJob.parse(
         Array(job(["pushType": "\"\(type.rawValue)\"", "payload": payloads[type] ?? "{}"]).utf8), .any(APNsService()))
-      #expect(campaign.priority == (type == .background ? 5 : 10))
-      #expect(campaign.expiration == (type == .voip || type == .pushtotalk ? .immediate : .unset))
+      #expect(campaign.message.priority == (type == .background ? 5 : 10))
+      #expect(campaign.message.expiration == (type == .voip || type == .pushtotalk ? .immediate : .unset))
       #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == topics[type])
       // A topic that is configured with its suffix gets no second one.
       #expect(

@@ -75,8 +75,8 @@ struct APNsServiceTests {
     let service = APNsService(AppTraits(topic: "com.example.shop"))
     var campaign = Campaign(id: "a", app: "shop", audience: .users(["x"]), payload: [], pushType: "voip")
     #expect(service.headers(of: campaign, expiration: nil).topic == "com.example.shop.voip")
-    campaign.pushType = "liveactivity"
-    campaign.audience = .channel("Y2hhbm5lbA==")
+    campaign.message.pushType = "liveactivity"
+    campaign.recipients.audience = .channel("Y2hhbm5lbA==")
     let headers = service.headers(of: campaign, expiration: 0)
     #expect(headers.topic == "com.example.shop" && headers.channel == "Y2hhbm5lbA==")
     #expect(headers.request.path == "/4/broadcasts/apps/com.example.shop" && headers.request.tokenInPath == nil)

@@ -19,7 +19,7 @@ struct ActivityDatesTests {
   }
 
   private func payload(_ job: [UInt8], now: Int? = start) throws -> String {
-    String(decoding: try CampaignJob.parse(job, Self.apps, now: now).payload, as: UTF8.self)
+    String(decoding: try CampaignJob.parse(job, Self.apps, now: now).message.payload, as: UTF8.self)
   }
 
   private func refusal(_ aps: String, _ more: [String: String] = [:]) -> JobError? {
@@ -102,7 +102,7 @@ struct ActivityDatesTests {
     let template = #"{"name":"goal","version":1,"payload":\#(update),"localized":\#(patches)}"#
     let resolved = Array(job(["payload": "", "template": template, "pushType": "\"liveactivity\""]).utf8)
     let campaign = try CampaignJob.parse(resolved, Self.apps, now: Self.start)
-    #expect(String(decoding: campaign.payload, as: UTF8.self).contains(#""timestamp":1800000000"#))
+    #expect(String(decoding: campaign.message.payload, as: UTF8.self).contains(#""timestamp":1800000000"#))
     #expect(try dated(resolved)?.contains(#""stale-date":1800007200"#) == true)
   }
 

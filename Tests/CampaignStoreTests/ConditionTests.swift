@@ -88,7 +88,7 @@ struct ConditionTests {
     var samples: [String: Set<Int>] = [:]
     for id in ["a", "b"] {
       let campaign = try await world.activate(id, audience: #"{"segment":"*","sample":0.2}"#)
-      let sample = try #require(campaign.sample)
+      let sample = try #require(campaign.recipients.sample)
       let reached = try await reached(campaign, world)
       let expected = people.filter { Array($0.user.utf8).withUnsafeBytes(sample.has) }
       #expect(reached == Set(expected.map(\.number)))

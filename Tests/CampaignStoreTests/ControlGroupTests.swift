@@ -24,7 +24,7 @@ struct ControlGroupTests {
   private func run(_ campaign: Campaign, app: Double? = nil, _ world: TestStore) async throws -> Parts {
     let filter = filter(campaign, app: app)
     var quotas: AudienceQuotas?
-    if campaign.limit != nil {
+    if campaign.recipients.limit != nil {
       for partition in 0..<world.keys.partitions {
         let slice = SliceReference(campaign: campaign.id, partition: partition)
         quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter)

@@ -166,13 +166,13 @@ struct DefinitionTests {
       "later", audience: #"{"segment":"*","exclude":{"segment":"rule"}}"#, #","sendAt":"2100-01-01T00:00:00Z""#)
     var later = try CampaignJob.parse(job, .any(APNsService()))
     // Within what a schedule may be ahead; its time is then set to have come.
-    later.sendAt = try await world.store.time() / 1000 + 86_400_000
+    later.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
     #expect(try await world.store.queue.activate(later, job: job, worker: "w") == .new)
     try await define(world, "inner", "twenty")
     var (record, _) = try #require(try await world.store.campaigns.findWithJob("c"))
     #expect(record.definitions.all.mapValues(\.description) == ["rule": "inner", "inner": "ten"])
     var pinned = campaign
-    pinned.definitions = record.definitions
+    pinned.recipients.definitions = record.definitions
     try await world.expectEnd(of: pinned, Set((0..<10).map { "u\($0)" }))
     // What the scheduled one means is said when it begins; a rule that is gone by then stays what it was.
     try await define(world, "rule", "!inner")
@@ -181,7 +181,7 @@ struct DefinitionTests {
     #expect(try await world.store.audiences.narrow(later) != nil)
     (record, _) = try #require(try await world.store.campaigns.findWithJob("later"))
     #expect(record.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
-    later.definitions = record.definitions
+    later.recipients.definitions = record.definitions
     try await world.expectEnd(of: later, Set((0..<20).map { "u\($0)" }))
   }
 
@@ -193,15 +193,15 @@ struct DefinitionTests {
     try await define(world, "rule", "ten")
     let job = TestStore.job("c", audience: #"{"segment":"!rule"}"#)
     var campaign = try CampaignJob.parse(job, .any(APNsService()))
-    campaign.sendAt = try await world.store.time() / 1000 + 86_400_000
+    campaign.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     // No command removes it meanwhile; somebody else does.
     #expect(await refusal { _ = try await world.store.audiences.removeSegment("rule") }.contains("not ended: c"))
     try await world.command("HDEL", world.keys.definitions, "rule")
     try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
     #expect(try await world.store.queue.promote(["c"]) == ["c"])
-    campaign.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.definitions
-    campaign.definitions = try #require(try await world.store.audiences.narrow(campaign))
+    campaign.recipients.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.definitions
+    campaign.recipients.definitions = try #require(try await world.store.audiences.narrow(campaign))
     try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
     // A job that names it now is refused.
     let error = await #expect(throws: StoreError.self) {

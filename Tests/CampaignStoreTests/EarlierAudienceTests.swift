@@ -31,17 +31,19 @@ struct EarlierAudienceTests {
     /// Whom a campaign means.
     func members(of campaign: Campaign) -> Set<String> {
       var members: Set<String> =
-        switch campaign.audience {
+        switch campaign.recipients.audience {
         case .segment(let expression): expression.root.members(segments, everybody)
         case .users(let users): Set(users)
         case .campaign(let earlier): self.members(of: earlier)
         case .activity, .tokens, .channel: []
         }
-      if let excluded = campaign.exclusion.segment { members.subtract(excluded.root.members(segments, everybody)) }
-      for earlier in campaign.exclusion.campaigns { members.subtract(self.members(of: earlier)) }
-      if !campaign.isTransactional {
+      if let excluded = campaign.recipients.exclusion.segment {
+        members.subtract(excluded.root.members(segments, everybody))
+      }
+      for earlier in campaign.recipients.exclusion.campaigns { members.subtract(self.members(of: earlier)) }
+      if !campaign.recipients.isTransactional {
         members.subtract(suppressed[nil] ?? [])
-        if let category = campaign.category { members.subtract(suppressed[category] ?? []) }
+        if let category = campaign.recipients.category { members.subtract(suppressed[category] ?? []) }
       }
       return members.intersection(everybody)
     }
@@ -106,7 +108,7 @@ struct EarlierAudienceTests {
         try await ledger.commit(Dictionary(uniqueKeysWithValues: records))
       }
       let counters = try #require(try await ledger.close(.finish).counters)
-      _ = try await world.store.slices.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
+      _ = try await world.store.slices.finish(slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
     }
     var found: [Outcome: Set<String>] = [:]
     try await world.store.results.forEachResult(of: id) { page in

@@ -122,7 +122,7 @@ struct ErasedJobTests {
     let kept = try #require(after.first { $0.id == "others" })
     #expect(kept.at == before.last?.at && !kept.isCut)
     let campaign = try CampaignJob.parse(kept.job, .any(APNsService()))
-    #expect(campaign.audience == .users(["u1"]))
+    #expect(campaign.recipients.audience == .users(["u1"]))
     #expect(try await world.store.queue.submit(kept.job, as: campaign, from: kept.key) == .new)
     #expect(after.first { $0.reason == "no JSON" }?.isCut == true)
   }

@@ -129,7 +129,7 @@ struct ErasureTests {
       _ = try await ledger.commit(credit: 10)
     }
     let counters = try #require(try await ledger.close(moment == .cancelled ? .cancel : .finish).counters)
-    _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
     if moment == .ended || moment == .cancelled { try await erase() }
     if moment == .building { #expect(try await world.store.erasure.finishErasures() == 1) }
 
@@ -243,7 +243,7 @@ struct ErasureTests {
     try await answer(ledger, ledger.targets(from: 0, count: count))
     let counters = try #require(try await ledger.close(.finish).counters)
     #expect(counters.control == before.count)
-    _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
     _ = try await world.store.repair.check { findings in
       #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }

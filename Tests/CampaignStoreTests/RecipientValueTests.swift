@@ -12,7 +12,7 @@ struct RecipientValueTests {
   /// What each user is sent.
   private static func texts(_ world: TestStore, _ campaign: Campaign) async throws -> [String: String] {
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
-    let content = try #require(campaign.content)
+    let content = try #require(campaign.message.content)
     var texts: [String: String] = [:]
     for partition in 0..<world.keys.partitions {
       guard let ledger = try? await world.claimed(campaign.id, partition).ledger,

@@ -60,7 +60,7 @@ struct RepetitionTests {
     #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await jobs(world).count == 1)
     let campaign = try await takeIn(world)
-    #expect(campaign.id == run && campaign.timing.repetition == nil)
+    #expect(campaign.id == run && campaign.delivery.timing.repetition == nil)
     #expect(try await world.store.campaigns.find(run)?.state == .active)
     record = try #require(try await world.store.campaigns.find("digest"))
     #expect(record.state == .scheduled && record.repetition?.runs == 1 && record.repetition?.lastRun == run)
@@ -189,7 +189,7 @@ struct RepetitionTests {
     try await world.command("HSET", world.keys.campaign("digest"), "sendAt", (wall - 86400 - 14 * 3600) * 1000)
     #expect(try await world.store.queue.promote(["digest"]).count == 1)
     let campaign = try await takeIn(world)
-    #expect(campaign.timing.localTime == LocalTime(wall: wall - 86400))
+    #expect(campaign.delivery.timing.localTime == LocalTime(wall: wall - 86400))
     #expect(try await world.store.campaigns.find("digest")?.sendAt == record.sendAt)
   }
 

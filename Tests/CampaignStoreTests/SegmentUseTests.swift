@@ -65,7 +65,7 @@ struct SegmentUseTests {
     #expect(await refusal(world, "churned")?.message.hasSuffix("not ended: a") == true)
     let known = try #require(try await world.store.campaigns.findWithJob("a")).record.definitions
     var running = campaign
-    running.definitions = known
+    running.recipients.definitions = known
     var reached = 0
     for partition in 0..<2 {
       let ledger = try await world.claimed("a", partition).ledger

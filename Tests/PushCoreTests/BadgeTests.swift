@@ -16,7 +16,7 @@ struct BadgeTests {
     var values = TargetValues([0, form])
     values.badge = badge
     var payload: [UInt8] = []
-    let content = try #require(campaign.content)
+    let content = try #require(campaign.message.content)
     #expect(content.write(values, id: (0, 0), most: 4096, to: &payload))
     return String(decoding: payload, as: UTF8.self)
   }
@@ -25,7 +25,7 @@ struct BadgeTests {
     let campaign = try campaign(
       #"{"aps":{"alert":"hi","badge":"+2","sound":"+1"},"x":{"badge":"+3"}}"#,
       #","localized":{"de":{"aps":{"alert":"Hallo"}}}"#)
-    #expect(campaign.content?.badgeStep == 2)
+    #expect(campaign.message.content?.badgeStep == 2)
     #expect(
       try text(campaign, badge: 40)
         == #"{"aps":{"alert":"hi","badge":40,"sound":"+1"},"x":{"badge":"+3"}}"#)

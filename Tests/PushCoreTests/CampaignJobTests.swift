@@ -34,16 +34,16 @@ struct CampaignJobTests {
       """#)
     #expect(campaign.id == "spring-sale_2026.1")
     #expect(campaign.app == "shop")
-    #expect(campaign.audience == .users(["zoë", "7"]))
-    #expect(String(decoding: campaign.payload, as: UTF8.self) == #"{"aps":{"alert":"H\u00e9  llo"},"n":1.50}"#)
-    #expect(campaign.pushType == "voip")
-    #expect(campaign.priority == 5)
-    #expect(campaign.expiration == .after(seconds: 14400))
-    #expect(campaign.collapseID == "sale é")
-    #expect(campaign.lane == .urgent)
-    #expect(campaign.sendAt == 1_796_115_600_250)
+    #expect(campaign.recipients.audience == .users(["zoë", "7"]))
+    #expect(String(decoding: campaign.message.payload, as: UTF8.self) == #"{"aps":{"alert":"H\u00e9  llo"},"n":1.50}"#)
+    #expect(campaign.message.pushType == "voip")
+    #expect(campaign.message.priority == 5)
+    #expect(campaign.message.expiration == .after(seconds: 14400))
+    #expect(campaign.message.collapseID == "sale é")
+    #expect(campaign.delivery.lane == .urgent)
+    #expect(campaign.delivery.sendAt == 1_796_115_600_250)
     #expect(campaign.results == .all)
-    #expect(campaign.ambiguity == .skip)
+    #expect(campaign.delivery.ambiguity == .skip)
     #expect(campaign.timeToLive == 172_800)
   }
 
@@ -52,22 +52,22 @@ struct CampaignJobTests {
     ("\"2026-12-01T09:00:00.9Z\"", .at(seconds: 1_796_115_600)), ("null", .unset),
   ])
   func readsExpirations(json: String, expiration: Expiration) throws {
-    #expect(try parse(job(["expiration": json])).expiration == expiration)
+    #expect(try parse(job(["expiration": json])).message.expiration == expiration)
   }
 
   @Test func earlierCampaignsAndWhoIsLeftOutAreRead() throws {
     let plain = try parse(job(["audience": #"{"campaign":"old"}"#]))
-    #expect(plain.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
+    #expect(plain.recipients.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
     #expect(plain.earlier == ["old"] && plain.suppression == [SuppressionList(app: "news")])
     let unopened = try parse(job(["audience": #"{"campaign":"old","opened":false}"#]))
-    #expect(unopened.audience == .campaign(EarlierAudience(campaign: "old", opened: false)))
+    #expect(unopened.recipients.audience == .campaign(EarlierAudience(campaign: "old", opened: false)))
     let audience =
       #"{"campaign":"old","outcome":["expired","accepted"],"where":"locale = 'en'","exclude":{"segment":"vip","campaign":["b","old"]}}"#
     let full = try parse(job(["audience": audience, "category": "\"offers\""]))
-    #expect(full.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.accepted, .expired])))
-    #expect(full.exclusion.segment?.description == "vip")
-    #expect(full.exclusion.campaigns == ["b", "old"].map { EarlierAudience(campaign: $0) })
-    #expect(full.earlier == ["b", "old"] && full.predicate != nil)
+    #expect(full.recipients.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.accepted, .expired])))
+    #expect(full.recipients.exclusion.segment?.description == "vip")
+    #expect(full.recipients.exclusion.campaigns == ["b", "old"].map { EarlierAudience(campaign: $0) })
+    #expect(full.earlier == ["b", "old"] && full.recipients.predicate != nil)
     #expect(full.suppression.map(\.segment) == ["~news", "~news~offers"])
     #expect(full.suppression == full.suppression.compactMap { SuppressionList(segment: $0.segment) })
     #expect(try parse(job(["transactional": "true"])).suppression.isEmpty)
@@ -76,10 +76,12 @@ struct CampaignJobTests {
 
   @Test func controlGroupIsReadAndTheAppsLeavesOutWhatIsTransactional() throws {
     let campaign = try parse(job(["control": "0.05"]))
-    #expect(campaign.control?.share == 0.05)
-    #expect(try parse(job()).control == nil)
+    #expect(campaign.recipients.control?.share == 0.05)
+    #expect(try parse(job()).recipients.control == nil)
     // Another draw than that of a sample.
-    #expect(campaign.control != (try parse(job(["audience": #"{"segment":"*","sample":0.05}"#])).sample))
+    #expect(
+      campaign.recipients.control != (try parse(job(["audience": #"{"segment":"*","sample":0.05}"#])).recipients.sample)
+    )
     #expect(ControlGroup(of: try parse(job())).isEmpty && !ControlGroup(of: campaign).isEmpty)
     #expect(!ControlGroup(of: try parse(job()), app: 0.02).isEmpty)
     #expect(ControlGroup(of: try parse(job(["transactional": "true"])), app: 0.02).isEmpty)
@@ -87,20 +89,20 @@ struct CampaignJobTests {
   }
 
   @Test func limitIsRead() throws {
-    #expect(try parse(job(["audience": #"{"segment":"*","limit":5}"#])).limit == 5)
-    #expect(try parse(job(["audience": #"{"users":["ada"],"limit":1000000000}"#])).limit == 1_000_000_000)
-    #expect(try parse(job(["audience": #"{"segment":"*","limit":null}"#])).limit == nil)
+    #expect(try parse(job(["audience": #"{"segment":"*","limit":5}"#])).recipients.limit == 5)
+    #expect(try parse(job(["audience": #"{"users":["ada"],"limit":1000000000}"#])).recipients.limit == 1_000_000_000)
+    #expect(try parse(job(["audience": #"{"segment":"*","limit":null}"#])).recipients.limit == nil)
   }
 
   @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
-    #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
+    #expect(campaign.recipients.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
   }
 
   @Test func backgroundIsSentAtPriorityFive() throws {
     let background = ["pushType": "\"background\"", "payload": #"{"aps":{"content-available":1}}"#]
-    #expect(try parse(job(background)).priority == 5)
-    #expect(try parse(job(background.merging(["priority": "1"]) { $1 })).priority == 1)
+    #expect(try parse(job(background)).message.priority == 5)
+    #expect(try parse(job(background.merging(["priority": "1"]) { $1 })).message.priority == 1)
   }
 
   @Test func nullIsNotGiven() throws {
@@ -109,9 +111,9 @@ struct CampaignJobTests {
 
   @Test func payloadsMayBeAsLargeAsAPNsAllows() throws {
     let payload = { (size: Int) in "{\"aps\":{\"alert\":\"" + String(repeating: "x", count: size - 20) + "\"}}" }
-    #expect(try parse(job(["payload": payload(4096)])).payload.count == 4096)
-    #expect(try parse(job(["payload": " " + payload(4096) + "\n"])).payload.count == 4096)
-    #expect(try parse(job(["payload": payload(5120), "pushType": "\"voip\""])).payload.count == 5120)
+    #expect(try parse(job(["payload": payload(4096)])).message.payload.count == 4096)
+    #expect(try parse(job(["payload": " " + payload(4096) + "\n"])).message.payload.count == 4096)
+    #expect(try parse(job(["payload": payload(5120), "pushType": "\"voip\""])).message.payload.count == 5120)
     let error = #expect(throws: JobError.self) { try parse(job(["payload": payload(4196)])) }
     #expect(
       error?.message == "4196 bytes, which is 100 over the 4096 that APNs allows for push type alert")
@@ -325,27 +327,29 @@ struct CampaignJobTests {
 
   @Test(arguments: [("5000", 5000.0), ("0.5", 0.5), ("1e6", 1_000_000)])
   func rateIsPushesASecond(text: String, perSecond: Double) throws {
-    #expect(try parse(job(["rate": text])).rate == .perSecond(perSecond))
-    #expect(try parse(job(["rate": "null"])).rate == nil)
+    #expect(try parse(job(["rate": text])).delivery.rate == .perSecond(perSecond))
+    #expect(try parse(job(["rate": "null"])).delivery.rate == nil)
   }
 
   @Test func eachDevicesOwnTimeIsRead() throws {
     let campaign = try parse(job(["sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "late": "\"0s\""]))
-    #expect(campaign.timing.localTime == LocalTime(wall: 1_796_115_600))
+    #expect(campaign.delivery.timing.localTime == LocalTime(wall: 1_796_115_600))
     // Before the first clock of the world shows it.
-    #expect(campaign.sendAt == (1_796_115_600 - 14 * 3600) * 1000)
-    #expect(campaign.timing.late == 0 && campaign.timing.defaultZone == "UTC" && campaign.timing.isPerDevice)
+    #expect(campaign.delivery.sendAt == (1_796_115_600 - 14 * 3600) * 1000)
+    #expect(
+      campaign.delivery.timing.late == 0 && campaign.delivery.timing.defaultZone == "UTC"
+        && campaign.delivery.timing.isPerDevice)
     let own = try parse(
       job([
         "sendAt": "\"2026-12-01T09:00:00\"", "localTime": #"{"attribute":"hour"}"#, "expiration": "\"4h\"",
         "defaultTimezone": "\"Europe/Berlin\"", "quietHours": #"{"from":"22:00","to":"08:00","then":"drop"}"#,
       ]))
-    #expect(own.timing.localTime == LocalTime(wall: 1_796_115_600, attribute: "hour"))
-    #expect(own.timing.quietHours == QuietHours(from: 79200, to: 28800, fate: .drop))
-    #expect(own.timing.defaultZone == "Europe/Berlin" && own.timing.late == 3600)
+    #expect(own.delivery.timing.localTime == LocalTime(wall: 1_796_115_600, attribute: "hour"))
+    #expect(own.delivery.timing.quietHours == QuietHours(from: 79200, to: 28800, fate: .drop))
+    #expect(own.delivery.timing.defaultZone == "Europe/Berlin" && own.delivery.timing.late == 3600)
     #expect(own.commonExpiration(startingAt: 7) == nil)
     let plain = try parse(job(["localTime": "false", "maxDuration": "\"6h\"", "expiration": "\"4h\""]))
-    #expect(!plain.timing.isPerDevice && plain.timing.maxDuration == 21600)
+    #expect(!plain.delivery.timing.isPerDevice && plain.delivery.timing.maxDuration == 21600)
     #expect(plain.commonExpiration(startingAt: 7) == 14407)
   }
 
@@ -372,24 +376,24 @@ struct CampaignJobTests {
         "repeat":
           #"{"cron":"0 9 * * mon-fri","zone":"Europe/Berlin","end":"2027-01-01T00:00:00Z","count":3,"skipIfRunning":true}"#,
       ]))
-    let repetition = try #require(campaign.timing.repetition)
-    #expect(campaign.sendAt == nil)
+    let repetition = try #require(campaign.delivery.timing.repetition)
+    #expect(campaign.delivery.sendAt == nil)
     #expect(repetition.text == "0 9 * * mon-fri" && repetition.zone == "Europe/Berlin" && repetition.count == 3)
     #expect(repetition.start == 1_796_115_600 && repetition.end == 1_798_761_600 && repetition.skipsIfRunning)
     let bytes = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "sendAt": "\"2026-12-01T09:00:00Z\""]).utf8)
     let run = try CampaignJob.parse(
       CampaignJob.run(of: bytes, localTime: nil), .any(APNsService()), as: "c1~20261201T0900")
-    #expect(run.id == "c1~20261201T0900" && run.timing == CampaignTiming() && run.sendAt == nil)
+    #expect(run.id == "c1~20261201T0900" && run.delivery.timing == CampaignTiming() && run.delivery.sendAt == nil)
     let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
     let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any(APNsService()))
-    #expect(its.timing.localTime?.wall == 1_796_115_600 && its.timing.repetition == nil)
+    #expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
     let alone = try CampaignJob.alone(local, token: "aa01", suffix: "3.7")
-    #expect(try CampaignJob.parse(alone, .any(APNsService())).timing == CampaignTiming())
+    #expect(try CampaignJob.parse(alone, .any(APNsService())).delivery.timing == CampaignTiming())
   }
 
   @Test func rateMayFollowFromATime() throws {
-    #expect(try parse(job(["spread": "\"2h\""])).rate == .over(seconds: 7200))
-    #expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).rate == .until(milliseconds: 1000))
+    #expect(try parse(job(["spread": "\"2h\""])).delivery.rate == .over(seconds: 7200))
+    #expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).delivery.rate == .until(milliseconds: 1000))
   }
 
   @Test func ratesAreWrittenWithNoMoreDigitsThanSaySomething() {
@@ -443,7 +447,7 @@ struct CampaignJobTests {
       }
       do {
         let campaign = try CampaignJob.parse(bytes, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
-        #expect(campaign.payload.count <= 4096)
+        #expect(campaign.message.payload.count <= 4096)
       } catch {
         #expect(!error.message.isEmpty)
         refused += 1

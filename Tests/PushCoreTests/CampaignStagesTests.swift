@@ -32,7 +32,7 @@ struct CampaignStagesTests {
 
   @Test func stagesAreRead() throws {
     let campaign = try parse(Self.three)
-    let stages = try #require(campaign.stages)
+    let stages = try #require(campaign.delivery.stages)
     #expect(
       stages.all == [
         .init(.users(["ed", "mia"]), wait: 300, approval: true),
@@ -79,7 +79,7 @@ struct CampaignStagesTests {
   // MARK: Who is in which
 
   @Test func eachUserIsInOneStageAndSharesAreAsWritten() throws {
-    let stages = try #require(try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#).stages)
+    let stages = try #require(try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#).delivery.stages)
     var counts = [0, 0, 0, 0]
     for number in 0..<20_000 { counts[place(stages, "u\(number)")] += 1 }
     // Within five standard deviations.
@@ -91,12 +91,13 @@ struct CampaignStagesTests {
     // Another campaign draws anew; the same one draws the same, whatever else its job says.
     let other = CampaignStages(stages.all, campaign: "c2")
     #expect((0..<100).contains { place(stages, "u\($0)") != place(other, "u\($0)") })
-    #expect(try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#, ["lane": "\"bulk\""]).stages == stages)
+    #expect(
+      try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#, ["lane": "\"bulk\""]).delivery.stages == stages)
   }
 
   @Test func whoIsListedIsInTheFirstStageThatListsThem() throws {
     let stages = try #require(
-      try parse(#"[{"share":0.5},{"users":["ada","bob"]},{"users":["bob","zoë","zoë"]}]"#).stages)
+      try parse(#"[{"share":0.5},{"users":["ada","bob"]},{"users":["bob","zoë","zoë"]}]"#).delivery.stages)
     #expect(["ada", "bob", "zoë"].map { place(stages, $0) } == [1, 1, 2])
     func listing(_ user: String) -> Int? { Array(user.utf8).withUnsafeBytes(stages.draw.listing) }
     #expect(listing("zoë") == 2 && listing("zo") == nil && listing("") == nil && listing("xyz") == nil)
@@ -113,12 +114,15 @@ struct CampaignStagesTests {
     for name in ["1", "rest", "1.widgets", "rest.widgets"] {
       let part = try part(name, #"[{"share":0.1}]"#, more, start: 1000)
       #expect(part.id == "c1~" + name && part.whole == "c1" && part.part?.description == name)
-      #expect(part.stages == whole.stages && part.sample == whole.sample && part.control == whole.control)
       #expect(
-        part.timing == whole.timing && part.expiration == whole.expiration && part.parts.isEmpty && part.also.isEmpty)
+        part.delivery.stages == whole.delivery.stages && part.recipients.sample == whole.recipients.sample
+          && part.recipients.control == whole.recipients.control)
+      #expect(
+        part.delivery.timing == whole.delivery.timing && part.message.expiration == whole.message.expiration
+          && part.parts.isEmpty && part.message.also.isEmpty)
       #expect(part.commonExpiration(startingAt: 1000) == 1000 + 4 * 3600)
       let isCompanion = name.hasSuffix("widgets")
-      #expect(part.keepsToCaps == !isCompanion && part.pushType == (isCompanion ? "widgets" : "alert"))
+      #expect(part.keepsToCaps == !isCompanion && part.message.pushType == (isCompanion ? "widgets" : "alert"))
     }
     #expect(throws: JobError.self) { try part("2", #"[{"share":0.1}]"#) }
     #expect(throws: JobError.self) { try part("main", #"[{"share":0.1}]"#) }
@@ -135,7 +139,7 @@ struct CampaignStagesTests {
   @Test func ratesOfTheWholeAreDivided() throws {
     let stages = #"[{"users":["a"],"wait":"100s"},{"share":0.25,"wait":"300s"}]"#
     func rates(_ more: [String: String], _ starts: [Int]) throws -> [CampaignRate?] {
-      try zip(["1", "2", "rest"], starts).map { try part($0, stages, more, start: $1).rate }
+      try zip(["1", "2", "rest"], starts).map { try part($0, stages, more, start: $1).delivery.rate }
     }
     #expect(try rates(["rate": "50"], [0, 0, 0]) == [.perSecond(50), .perSecond(50), .perSecond(50)])
     #expect(try rates(["spread": "\"1h\""], [0, 0, 0]) == [nil, .over(seconds: 900), .over(seconds: 2700)])
@@ -148,12 +152,12 @@ struct CampaignStagesTests {
     let more = ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\""]
     let (stages, wall) = (#"[{"share":0.1,"wait":"1h"}]"#, 1_796_115_600)
     let beginning = wall - 14 * 3600
-    #expect(try part("1", stages, more, start: beginning).timing.localTime?.wall == wall)
+    #expect(try part("1", stages, more, start: beginning).delivery.timing.localTime?.wall == wall)
     // On the first day on which no clock has shown it.
     for (start, days) in [(beginning, 0), (beginning + 1, 1), (beginning + 86_400, 1), (beginning + 86_401, 2)] {
       let rest = try part("rest", stages, more, start: start)
-      #expect(rest.timing.localTime?.wall == wall + days * 86_400)
-      #expect(rest.sendAt == (beginning + days * 86_400) * 1000)
+      #expect(rest.delivery.timing.localTime?.wall == wall + days * 86_400)
+      #expect(rest.delivery.sendAt == (beginning + days * 86_400) * 1000)
     }
   }
 
@@ -203,7 +207,7 @@ struct CampaignStagesTests {
     let bytes = bytes(stages, job("\"30m\""))
     for start in [now, now + 3600] {
       let part = try CampaignJob.part(CampaignID("c1~rest"), of: bytes, Self.apps, start: start)
-      #expect(String(decoding: part.payload, as: UTF8.self).contains("\"stale-date\":\(start + 1800)"))
+      #expect(String(decoding: part.message.payload, as: UTF8.self).contains("\"stale-date\":\(start + 1800)"))
     }
   }
 
@@ -279,7 +283,7 @@ struct CampaignStagesTests {
     let bytes = bytes(#"[{"share":0.1}]"#, ["campaignKey": "\"campaign\"", "uniqueKey": "\"push\""])
     func payload(_ campaign: Campaign) throws -> String {
       var payload: [UInt8] = []
-      #expect(try #require(campaign.content).write(.none, id: (0, 1), most: 4096, to: &payload))
+      #expect(try #require(campaign.message.content).write(.none, id: (0, 1), most: 4096, to: &payload))
       return String(decoding: payload, as: UTF8.self)
     }
     #expect(try payload(CampaignJob.parse(bytes, Self.apps)).hasSuffix(#","campaign":"c1"}"#))
@@ -288,7 +292,8 @@ struct CampaignStagesTests {
       #expect(try payload(part).hasSuffix(#","campaign":"c1"}"#))
     }
     let run = try CampaignJob.parse(bytes, Self.apps, as: "c1~20261201T0900")
-    #expect(try payload(run).hasSuffix(#","campaign":"c1~20261201T0900"}"#) && run.content?.needsTarget == false)
+    #expect(
+      try payload(run).hasSuffix(#","campaign":"c1~20261201T0900"}"#) && run.message.content?.needsTarget == false)
     for (key, says) in [
       ("aps", "has a member 'aps' already"), ("push", "is the same as uniqueKey"), ("a b", "can't be a key"),
     ] {

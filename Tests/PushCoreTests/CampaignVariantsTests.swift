@@ -44,9 +44,9 @@ struct CampaignVariantsTests {
     let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#
     let own = try campaign(
       two + #","control":0.5,"stages":[{"share":0.5}]"#, audience: #"{"segment":"*","sample":0.5}"#)
-    let variants = try #require(own.variants)
+    let variants = try #require(own.message.variants)
     let (sample, control, stages) = (
-      try #require(own.sample), try #require(own.control), try #require(own.stages)
+      try #require(own.recipients.sample), try #require(own.recipients.control), try #require(own.delivery.stages)
     )
     let other = CampaignVariants(variants.all, campaign: "c2")
     var joint = [Int](repeating: 0, count: 4)
@@ -164,8 +164,8 @@ struct CampaignVariantsTests {
   ])
   func variantsGoWith(more: String) throws {
     let all = try campaign(#""variants":[{"name":"a"},{"name":"b","weight":3,"payload":{"n":2}}],"# + more)
-    #expect(all.variants?.all.map(\.name) == ["a", "b"] && all.variants?.all.map(\.weight) == [1, 3])
-    #expect(all.content?.needsTarget == true)
+    #expect(all.message.variants?.all.map(\.name) == ["a", "b"] && all.message.variants?.all.map(\.weight) == [1, 3])
+    #expect(all.message.content?.needsTarget == true)
   }
 
   @Test func aJobAloneAndARunOfOne() throws {
@@ -174,10 +174,10 @@ struct CampaignVariantsTests {
         + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
     let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8))
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
-    #expect(try CampaignJob.parse(alone, .any(APNsService())).variants == nil)
+    #expect(try CampaignJob.parse(alone, .any(APNsService())).message.variants == nil)
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }
     #expect(variants(text, "c1")?.all.count == 2 && variants(alone, "c1") == nil)
-    #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any(APNsService())).variants))
+    #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any(APNsService())).message.variants))
     // Each run draws anew.
     #expect(variants(text, "c1~20261201T0900") != variants(text, "c1"))
   }

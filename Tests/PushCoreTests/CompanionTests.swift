@@ -27,16 +27,23 @@ struct CompanionTests {
       "collapseId": "\"c\"", "localized": #"{"de":{"aps":{"alert":"ho"}}}"#, "uniqueKey": "\"k\"", "priority": "10",
     ]
     let (lead, other) = (try parse(changes), try companion(changes))
-    #expect(lead.also == ["widgets"] && lead.part == nil)
-    #expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.also == [])
-    #expect(other.pushType == "widgets" && other.payload == Array(#"{"aps":{"content-changed":true}}"#.utf8))
-    #expect(other.content == nil && other.collapseID == nil && other.rate == nil)
-    #expect(other.audience == lead.audience && other.predicate == lead.predicate && other.exclusion == lead.exclusion)
+    #expect(lead.message.also == ["widgets"] && lead.part == nil)
+    #expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.message.also == [])
+    #expect(
+      other.message.pushType == "widgets" && other.message.payload == Array(#"{"aps":{"content-changed":true}}"#.utf8))
+    #expect(other.message.content == nil && other.message.collapseID == nil && other.delivery.rate == nil)
+    #expect(
+      other.recipients.audience == lead.recipients.audience && other.recipients.predicate == lead.recipients.predicate
+        && other.recipients.exclusion == lead.recipients.exclusion)
     // The same draw, not just the same share.
-    #expect(other.sample == lead.sample && other.control == lead.control && lead.sample != nil && lead.control != nil)
-    #expect(other.timing == lead.timing && other.sendAt == lead.sendAt && other.lane == lead.lane)
-    #expect(other.expiration == lead.expiration && other.timeToLive == lead.timeToLive)
-    #expect(other.category == lead.category && other.submittedBy == "ada")
+    #expect(
+      other.recipients.sample == lead.recipients.sample && other.recipients.control == lead.recipients.control
+        && lead.recipients.sample != nil && lead.recipients.control != nil)
+    #expect(
+      other.delivery.timing == lead.delivery.timing && other.delivery.sendAt == lead.delivery.sendAt
+        && other.delivery.lane == lead.delivery.lane)
+    #expect(other.message.expiration == lead.message.expiration && other.timeToLive == lead.timeToLive)
+    #expect(other.recipients.category == lead.recipients.category && other.submittedBy == "ada")
     #expect(APNsService().tokenKind(for: other) == .widgets)
   }
 
@@ -68,9 +75,9 @@ struct CompanionTests {
   }
 
   @Test func typesAreReadInTheirOrder() throws {
-    #expect(try parse(["also": "null"]).also == [] && parse(["also": "[]"]).also == [])
-    #expect(try parse(["also": #"["controls","widgets"]"#]).also == ["controls", "widgets"])
-    #expect(try companion(["also": #"["controls"]"#], "controls").pushType == "controls")
+    #expect(try parse(["also": "null"]).message.also == [] && parse(["also": "[]"]).message.also == [])
+    #expect(try parse(["also": #"["controls","widgets"]"#]).message.also == ["controls", "widgets"])
+    #expect(try companion(["also": #"["controls"]"#], "controls").message.pushType == "controls")
   }
 
   /// Widgets take provider tokens only: that is said of the job, not of its companion when it is too late.
@@ -87,6 +94,6 @@ struct CompanionTests {
   /// A push that is tried alone goes to one token.
   @Test func whatIsSentAloneHasNone() throws {
     let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x")
-    #expect(try CampaignJob.parse(alone, Self.apps).also == [])
+    #expect(try CampaignJob.parse(alone, Self.apps).message.also == [])
   }
 }

@@ -38,10 +38,10 @@ struct JobErasureTests {
     #expect(erased?.isOfNobodyElse == isOfNobodyElse)
     // The job is still one, of those who are left.
     let campaign = try CampaignJob.parse(Array(text.utf8), .any(APNsService()))
-    switch campaign.audience {
+    switch campaign.recipients.audience {
     case .users(let users): #expect(users == (isOfNobodyElse ? [] : ["bob"]))
     case .tokens(let tokens): #expect(tokens.map(\.bytes) == (isOfNobodyElse ? [] : [[0, 0xaa]]))
-    default: Issue.record("\(campaign.audience)")
+    default: Issue.record("\(campaign.recipients.audience)")
     }
   }
 
@@ -53,6 +53,6 @@ struct JobErasureTests {
     #expect(!erased.isOfNobodyElse)
     #expect(!String(decoding: erased.job, as: UTF8.self).contains("ada"))
     let campaign = try CampaignJob.parse(erased.job, .any(APNsService()))
-    #expect(campaign.stages != nil)
+    #expect(campaign.delivery.stages != nil)
   }
 }

@@ -21,8 +21,10 @@ struct SubmitterTests {
 
   @Test func jobOfASweepIsOne() throws {
     let campaign = try CampaignJob.parse(CampaignJob.sweep(id: "s", app: "news", rate: 50), .any(APNsService()))
-    #expect(campaign.pushType == "background" && campaign.priority == 5 && campaign.lane == .bulk)
-    #expect(campaign.rate == .perSecond(50) && campaign.isTransactional && campaign.results == .none)
-    #expect(String(decoding: campaign.payload, as: UTF8.self) == #"{"aps":{"content-available":1}}"#)
+    #expect(
+      campaign.message.pushType == "background" && campaign.message.priority == 5 && campaign.delivery.lane == .bulk)
+    #expect(
+      campaign.delivery.rate == .perSecond(50) && campaign.recipients.isTransactional && campaign.results == .none)
+    #expect(String(decoding: campaign.message.payload, as: UTF8.self) == #"{"aps":{"content-available":1}}"#)
   }
 }

@@ -11,7 +11,7 @@ struct VariantContentTests {
       try CampaignJob.parse(
         Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip",\#(job)}"#.utf8),
         .any(APNsService())
-      ).content)
+      ).message.content)
   }
 
   private func text(
@@ -73,9 +73,9 @@ struct VariantContentTests {
       })
     let resolved = try CampaignJob.resolve(job, templates)
     let campaign = try CampaignJob.parse(resolved, .any(APNsService()))
-    let content = try #require(campaign.content)
+    let content = try #require(campaign.message.content)
     #expect(text(content, 0, "de") == #"{"x":"t-de"}"# && text(content, 1) == #"{"x":"u"}"#)
-    #expect(campaign.variants?.all.map(\.weight) == [1, 2])
+    #expect(campaign.message.variants?.all.map(\.weight) == [1, 2])
     let error = #expect(throws: JobError.self) {
       try CampaignJob.templates(of: Array(#"{"variants":[{"template":"a b"}]}"#.utf8))
     }

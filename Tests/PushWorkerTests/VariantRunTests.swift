@@ -90,7 +90,7 @@ struct VariantRunTests {
       // Of a few it heard, and Redis did.
       for index in 0..<granted / 2 {
         var record = LedgerRecord(state: .terminal(.accepted), status: 200, at: 5000)
-        record.variant = UInt8((campaign.content?.variant(of: targets.chunk.values(index)) ?? 0) + 1)
+        record.variant = UInt8((campaign.message.content?.variant(of: targets.chunk.values(index)) ?? 0) + 1)
         batch.append(record, at: index)
       }
       _ = try await ledger.commit(
@@ -123,7 +123,7 @@ struct VariantRunTests {
     try await rig.store.results.apply((0..<50).map { ReceiptEvent(.opened, campaign: "abc", user: "u\($0)") })
     let record = try #require(try await rig.store.campaigns.show("abc"))
     #expect(record.counters.outcomes == [.accepted: 240] && record.counters.resent == 20)
-    let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.variants))
+    let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.message.variants))
     #expect(counts.map(\.targets) == expected)
     #expect(counts.map(\.outcomes) == expected.map { [.accepted: $0] })
     #expect(
@@ -172,7 +172,7 @@ struct VariantRunTests {
     let record = try #require(try await rig.store.campaigns.show("won"))
     #expect(record.counters.outcomes == [.accepted: 360])
     #expect(await rig.simulator.counters().accepted == 360)
-    let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.variants))
+    let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.message.variants))
     let own = (0..<3).map { variant in
       first.filter { Self.variant($0, "won") == variant }.reduce(0) { $0 + tokens($1).count }
     }

@@ -84,8 +84,8 @@ public struct TextService: PushService {
     }
 
     func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool {
-      var message = campaign.payload
-      if let content = campaign.content {
+      var message = campaign.message.payload
+      if let content = campaign.message.content {
         message = []
         guard content.write(values ?? .none, id: (0, 0), most: TextService.longestMessage, to: &message) else {
           return false

@@ -250,7 +250,7 @@ public struct PushLint: Sendable {
       try CampaignJob.checkParts(of: campaign, job, apps, service, now: now)
       return (
         PushInspector.repeatedVariants(root, bytes) + CampaignJob.companionFindings(of: campaign, service),
-        campaign.variants
+        campaign.message.variants
       )
     } catch {
       return ([Finding(.job, error.field, error.message, hint: error.hint)], nil)

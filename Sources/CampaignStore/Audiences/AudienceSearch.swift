@@ -46,7 +46,7 @@ struct AudienceSearch: Sendable {
     guard let selected = AudienceTerm(selectionOf: campaign, start: start) else { return nil }
     let admitted = selected.admitted(by: campaign, start: start)
     let term = admitted.withoutSuppressed(of: campaign)
-    let isWider = !campaign.exclusion.isEmpty || !campaign.suppressed.isEmpty
+    let isWider = !campaign.recipients.exclusion.isEmpty || !campaign.suppressed.isEmpty
     self.init(term, optional: campaign.suppressed, wider: isWider ? (selected, admitted) : nil)
   }
 

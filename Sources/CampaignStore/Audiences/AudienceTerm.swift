@@ -109,8 +109,8 @@ extension AudienceTerm {
   ///
   /// - Parameter start: when it began, in ms since the epoch.
   init?(selectionOf campaign: Campaign, start: Int) {
-    switch campaign.audience {
-    case .segment(let expression): self.init(expression, campaign.definitions, start: start)
+    switch campaign.recipients.audience {
+    case .segment(let expression): self.init(expression, campaign.recipients.definitions, start: start)
     case .users: self = .set(.listed(campaign: campaign.whole))
     case .campaign(let earlier): self.init(earlier)
     case .activity(let name): self = .set(.segment(ActivitySegment.name(of: name)))
@@ -121,13 +121,13 @@ extension AudienceTerm {
   /// Returns the term without the users that the job excludes.
   func admitted(by campaign: Campaign, start: Int) -> AudienceTerm {
     var term = self
-    if let excluded = campaign.exclusion.segment {
-      term = term.without(AudienceTerm(excluded, campaign.definitions, start: start))
+    if let excluded = campaign.recipients.exclusion.segment {
+      term = term.without(AudienceTerm(excluded, campaign.recipients.definitions, start: start))
     }
-    if let activity = campaign.exclusion.activity {
+    if let activity = campaign.recipients.exclusion.activity {
       term = term.without(.set(.segment(ActivitySegment.name(of: activity))))
     }
-    for earlier in campaign.exclusion.campaigns { term = term.without(AudienceTerm(earlier)) }
+    for earlier in campaign.recipients.exclusion.campaigns { term = term.without(AudienceTerm(earlier)) }
     return term
   }
 
@@ -156,7 +156,8 @@ extension Campaign {
 
   /// The users whom its stage lists; `nil` where it is no part, or a share of the users.
   var listedByStage: [String]? {
-    guard case .number(let number)? = part?.stage, let stages, stages.all.indices.contains(number - 1),
+    guard case .number(let number)? = part?.stage, let stages = delivery.stages,
+      stages.all.indices.contains(number - 1),
       case .users(let users) = stages.all[number - 1].members
     else { return nil }
     return users
@@ -164,7 +165,7 @@ extension Campaign {
 
   /// Whether it is not before it begins that it is known in which partitions it can have anybody.
   var isSearchedFor: Bool {
-    switch audience {
+    switch recipients.audience {
     case .segment, .campaign, .activity: true
     case .users, .tokens, .channel: false
     }
@@ -172,7 +173,7 @@ extension Campaign {
 
   /// Whether it goes to registered users, and so depends on registration events.
   var isToUsers: Bool {
-    switch audience {
+    switch recipients.audience {
     case .segment, .campaign, .activity, .users: true
     case .tokens, .channel: false
     }

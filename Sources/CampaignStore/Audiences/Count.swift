@@ -42,21 +42,21 @@ extension Audiences {
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, and for an earlier campaign that has not ended.
   public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
     var campaign = campaign
-    campaign.definitions = try await store.queue.check(campaign)
+    campaign.recipients.definitions = try await store.queue.check(campaign)
     if let id = try await unfinishedEarlier(of: campaign) {
       throw StoreError(
         .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
         hint: "wait for it, or submit the job: its campaign waits")
     }
     campaign = try await withEarlierParts(campaign)
-    switch campaign.audience {
+    switch campaign.recipients.audience {
     case .tokens(let tokens): return Reached(users: nil, targets: tokens.count)
     case .channel: return Reached(users: nil, targets: 1)
     case .segment, .campaign, .activity: return try await count(campaign, filter, in: Array(0..<keys.partitions))
     case .users:
       // Under a name that no campaign can have.
       var listed = campaign
-      listed.recipientValues = [:]
+      listed.message.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
       let partitions = try await store.queue.writeAudience(of: listed)
       var pipeline = RedisPipeline()
@@ -79,7 +79,7 @@ extension Audiences {
 
   private func count(_ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int]) async throws -> Reached {
     guard let search = AudienceSearch(campaign, start: filter.start) else { return Reached(users: nil, targets: 0) }
-    guard let limit = campaign.limit else { return try await count(search, filter, in: partitions) }
+    guard let limit = campaign.recipients.limit else { return try await count(search, filter, in: partitions) }
     return try await count(campaign, search, filter, limit, in: partitions)
   }
 

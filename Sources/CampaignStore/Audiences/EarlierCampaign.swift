@@ -22,7 +22,7 @@ extension Audiences {
         hint: "its users are spread otherwise; export them: carillon results export \(id), and import them as a segment"
       )
     }
-    switch try? record.campaign(job, .any(services.service(ofApp: record.app))).audience {
+    switch try? record.campaign(job, .any(services.service(ofApp: record.app))).recipients.audience {
     case .tokens?, .channel?:
       return StoreError(
         .invalid, "the audience refers to campaign \(id), which went to no users",

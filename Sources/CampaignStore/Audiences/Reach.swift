@@ -42,7 +42,7 @@ extension Audiences {
 
   private func narrowHere(_ campaign: Campaign) async throws -> SegmentDefinitions? {
     var campaign = try await withEarlierParts(campaign)
-    campaign.definitions = try await currentDefinitions(for: campaign)
+    campaign.recipients.definitions = try await currentDefinitions(for: campaign)
     var partitions: [Int] = []
     if campaign.isSearchedFor, let term = AudienceTerm(campaign, start: 0) {
       partitions = try await self.partitions(for: term, of: campaign.id)
@@ -59,22 +59,22 @@ extension Audiences {
       StoreScripts.narrow, keys: [keys.campaign(campaign.id), keys.open(campaign.id), keys.finished(campaign.id)]
     ) {
       $0.append(partitions.isEmpty ? [] : PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
-      $0.append(campaign.definitions.isEmpty ? [] : campaign.definitions.json)
+      $0.append(campaign.recipients.definitions.isEmpty ? [] : campaign.recipients.definitions.json)
       for partition in partitions { $0.append(partition) }
     }
     guard let json = try await run(pipeline)[0].bytes else { return nil }
-    return json.isEmpty ? SegmentDefinitions() : SegmentDefinitions(Array(json)) ?? campaign.definitions
+    return json.isEmpty ? SegmentDefinitions() : SegmentDefinitions(Array(json)) ?? campaign.recipients.definitions
   }
 
   /// The segments that are rules and on which the audience of a campaign depends, as they are now. A rule that was removed
   /// since its job was taken in stays what it was then.
   private func currentDefinitions(for campaign: Campaign) async throws -> SegmentDefinitions {
-    var expressions = campaign.exclusion.segment.map { [$0] } ?? []
-    if case .segment(let expression) = campaign.audience { expressions.append(expression) }
+    var expressions = campaign.recipients.exclusion.segment.map { [$0] } ?? []
+    if case .segment(let expression) = campaign.recipients.audience { expressions.append(expression) }
     expressions.removeAll { $0.segmentNames.isEmpty }
     guard !expressions.isEmpty else { return SegmentDefinitions() }
     do {
-      return try await definitions().or(campaign.definitions).reached(from: expressions)
+      return try await definitions().or(campaign.recipients.definitions).reached(from: expressions)
     } catch let error as SegmentDefinitionError {
       throw StoreError(.invalid, "\(error)", hint: "see `carillon segment list`, and define it otherwise")
     }

@@ -27,9 +27,9 @@ extension Audiences {
   public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
     guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
     var campaign = try await withEarlierParts(campaign)
-    campaign.definitions = try await store.queue.check(campaign)
+    campaign.recipients.definitions = try await store.queue.check(campaign)
     var sample = ReachSample()
-    if case .users(let users) = campaign.audience {
+    if case .users(let users) = campaign.recipients.audience {
       try await look(at: users, filter, &sample)
     } else if let search = AudienceSearch(campaign, start: filter.start) {
       try await look(for: search, of: campaign.id, filter, &sample)

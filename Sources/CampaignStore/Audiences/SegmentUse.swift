@@ -10,8 +10,8 @@ import Redis
 extension Campaign {
   /// The segments that its audience names or excludes.
   fileprivate var namedSegments: Set<String> {
-    var names = exclusion.segment?.segmentNames ?? []
-    if case .segment(let expression) = audience { names.formUnion(expression.segmentNames) }
+    var names = recipients.exclusion.segment?.segmentNames ?? []
+    if case .segment(let expression) = recipients.audience { names.formUnion(expression.segmentNames) }
     return names
   }
 
@@ -19,13 +19,13 @@ extension Campaign {
   /// rules themselves as they were when it began. A Live Activity is no such list: before its first token has registered,
   /// which a start that excludes it comes before, nobody has it.
   public var requiredLists: Set<String> {
-    definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
-      .filter { definitions[$0] == nil }
+    recipients.definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
+      .filter { recipients.definitions[$0] == nil }
   }
 
   /// Whether removing a segment would change whom it means.
   fileprivate func uses(_ segment: String) -> Bool {
-    namedSegments.contains(segment) || requiredLists.contains(segment) || definitions[segment] != nil
+    namedSegments.contains(segment) || requiredLists.contains(segment) || recipients.definitions[segment] != nil
   }
 }
 

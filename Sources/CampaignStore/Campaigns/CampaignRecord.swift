@@ -199,7 +199,7 @@ public struct CampaignRecord: Sendable {
   ///   - apps: those that it may be for.
   public func campaign(_ job: [UInt8], _ apps: JobApps) throws(JobError) -> Campaign {
     var campaign = try CampaignJob.part(CampaignID(id), of: job, apps, start: start / 1000, variant: variant)
-    campaign.definitions = definitions
+    campaign.recipients.definitions = definitions
     return campaign
   }
 

@@ -26,7 +26,7 @@ extension Campaigns {
   public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
     guard let (record, job) = try await findWithJob(id), let place = record.stage, !record.state.isFinal,
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
-      let gate = StageGate(behind: place, of: campaign), let stages = campaign.stages
+      let gate = StageGate(behind: place, of: campaign), let stages = campaign.delivery.stages
     else {
       try await deferGate(of: id, dueAt: dueAt, until: nil)
       return .waits
@@ -47,7 +47,7 @@ extension Campaigns {
     case .open(let winner):
       let winner = winner ?? (stages.winnerPlace.map { $0 <= place } == true ? record.winner : nil)
       guard try await openGate(behind: place, of: campaign, job, start: now, winner: winner) else { break }
-      let name = stages.winnerPlace == place ? winner.flatMap { campaign.variants?.all[$0].name } : nil
+      let name = stages.winnerPlace == place ? winner.flatMap { campaign.message.variants?.all[$0].name } : nil
       return .opened(stage: Self.name(ofStage: place + 1, of: campaign), winner: name)
     }
     return .waits
@@ -70,7 +70,7 @@ extension Campaigns {
     guard part.finishedAt != nil else { return finding }
     finding.outcomes = part.counters.outcomes
     if stage.leastOpened != nil { finding.opened = try await store.results.receipts(of: part)[.opened] ?? 0 }
-    if let winner = stage.winner, let variants = campaign.variants {
+    if let winner = stage.winner, let variants = campaign.message.variants {
       var counts = variants.all.map { _ in VariantCounts() }
       for id in ids {
         guard let part = try await self.find(id) else { continue }
@@ -115,12 +115,12 @@ extension Campaigns {
       }
     }
     let partitions = store.queue.listedPartitions(of: campaign)
-    let hasGate = place + 1 < campaign.stages?.all.count ?? 0
+    let hasGate = place + 1 < campaign.delivery.stages?.all.count ?? 0
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.openGate,
       keys: [
-        keys.campaign(campaign.id), keys.gates, keys.lane(campaign.lane.rawValue), keys.running, keys.schedule,
+        keys.campaign(campaign.id), keys.gates, keys.lane(campaign.delivery.lane.rawValue), keys.running, keys.schedule,
         keys.wake,
         keys.timeline(campaign.id), keys.store,
       ] + parts.flatMap { [keys.campaign($0.id), keys.open($0.id)] }
@@ -130,16 +130,16 @@ extension Campaigns {
       $0.append(start)
       $0.append(hasGate ? String(start) : "")
       $0.append(winner.map(String.init) ?? "")
-      $0.append(winner.flatMap { campaign.variants?.all[$0].name } ?? "")
+      $0.append(winner.flatMap { campaign.message.variants?.all[$0].name } ?? "")
       $0.append(keys.partitions)
       $0.append(isAgain ? 1 : 0)
       $0.append(Self.name(ofStage: place + 1, of: campaign))
       $0.append(partitions.count)
       for partition in partitions { $0.append(partition) }
       for part in parts {
-        let begins = max(start, part.timing.localTime == nil ? 0 : part.sendAt ?? 0)
+        let begins = max(start, part.delivery.timing.localTime == nil ? 0 : part.delivery.sendAt ?? 0)
         $0.append(part.id)
-        $0.append(part.timing.localTime == nil ? "" : String(begins))
+        $0.append(part.delivery.timing.localTime == nil ? "" : String(begins))
         $0.append(part.commonExpiration(startingAt: begins / 1000).map(String.init) ?? "")
       }
     }
@@ -166,7 +166,7 @@ extension Campaigns {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }
     for place in begun..<max(begun, part.place(of: stage)) {
-      _ = try await openGate(behind: place, of: whole, job, start: start, winner: part.variant, isAgain: true)
+      _ = try await openGate(behind: place, of: whole, job, start: start, winner: part.message.variant, isAgain: true)
     }
   }
 }

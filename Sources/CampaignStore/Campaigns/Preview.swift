@@ -19,7 +19,7 @@ extension Campaigns {
     of user: String, in campaign: Campaign, filter: DeviceFilter, isNew: Bool
   ) async throws -> UserTargets {
     if !isNew {
-      let stage = campaign.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
+      let stage = campaign.delivery.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
       let part =
         campaign.part ?? campaign.parts(ofStage: stage ?? 0).first.flatMap { campaign.parts.isEmpty ? nil : $0 }
       let id = CampaignID(whole: campaign.whole, part: part).description
@@ -34,7 +34,7 @@ extension Campaigns {
       store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
     var builder = TargetBuilder(ledger: ledger, filter: filter)
     // What the job itself says of a user is written over what stands beside it.
-    var values = campaign.recipientValues[user] ?? []
+    var values = campaign.message.recipientValues[user] ?? []
     if values.isEmpty { values = try await self.store.queue.values(of: user, in: campaign) }
     Array(user.utf8).withUnsafeBytes { user in
       replies[0].withBytes { record in

@@ -154,7 +154,8 @@ extension Campaigns {
     let id = CampaignID(id).whole
     guard let (record, job) = try await findWithJob(id) else { throw noSuchCampaign(id) }
     let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app)))
-    guard let variants = campaign?.variants, let stages = campaign?.stages, stages.winnerPlace != nil else {
+    guard let variants = campaign?.message.variants, let stages = campaign?.delivery.stages, stages.winnerPlace != nil
+    else {
       throw StoreError(
         .invalid, "no stage of campaign \(id) looks for a winner",
         hint: "that takes variants in its job, and a stage with winner")

@@ -85,11 +85,12 @@ public struct DeviceFilter: Sendable {
   ) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample,
-      stages: campaign.stages.map { ($0.draw, campaign.part.map { campaign.place(of: $0.stage) }) },
-      devices: campaign.devices, control: ControlGroup(of: campaign, app: control), variants: campaign.variants,
-      variant: campaign.variant, activity: campaign.activity, start: start, content: campaign.content,
-      valuesOf: campaign.hasValues ? campaign.whole : nil, timing: campaign.timing)
+      predicate: campaign.recipients.predicate, sample: campaign.recipients.sample,
+      stages: campaign.delivery.stages.map { ($0.draw, campaign.part.map { campaign.place(of: $0.stage) }) },
+      devices: campaign.recipients.devices, control: ControlGroup(of: campaign, app: control),
+      variants: campaign.message.variants,
+      variant: campaign.message.variant, activity: campaign.activity, start: start, content: campaign.message.content,
+      valuesOf: campaign.hasValues ? campaign.whole : nil, timing: campaign.delivery.timing)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)

@@ -68,7 +68,7 @@ extension Expansion {
     pipeline.removeAll()
     pipeline.script(StoreScripts.quota, keys: [keys.campaign(id), keys.ranking(id)]) { $0.append(found.bytes) }
     guard let quotas = try quotas(try await run(pipeline)[0], of: id) else { return nil }
-    try await store.campaigns.unparkAll(of: id, lane: campaign.lane, isReady: true)
+    try await store.campaigns.unparkAll(of: id, lane: campaign.delivery.lane, isReady: true)
     return quotas
   }
 
@@ -106,7 +106,7 @@ extension Expansion {
     pipeline.append("GET", keys.finished(campaign.id))
     // Those that have no slice are finished, too.
     let finished = PartitionBitmap(Array(try await run(pipeline)[0].bytes ?? []))
-    var quotas = RecencyQuotas(limit: campaign.limit ?? .max)
+    var quotas = RecencyQuotas(limit: campaign.recipients.limit ?? .max)
     var isComplete = true
     try await forEachHistogram(of: campaign.id) { partition, histogram in
       if let histogram { quotas.count(histogram) } else if !finished.contains(partition) { isComplete = false }

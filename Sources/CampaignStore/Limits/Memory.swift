@@ -90,17 +90,17 @@ public enum CampaignSize {
 
   /// Bytes of what is left to expand of a campaign.
   public static func bytes(slices: Int, targetsPerSlice: Int, of campaign: Campaign) -> Int {
-    slices * (slice + targetsPerSlice * target(campaign.results, campaign.content))
+    slices * (slice + targetsPerSlice * target(campaign.results, campaign.message.content))
   }
 
   /// Bytes of a campaign of so many targets.
   public static func bytes(of targets: Int, _ campaign: Campaign, partitions: Int) -> Int {
-    min(partitions, max(1, targets)) * slice + targets * target(campaign.results, campaign.content)
+    min(partitions, max(1, targets)) * slice + targets * target(campaign.results, campaign.message.content)
   }
 
   /// Bytes of targets that a job lists.
   static func bytes(listed count: Int, of campaign: Campaign) -> Int {
-    count * (listed + target(campaign.results, campaign.content))
+    count * (listed + target(campaign.results, campaign.message.content))
   }
 }
 
@@ -145,21 +145,22 @@ extension Limits {
   /// several sets have is counted as often as it takes to find them, so it is rather too much than too little.
   public func estimate(of campaign: Campaign) async throws -> (targets: Int, bytes: Int) {
     let campaign = try await store.audiences.withEarlierParts(campaign)
-    switch campaign.audience {
+    switch campaign.recipients.audience {
     case .tokens(let tokens): return Self.listed(tokens.count, campaign)
     case .channel: return Self.listed(1, campaign)
     case .users(let users):
-      let targets = try await min(users.count, campaign.limit ?? .max) * devicesPerHundredUsers() / 100
+      let targets = try await min(users.count, campaign.recipients.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, Self.listed(targets, campaign).bytes)
     case .segment, .campaign, .activity:
       guard let search = AudienceSearch(campaign, start: 0) else { return (0, 0) }
-      let targets = try await min(number(of: search), campaign.limit ?? .max) * devicesPerHundredUsers() / 100
+      let targets =
+        try await min(number(of: search), campaign.recipients.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, CampaignSize.bytes(of: targets, campaign, partitions: keys.partitions))
     }
   }
 
   private static func listed(_ count: Int, _ campaign: Campaign) -> (targets: Int, bytes: Int) {
-    let values = campaign.recipientValues.values.reduce(0) { $0 + $1.count + CampaignSize.listed }
+    let values = campaign.message.recipientValues.values.reduce(0) { $0 + $1.count + CampaignSize.listed }
     return (count, CampaignSize.bytes(listed: count, of: campaign) + count * CampaignSize.slice + values)
   }
 

@@ -31,7 +31,7 @@ extension Queue {
     untimely: JobError? = nil
   ) async throws -> Admission {
     var campaign = campaign
-    campaign.definitions = try await check(campaign)
+    campaign.recipients.definitions = try await check(campaign)
     try await checkStages(of: campaign)
     try await store.limits.checkRoom(for: campaign)
     let forms = try forms(of: job)
@@ -127,7 +127,7 @@ extension Queue {
     narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?
   ) async throws -> Admission {
     var campaign = campaign
-    campaign.definitions = try await check(campaign)
+    campaign.recipients.definitions = try await check(campaign)
     if !narrowed { try await checkStages(of: campaign) }
     let forms = try forms(of: original ?? job)
     var pipeline = RedisPipeline(reserving: forms.count + 256)
@@ -152,12 +152,12 @@ extension Queue {
     let now = try await store.time() / 1000
     if let first = try firstRun(of: campaign, now: now) {
       // It is sent to nobody itself.
-      campaign.sendAt = first
+      campaign.delivery.sendAt = first
       return try await write(
         campaign, job: job, request: request, digest: digest, partitions: [], start: now / 1000, worker: worker)
     }
     let partitions = try await writeAudience(of: campaign)
-    let start = max(now, campaign.sendAt ?? 0) / 1000
+    let start = max(now, campaign.delivery.sendAt ?? 0) / 1000
     return try await write(
       campaign, job: job, dated(resolved, of: campaign, start: start), request: request, digest: digest,
       partitions: partitions, start: start, worker: worker, narrowed: narrowed, approval: approval,
@@ -185,7 +185,8 @@ extension Queue {
   private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
     guard campaign.parts.isEmpty else { return job }
     do {
-      return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.pushType, start: start) ?? job
+      return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.message.pushType, start: start)
+        ?? job
     } catch {
       throw StoreError(invalid: error)
     }
@@ -214,13 +215,14 @@ extension Queue {
       StoreScripts.activate,
       keys: [
         keys.campaign(campaign.id), keys.job(campaign.id), keys.intake(worker: worker),
-        keys.lane(campaign.lane.rawValue), keys.all, keys.running, keys.schedule, keys.ended, keys.gates, keys.wake,
+        keys.lane(campaign.delivery.lane.rawValue), keys.all, keys.running, keys.schedule, keys.ended, keys.gates,
+        keys.wake,
         keys.store, keys.changes, keys.campaign(parent), keys.attempts, keys.approvals,
       ] + ids.flatMap { [keys.campaign($0), keys.open($0), keys.finished($0)] }
     ) { arguments in
       arguments.append(request ?? job)
       arguments.append(Self.idMemory)
-      arguments.append(campaign.sendAt ?? 0)
+      arguments.append(campaign.delivery.sendAt ?? 0)
       arguments.append(digest)
       arguments.append(keys.partitions)
       arguments.append(approval ?? "")
@@ -276,7 +278,7 @@ extension Queue {
       for partition in partitions {
         pipeline.append("UNLINK", keys.audience(partition, campaign.id))
         // What stands there beside the job is not written again.
-        if !campaign.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
+        if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
       }
       _ = try await run(pipeline)
     }
@@ -290,16 +292,16 @@ extension Queue {
   private func fields(of campaign: Campaign, start: Int?, narrowed: Bool) -> [(String, String)] {
     var fields: [(String, String)] = [
       ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
-      ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
+      ("lane", campaign.delivery.lane.rawValue), ("ttl", String(campaign.timeToLive)),
       ("expiration", start.flatMap { campaign.commonExpiration(startingAt: $0) }.map(String.init) ?? ""),
     ]
-    if let sendAt = campaign.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
-    if campaign.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
+    if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
+    if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
     // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
     if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
     if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
-    if !campaign.definitions.isEmpty {
-      fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
+    if !campaign.recipients.definitions.isEmpty {
+      fields.append(("definitions", String(decoding: campaign.recipients.definitions.json, as: UTF8.self)))
     }
     return fields
   }
@@ -308,14 +310,14 @@ extension Queue {
   private func ownFields(of campaign: Campaign) -> [(String, String)] {
     var fields: [(String, String)] = []
     if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
-    if let repetition = campaign.timing.repetition { fields.append(("repeat", repetition.text)) }
+    if let repetition = campaign.delivery.timing.repetition { fields.append(("repeat", repetition.text)) }
     if let (parent, _) = Repetition.run(campaign.id) { fields.append(("run", parent)) }
     let parts = campaign.parts
     if !parts.isEmpty {
       fields.append(("parts", parts.map(\.description).joined(separator: " ")))
       fields.append(("stage", "0"))
     }
-    switch campaign.rate {
+    switch campaign.delivery.rate {
     case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
     case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
     case .until(let milliseconds)?: fields.append(("finishBy", "\(milliseconds)"))
@@ -326,8 +328,8 @@ extension Queue {
 
   /// Refuses a campaign with stages that ends before its rest can begin.
   private func checkStages(of campaign: Campaign) async throws {
-    guard campaign.stages != nil else { return }
-    let start = max(try await store.time() / 1000, campaign.sendAt ?? 0) / 1000
+    guard campaign.delivery.stages != nil else { return }
+    let start = max(try await store.time() / 1000, campaign.delivery.sendAt ?? 0) / 1000
     if let problem = campaign.problemOfStages(start: start) {
       throw StoreError(invalid: problem)
     }
@@ -340,9 +342,11 @@ extension Queue {
   @discardableResult
   public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
     var definitions = SegmentDefinitions()
-    if case .segment(let expression) = campaign.audience { definitions = try await checkSegments(of: expression) }
+    if case .segment(let expression) = campaign.recipients.audience {
+      definitions = try await checkSegments(of: expression)
+    }
     if let activity = campaign.activity { try await store.registry.checkActivity(activity) }
-    if let expression = campaign.exclusion.segment {
+    if let expression = campaign.recipients.exclusion.segment {
       let excluded = try await checkSegments(of: expression, field: "audience.exclude.segment")
       definitions = definitions.or(excluded)
     }
@@ -352,7 +356,7 @@ extension Queue {
     if let problem = campaign.problemOfSchedule(now: try await store.time() / 1000) {
       throw StoreError(invalid: problem)
     }
-    if campaign.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await store.time() / 1000) }
+    if campaign.delivery.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await store.time() / 1000) }
     return definitions
   }
 
@@ -405,7 +409,7 @@ extension Queue {
   /// The partitions in which a campaign has slices before it begins to expand: those of whom its job lists, and all where
   /// members are searched for.
   func listedPartitions(of campaign: Campaign) -> [Int] {
-    guard case .users(let users) = campaign.audience else { return Array(0..<keys.partitions) }
+    guard case .users(let users) = campaign.recipients.audience else { return Array(0..<keys.partitions) }
     // An erasure may have removed every user. The campaign needs a slice to end.
     if users.isEmpty { return [0] }
     return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
@@ -417,7 +421,7 @@ extension Queue {
   func writeAudience(of campaign: Campaign) async throws -> [Int] {
     try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]
-    switch campaign.audience {
+    switch campaign.recipients.audience {
     case .segment, .campaign, .activity: return Array(0..<keys.partitions)
     case .users(let users):
       for user in users {
@@ -441,15 +445,15 @@ extension Queue {
         }
       }
     }
-    for (partition, list) in members where !campaign.recipientValues.isEmpty {
-      let known = list.filter { campaign.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
+    for (partition, list) in members where !campaign.message.recipientValues.isEmpty {
+      let known = list.filter { campaign.message.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
       // Of one user it may be some kilobytes.
       for start in stride(from: 0, to: known.count, by: Self.valuesBatch) {
         pipeline.command("HSET") { arguments in
           arguments.append(keys.values(partition, campaign.id))
           for user in known[start..<min(start + Self.valuesBatch, known.count)] {
             arguments.append(user)
-            arguments.append(campaign.recipientValues[String(decoding: user, as: UTF8.self)] ?? [])
+            arguments.append(campaign.message.recipientValues[String(decoding: user, as: UTF8.self)] ?? [])
           }
         }
       }

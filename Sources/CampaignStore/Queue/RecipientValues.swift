@@ -3,7 +3,7 @@ import Redis
 
 extension Campaign {
   /// Whether values of its users stand in the store.
-  var hasValues: Bool { hasValuesBeside || !recipientValues.isEmpty }
+  var hasValues: Bool { message.hasValuesBeside || !message.recipientValues.isEmpty }
 }
 
 /// What is said of the users of a campaign beside its job, before that is submitted: for each a JSON object in the hash of its
@@ -49,7 +49,7 @@ extension Queue {
 
   /// The job has come: its values stay until its campaign ends.
   func keepValues(of campaign: Campaign) async throws {
-    guard campaign.hasValuesBeside else { return }
+    guard campaign.message.hasValuesBeside else { return }
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
@@ -61,7 +61,7 @@ extension Queue {
 
   /// What the store has of a user beside the job of a campaign; nothing where it has nothing.
   func values(of user: String, in campaign: Campaign) async throws -> [UInt8] {
-    guard campaign.hasValuesBeside else { return [] }
+    guard campaign.message.hasValuesBeside else { return [] }
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.values(Partition.of(user: user, count: keys.partitions), campaign.whole), user)
     return try await run(pipeline)[0].bytes.map(Array.init) ?? []

@@ -9,8 +9,10 @@ extension Queue {
   /// - Parameter now: ms since the epoch.
   /// - Throws: ``StoreError`` `invalid` when there is none.
   func firstRun(of campaign: Campaign, now: Int) throws -> Int? {
-    guard let repetition = campaign.timing.repetition else { return nil }
-    guard let run = repetition.next(after: now / 1000, campaign.timing.localTime, in: try rules(of: repetition)) else {
+    guard let repetition = campaign.delivery.timing.repetition else { return nil }
+    guard
+      let run = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))
+    else {
       throw StoreError(
         .invalid, "repeat: no time of \(Excerpt.quoted(repetition.text)) is left before its end", hint: "check the year"
       )
@@ -55,9 +57,9 @@ extension Queue {
     }
     let now = try await store.time() / 1000
     guard let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
-      let repetition = campaign.timing.repetition
+      let repetition = campaign.delivery.timing.repetition
     else { return nil }
-    let local = campaign.timing.localTime
+    let local = campaign.delivery.timing.localTime
     let rules = try rules(of: repetition)
     // What workers missed is made up for by one.
     let run =
@@ -75,9 +77,9 @@ extension Queue {
     let now = try await store.time() / 1000
     guard due <= now, let (_, job) = try await store.campaigns.findWithJob(record.id),
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
-      let repetition = campaign.timing.repetition
+      let repetition = campaign.delivery.timing.repetition
     else { return }
-    let next = repetition.next(after: now / 1000, campaign.timing.localTime, in: try rules(of: repetition))
+    let next = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))
     _ = try await moveOn(record, to: next, beginning: nil, repetition)
   }
 

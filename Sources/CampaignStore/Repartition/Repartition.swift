@@ -406,15 +406,15 @@ private struct RepartitionMove {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, spread) {
         pipeline.append("UNLINK", keys.audience(partition, id))
-        if !campaign.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, id)) }
+        if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, id)) }
       }
       _ = try await here.run(pipeline)
     }
-    if campaign.hasValuesBeside {
+    if campaign.message.hasValuesBeside {
       for partition in 0..<spread { try await moveValues(of: id, in: partition) }
     }
     // What is repeated is sent to nobody itself.
-    let isSent = campaign.timing.repetition == nil
+    let isSent = campaign.delivery.timing.repetition == nil
     try await reslice(id, to: isSent ? there.queue.writeAudience(of: campaign) : [])
   }
 

@@ -70,7 +70,7 @@ extension Results {
       var receipt = receipt
       receipt.campaign = CampaignID(receipt.campaign).whole
       guard let campaign = campaigns[receipt.campaign] else { return receipt }
-      let place = campaign.stages.map { stages in
+      let place = campaign.delivery.stages.map { stages in
         Array(receipt.user.utf8).withUnsafeBytes(stages.draw.place)
       }
       let part = campaign.parts(ofStage: place ?? 0).first

@@ -2,11 +2,11 @@ extension Campaign {
   /// The attributes of users that a job asks for, and where it does; not those whose values the job brings with it.
   public var attributesAskedFor: [(path: String, name: String)] {
     var asked: [(path: String, name: String)] = []
-    if let predicate { asked += predicate.attributes.map { (path: "audience.where", name: $0) } }
-    if let attribute = timing.attribute { asked.append((path: "localTime.attribute", name: attribute)) }
-    guard let content, !hasValuesBeside else { return asked }
+    if let predicate = recipients.predicate { asked += predicate.attributes.map { (path: "audience.where", name: $0) } }
+    if let attribute = delivery.timing.attribute { asked.append((path: "localTime.attribute", name: attribute)) }
+    guard let content = message.content, !message.hasValuesBeside else { return asked }
     var brought: Set<String> = []
-    for values in recipientValues.values {
+    for values in message.recipientValues.values {
       guard let root = try? JSONValue(parsing: values, maximumDepth: 1), case .object(let members) = root.kind else {
         continue
       }

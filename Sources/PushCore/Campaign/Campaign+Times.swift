@@ -17,7 +17,7 @@ extension Campaign {
   ///
   /// - Parameter now: ms since the epoch.
   public func problemOfSchedule(now: Int) -> JobError? {
-    guard let sendAt, sendAt - now > Self.longestSchedule * 86_400_000 else { return nil }
+    guard let sendAt = delivery.sendAt, sendAt - now > Self.longestSchedule * 86_400_000 else { return nil }
     return JobError(
       field: "sendAt",
       message: "\(Timestamp.format(milliseconds: sendAt)) is more than \(Self.longestSchedule) days ahead",
@@ -25,18 +25,18 @@ extension Campaign {
   }
 
   private func problemOfPast(now: Int) -> JobError? {
-    guard let sendAt else { return nil }
-    let allowed = DurationText.format(milliseconds: timing.late * 1000)
-    if let local = timing.localTime {
+    guard let sendAt = delivery.sendAt else { return nil }
+    let allowed = DurationText.format(milliseconds: delivery.timing.late * 1000)
+    if let local = delivery.timing.localTime {
       let passed = now - local.ending * 1000
-      guard passed > timing.late * 1000 else { return nil }
+      guard passed > delivery.timing.late * 1000 else { return nil }
       return JobError(
         field: "sendAt",
         message: "\(WallTime.format(local.wall)) passed in the last time zone \(Self.rounded(passed)) ago, "
           + "more than \(allowed): nobody would get it",
         hint: "check the date; to send it all the same give late, such as \"late\": \"\(Self.consent(passed))\"")
     }
-    guard now - sendAt > timing.late * 1000 else { return nil }
+    guard now - sendAt > delivery.timing.late * 1000 else { return nil }
     return JobError(
       field: "sendAt",
       message:
@@ -47,13 +47,13 @@ extension Campaign {
 
   private func problemOfEnds(now: Int) -> JobError? {
     // An expiration that has passed breaks a rule of the push service.
-    if let repetition = timing.repetition, let end = repetition.end {
-      let last = timing.localTime == nil ? end : end + LocalTime.furthestBehind
+    if let repetition = delivery.timing.repetition, let end = repetition.end {
+      let last = delivery.timing.localTime == nil ? end : end + LocalTime.furthestBehind
       if last * 1000 <= now {
         return JobError(field: "repeat.end", message: "has passed: the job would never run", hint: "check the year")
       }
     }
-    if case .until(let milliseconds)? = rate, milliseconds <= now {
+    if case .until(let milliseconds)? = delivery.rate, milliseconds <= now {
       return JobError(
         field: "finishBy", message: "\(Timestamp.format(milliseconds: milliseconds)) has passed",
         hint: "check the date, or leave it out for as fast as it goes")

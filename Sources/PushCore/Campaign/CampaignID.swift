@@ -101,27 +101,29 @@ extension Campaign {
   /// The parts that its job makes, in the order of the stages, each stage before its companions; none where the job makes a
   /// campaign that is sent itself.
   public var parts: [CampaignPart] {
-    guard part == nil, timing.repetition == nil, stages != nil || !also.isEmpty else { return [] }
+    guard part == nil, delivery.timing.repetition == nil, delivery.stages != nil || !message.also.isEmpty else {
+      return []
+    }
     return (0..<stageCount).flatMap { parts(ofStage: $0) }
   }
 
   /// How many steps its delivery has: the stages of the job and the rest.
-  public var stageCount: Int { (stages?.all.count ?? 0) + 1 }
+  public var stageCount: Int { (delivery.stages?.all.count ?? 0) + 1 }
 
   /// The parts of one step of the delivery: the stage, and its companions.
   ///
   /// - Parameter place: of the stage, from 0; behind the stages of the job stands the rest.
   public func parts(ofStage place: Int) -> [CampaignPart] {
     let stage: CampaignPart.Stage =
-      if let stages { place < stages.all.count ? .number(place + 1) : .rest } else { .main }
-    return [CampaignPart(stage)] + also.map { CampaignPart(stage, companion: $0) }
+      if let stages = delivery.stages { place < stages.all.count ? .number(place + 1) : .rest } else { .main }
+    return [CampaignPart(stage)] + message.also.map { CampaignPart(stage, companion: $0) }
   }
 
   /// The place of a step of its delivery, from 0.
   public func place(of stage: CampaignPart.Stage) -> Int {
     switch stage {
     case .number(let number): number - 1
-    case .rest: stages?.all.count ?? 0
+    case .rest: delivery.stages?.all.count ?? 0
     case .main: 0
     }
   }

@@ -1,9 +1,4 @@
 extension CampaignJob {
-  /// Fields that say something of many users or pushes only.
-  private static let ofMany: Set = [
-    "control", "stages", "template", "vars", "also", "variants",
-  ]
-
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///
   /// - Parameters:
@@ -17,11 +12,11 @@ extension CampaignJob {
   ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
-    var left = ofMany.union(JobTiming.all)
-    if payload != nil { left.formUnion(JobTemplate.fields) }
+    var kept = JobField.names(of: .single)
+    if payload != nil { kept.removeAll(where: JobTemplate.fields.contains) }
     var json = JSONWriter()
     json.beginObject()
-    for member in members where !left.contains(member.name) {
+    for member in members where kept.contains(member.name) {
       json.name(member.name)
       switch member.name {
       case "id":
@@ -64,7 +59,8 @@ extension CampaignJob {
     var json = JSONWriter()
     json.beginObject()
     if let localTime { json.member("sendAt", WallTime.format(localTime)) }
-    for member in members where !["sendAt", "repeat"].contains(member.name) {
+    let kept = JobField.names(of: .run)
+    for member in members where kept.contains(member.name) {
       json.name(member.name)
       json.raw(job[member.value.range])
     }

@@ -8,13 +8,8 @@ public enum CampaignJob {
   /// How many objects and arrays may stand in each other.
   public static let maximumNesting = 32
 
-  public static let fields =
-    [
-      "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-      "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
-      "stages", "variants", "submittedBy", "localized", "trim", "uniqueKey", "campaignKey", "template", "vars", "also",
-    ] + JobTiming.fields
-  private static let plannedFields: Set<String> = []
+  /// The names of the fields of a job.
+  public static let fields = JobField.all.map(\.name)
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -62,7 +57,7 @@ public enum CampaignJob {
 
   /// The findings of the push rules in the companions of a campaign, such as a certificate that does not allow the push type.
   public static func companionFindings(of campaign: Campaign, _ service: any PushService) -> [Finding] {
-    campaign.also.flatMap { type in
+    campaign.message.also.flatMap { type in
       service.findings(ofRefresh: type).map { Finding($0.rule, "also", $0.message, hint: $0.hint) }
     }
   }
@@ -83,14 +78,14 @@ public enum CampaignJob {
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps, _ service: any PushService, now: Int?
   ) throws(JobError) {
     if let now, let problem = campaign.problemOfTimes(now: now * 1000) { throw problem }
-    if let start = [now, campaign.sendAt.map { $0 / 1000 }].compactMap(\.self).max(),
+    if let start = [now, campaign.delivery.sendAt.map { $0 / 1000 }].compactMap(\.self).max(),
       let problem = campaign.problemOfStages(start: start)
     {
       throw problem
     }
-    if let stages = campaign.stages, let now {
-      let start = max(now, (campaign.sendAt ?? 0) / 1000)
-      let rest = start + stages.leastDuration(isLocal: campaign.timing.localTime != nil)
+    if let stages = campaign.delivery.stages, let now {
+      let start = max(now, (campaign.delivery.sendAt ?? 0) / 1000)
+      let rest = start + stages.leastDuration(isLocal: campaign.delivery.timing.localTime != nil)
       let known = try findings(in: job, apps, service, at: start)
       for finding in try findings(in: job, apps, service, at: rest)
       where !known.contains(where: { $0.rule.id == finding.rule.id && $0.path == finding.path }) {
@@ -98,7 +93,7 @@ public enum CampaignJob {
           field: finding.path, message: finding.message + " (when the last stage begins)", hint: finding.hint)
       }
     }
-    for type in campaign.also { _ = try companion(of: campaign, type, job, apps, service) }
+    for type in campaign.message.also { _ = try companion(of: campaign, type, job, apps, service) }
   }
 
   /// What the rules for pushes find in a job that begins at a time, in UNIX seconds.
@@ -125,7 +120,7 @@ public enum CampaignJob {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
     var companion = try read(parsed(bytes), in: bytes, apps, as: campaign.whole).campaign
-    companion.stages = campaign.stages
+    companion.delivery.stages = campaign.delivery.stages
     return companion
   }
 
@@ -135,10 +130,10 @@ public enum CampaignJob {
   public static func companions(
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps
   ) throws(JobError) -> [Campaign] {
-    guard !campaign.also.isEmpty else { return [] }
+    guard !campaign.message.also.isEmpty else { return [] }
     let (whole, service) = try read(parsed(job), in: job, apps, as: campaign.whole)
     var companions: [Campaign] = []
-    for type in campaign.also { companions.append(try companion(of: whole, type, job, apps, service)) }
+    for type in campaign.message.also { companions.append(try companion(of: whole, type, job, apps, service)) }
     return companions
   }
 
@@ -166,15 +161,16 @@ public enum CampaignJob {
     }
     campaign.id = id.description
     campaign.part = part
-    campaign.also = []
-    campaign.variant = variant
-    if let stages = campaign.stages {
-      campaign.rate = stages.rate(campaign.rate, ofStage: campaign.place(of: part.stage), start: start)
+    campaign.message.also = []
+    campaign.message.variant = variant
+    if let stages = campaign.delivery.stages {
+      campaign.delivery.rate = stages.rate(
+        campaign.delivery.rate, ofStage: campaign.place(of: part.stage), start: start)
     }
-    if let local = campaign.timing.localTime, campaign.place(of: part.stage) > 0 {
+    if let local = campaign.delivery.timing.localTime, campaign.place(of: part.stage) > 0 {
       let later = local.onFirstDay(notBefore: start)
-      campaign.timing.localTime = later
-      campaign.sendAt = later.beginning * 1000
+      campaign.delivery.timing.localTime = later
+      campaign.delivery.sendAt = later.beginning * 1000
     }
     return campaign
   }
@@ -223,7 +219,7 @@ public enum CampaignJob {
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
-    let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
+    let fields = try JobFields(root, path: "", known: fields, planned: [])
     let own = try readID(fields)
     let id = given ?? own
     let (app, service) = try readApp(fields, apps)
@@ -266,7 +262,7 @@ public enum CampaignJob {
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields),
       submittedBy: try readSubmitter(fields))
-    campaign.also = try Companion.read(fields, pushType: options.pushType, audience, of: service)
+    campaign.message.also = try Companion.read(fields, pushType: options.pushType, audience, of: service)
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",

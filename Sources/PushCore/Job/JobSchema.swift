@@ -18,50 +18,49 @@ public enum JobSchema {
     #","anyOf":[{"required":["payload"]},{"required":["template"]},{"required":["variants"]}]"#)
 
   private static func job(audience: String, _ more: String) -> String {
-    let properties = CampaignJob.fields.map {
-      "\"\($0)\":\($0 == "audience" ? audience : members[$0] ?? "{}")"
-    }.joined(separator: ",")
+    let properties = JobField.all.map { "\"\($0.name)\":\($0.name == "audience" ? audience : $0.schema)" }
+      .joined(separator: ",")
     return "{\"type\":\"object\",\"required\":[\"id\",\"app\",\"audience\"],\"additionalProperties\":false,"
       + "\"properties\":{\(properties)}\(more)}"
   }
 
   // MARK: Members. Null counts as not given, but where something is required.
 
-  private static let name = #"{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"}"#
+  static let name = #"{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"}"#
   /// White space at the edges does not count, and a whole number is an id too, see ``UserID``.
   private static let user = any(
     #"{"type":"string","minLength":1,"pattern":"^[\\t\\n\\r]*[^\\u0000-\\u001f\\u007f]*[\\t\\n\\r]*$"}"#,
     #"{"type":"integer"}"#)
   /// Above 0.
-  private static let duration = #"{"type":"string","pattern":"^0*[1-9][0-9]*[smhd]$"}"#
-  private static let anyDuration = #"{"type":"string","pattern":"^[0-9]+[smhd]$"}"#
-  private static let instant = #"{"type":"string","pattern":"\#(wallPattern)([Zz]|[+-][0-9]{2}:[0-9]{2})$"}"#
+  static let duration = #"{"type":"string","pattern":"^0*[1-9][0-9]*[smhd]$"}"#
+  static let anyDuration = #"{"type":"string","pattern":"^[0-9]+[smhd]$"}"#
+  static let instant = #"{"type":"string","pattern":"\#(wallPattern)([Zz]|[+-][0-9]{2}:[0-9]{2})$"}"#
   /// A local time.
-  private static let wall = #"{"type":"string","pattern":"\#(wallPattern)$"}"#
+  static let wall = #"{"type":"string","pattern":"\#(wallPattern)$"}"#
   private static let wallPattern =
     #"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?"#
   private static let clock = #"{"type":"string","pattern":"^[0-9]{1,2}:[0-9]{2}$"}"#
-  private static let text = #"{"type":"string"}"#
-  private static let someText = #"{"type":"string","minLength":1}"#
-  private static let flag = #"{"type":"boolean"}"#
+  static let text = #"{"type":"string"}"#
+  static let someText = #"{"type":"string","minLength":1}"#
+  static let flag = #"{"type":"boolean"}"#
   private static let share = #"{"type":"number","exclusiveMinimum":0,"maximum":1}"#
-  private static let realShare = #"{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}"#
+  static let realShare = #"{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}"#
   private static let null = #"{"type":"null"}"#
 
-  private static func words(_ words: [String]) -> String {
+  static func words(_ words: [String]) -> String {
     "{\"enum\":[\(words.map { "\"\($0)\"" }.joined(separator: ","))]}"
   }
 
-  private static func list(_ element: String, most: Int? = nil) -> String {
-    "{\"type\":\"array\",\"minItems\":1,\(most.map { "\"maxItems\":\($0)," } ?? "")\"items\":\(element)}"
+  static func list(_ element: String, least: Int = 1, most: Int? = nil) -> String {
+    "{\"type\":\"array\",\"minItems\":\(least),\(most.map { "\"maxItems\":\($0)," } ?? "")\"items\":\(element)}"
   }
 
-  private static func any(_ schemas: String...) -> String { "{\"anyOf\":[\(schemas.joined(separator: ","))]}" }
+  static func any(_ schemas: String...) -> String { "{\"anyOf\":[\(schemas.joined(separator: ","))]}" }
 
-  private static func orNull(_ schema: String) -> String { any(schema, null) }
+  static func orNull(_ schema: String) -> String { any(schema, null) }
 
   /// - Parameter more: further keywords.
-  private static func object(
+  static func object(
     _ members: KeyValuePairs<String, String>, _ more: String = "", required: [String] = []
   ) -> String {
     let properties = members.map { "\"\($0)\":\(required.contains($0) ? $1 : orNull($1))" }.joined(separator: ",")
@@ -103,7 +102,7 @@ public enum JobSchema {
     ]
   }
 
-  private static let audience: String = {
+  static let audience: String = {
     let one = ["segment", "users", "campaign", "activity", "tokens", "channel"].map(given).joined(separator: ",")
     let exclude = object(
       excludeMembers, ",\"allOf\":[\(any(given("segment"), given("campaign"), given("activity"))),\(ofCampaign)]")
@@ -113,13 +112,13 @@ public enum JobSchema {
         + when(namesNoUsers, absent(["where", "sample", "limit", "devices", "exclude"])) + "]")
   }()
 
-  private static let variant = object(
+  static let variant = object(
     [
       "name": name, "weight": #"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#, "payload": payload,
       "localized": #"{"type":"object"}"#, "template": someText,
     ], required: ["name"])
 
-  private static let stage = object(
+  static let stage = object(
     [
       "users": list(any(user, erased), most: CampaignStages.maximumUsers), "share": realShare, "wait": anyDuration,
       "approval": flag,
@@ -130,42 +129,19 @@ public enum JobSchema {
       ]),
     ], ",\"oneOf\":[\(given("users")),\(given("share"))]")
 
-  private static let payload = #"{"type":"object","properties":{"aps":{"type":"object"}}}"#
+  static let payload = #"{"type":"object","properties":{"aps":{"type":"object"}}}"#
 
-  private static let members: [String: String] = [
-    "id": name, "app": text,
-    "payload": orNull(payload),
-    "pushType": orNull(text), "priority": #"{"enum":[1,5,10,null]}"#,
-    "expiration": orNull(any(#"{"enum":[0,"0"]}"#, duration, instant)),
-    "collapseId": orNull(
-      #"{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^ \\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^ \\u0000-\\u001f\\u007f])?$"}"#
-    ),
-    "lane": orNull(words(Lane.allCases.map(\.rawValue))), "sendAt": orNull(any(instant, wall)),
-    "rate": orNull(#"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#),
-    "spread": orNull(duration), "finishBy": orNull(instant), "results": orNull(words(["all", "failures", "none"])),
-    "ambiguity": orNull(words(["resend", "skip"])), "ttl": orNull(duration), "category": orNull(name),
-    "transactional": orNull(flag), "control": orNull(realShare),
-    "stages": orNull(
-      "{\"type\":\"array\",\"minItems\":1,\"maxItems\":\(CampaignStages.maximum),\"items\":\(stage)}"),
-    "submittedBy": orNull(someText),
-    "localized": orNull(#"{"type":"object"}"#), "trim": orNull(someText), "uniqueKey": orNull(someText),
-    "campaignKey": orNull(someText),
-    "template": orNull(someText), "vars": orNull(flag),
-    "also": orNull(#"{"type":"array","uniqueItems":true,"items":{"type":"string"}}"#),
-    "variants": orNull(
-      "{\"type\":\"array\",\"minItems\":2,\"maxItems\":\(CampaignVariants.maximum),\"items\":\(variant)}"),
-    "localTime": orNull(any(flag, object(["attribute": someText], required: ["attribute"]))),
-    "defaultTimezone": orNull(someText), "late": orNull(anyDuration),
-    "quietHours": orNull(
-      object(["from": clock, "to": clock, "then": words(["hold", "drop"])], required: ["from", "to"])),
-    "maxDuration": orNull(duration),
-    "repeat": orNull(
-      object(
-        [
-          "cron": text, "zone": someText, "end": any(instant, wall),
-          "count": #"{"type":"integer","minimum":1,"maximum":100000}"#, "skipIfRunning": flag,
-        ], required: ["cron"])),
-  ]
+  static let collapseID =
+    #"{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^ \\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^ \\u0000-\\u001f\\u007f])?$"}"#
+
+  static let quietHours = object(
+    ["from": clock, "to": clock, "then": words(["hold", "drop"])], required: ["from", "to"])
+
+  static let repetition = object(
+    [
+      "cron": text, "zone": someText, "end": any(instant, wall),
+      "count": #"{"type":"integer","minimum":1,"maximum":100000}"#, "skipIfRunning": flag,
+    ], required: ["cron"])
 
   // MARK: What goes with what
 

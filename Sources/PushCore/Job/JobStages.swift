@@ -134,15 +134,15 @@ extension Campaign {
   ///
   /// - Parameter start: when the campaign begins, in UNIX seconds.
   public func problemOfStages(start: Int) -> JobError? {
-    guard let stages else { return nil }
-    let rest = start + stages.leastDuration(isLocal: timing.localTime != nil)
+    guard let stages = delivery.stages else { return nil }
+    let rest = start + stages.leastDuration(isLocal: delivery.timing.localTime != nil)
     let begins = "the rest begins at \(Timestamp.format(milliseconds: rest * 1000)) at the earliest, behind the stages"
-    if case .at(let seconds) = expiration, seconds <= rest {
+    if case .at(let seconds) = message.expiration, seconds <= rest {
       return JobError(
         field: "expiration", message: "is over before the last pushes begin: " + begins,
         hint: "give a later time, or a duration: it counts from when each stage begins")
     }
-    if case .until(let milliseconds)? = rate, milliseconds / 1000 <= rest {
+    if case .until(let milliseconds)? = delivery.rate, milliseconds / 1000 <= rest {
       return JobError(
         field: "finishBy", message: "is over before the last pushes begin: " + begins,
         hint: "give a later time, or shorter waits")

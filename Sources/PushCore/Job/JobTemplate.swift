@@ -41,7 +41,7 @@ public struct JobTemplate: Equatable, Sendable {
 
   /// The largest template in bytes: what a push can say in some tens of languages.
   public static let maximumSize = 65_536
-  static let fields = ["payload", "localized", "trim", "uniqueKey", "campaignKey"]
+  static let fields = JobField.names(of: .template)
 
   /// A template's content without white space.
   ///

@@ -5,10 +5,6 @@ struct JobTiming {
   /// When its campaign begins, in ms since the epoch; `nil` for at once.
   var sendAt: Int?
 
-  /// The fields of the job, apart from `sendAt` and what says how fast.
-  static let fields = ["localTime", "defaultTimezone", "late", "quietHours", "maxDuration", "repeat"]
-  /// What a push that is sent once, and at once, leaves out.
-  static let all = ["sendAt", "rate", "spread", "finishBy"] + fields
   /// Seconds that a campaign may take: as long as it may be scheduled ahead.
   private static let longest = 366 * 86400
   /// Runs at most that a job may ask for.

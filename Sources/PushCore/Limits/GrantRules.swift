@@ -32,11 +32,11 @@ public struct GrantRules: Sendable, Equatable {
   /// - Parameter caps: all of its app.
   public init(_ campaign: Campaign, caps: [FrequencyCap]) {
     self.init(
-      app: campaign.app, suppression: campaign.suppression, category: campaign.category,
+      app: campaign.app, suppression: campaign.suppression, category: campaign.recipients.category,
       caps: campaign.keepsToCaps
-        ? caps.filter { $0.category == nil || $0.category == campaign.category } : [],
+        ? caps.filter { $0.category == nil || $0.category == campaign.recipients.category } : [],
       memory: max(caps.map(\.seconds).max() ?? 0, Self.leastMemory),
-      badgeStep: campaign.content?.badgeStep ?? 0)
+      badgeStep: campaign.message.content?.badgeStep ?? 0)
   }
 
   private static let leastMemory = 3 * 86_400
@@ -50,8 +50,8 @@ extension Campaign {
   /// users, nor what shows nothing by itself.
   public var keepsToCaps: Bool {
     guard part?.companion == nil else { return false }
-    return switch audience {
-    case .segment, .users, .campaign: lane != .urgent && !isTransactional
+    return switch recipients.audience {
+    case .segment, .users, .campaign: delivery.lane != .urgent && !recipients.isTransactional
     case .tokens, .activity, .channel: false
     }
   }

@@ -3,12 +3,6 @@
 ///
 /// It is a part of its campaign (``CampaignPart``): the same users, stages and times, no content, no rate and no caps.
 enum Companion {
-  /// Fields of the job that hold for its companions too. `audience` as it is: the same users are drawn where the job draws.
-  private static let common: Set = [
-    "id", "app", "audience", "lane", "sendAt", "localTime", "defaultTimezone", "late", "quietHours", "maxDuration",
-    "expiration", "category", "transactional", "control", "ttl", "results", "submittedBy",
-  ]
-
   /// What of a job holds for a companion, as a job.
   ///
   /// - Parameters:
@@ -24,7 +18,9 @@ enum Companion {
     json.member("pushType", pushType)
     json.name("payload")
     json.raw(payload)
-    for member in members where common.contains(member.name) {
+    // The audience as it is: the same users are drawn.
+    let kept = JobField.names(of: .companion)
+    for member in members where kept.contains(member.name) {
       json.name(member.name)
       json.raw(job[member.value.range])
     }

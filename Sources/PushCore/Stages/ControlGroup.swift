@@ -9,7 +9,8 @@ public struct ControlGroup: Sendable, Equatable {
   ///     for none. They are the same ones in all its campaigns.
   public init(of campaign: Campaign, app share: Double? = nil) {
     let ofApp = share.map { UserSample(share: $0, salt: "control of app " + campaign.app) }
-    samples = [campaign.control, campaign.hasUsers && !campaign.isTransactional ? ofApp : nil].compactMap { $0 }
+    samples = [campaign.recipients.control, campaign.hasUsers && !campaign.recipients.isTransactional ? ofApp : nil]
+      .compactMap { $0 }
   }
 
   /// Whether nobody is in it.
@@ -29,7 +30,7 @@ extension Campaign {
   /// Whether it goes to users, and not to tokens or a channel, of which nobody knows whose they are, nor to who has asked
   /// for it: a Live Activity.
   public var hasUsers: Bool {
-    switch audience {
+    switch recipients.audience {
     case .segment, .users, .campaign: true
     case .tokens, .channel, .activity: false
     }

@@ -58,11 +58,11 @@ public struct StageGate: Sendable {
   ///   - campaign: one with stages.
   /// - Returns: `nil` where no gate stands behind that stage.
   public init?(behind place: Int, of campaign: Campaign) {
-    guard let stages = campaign.stages, stages.all.indices.contains(place) else { return nil }
+    guard let stages = campaign.delivery.stages, stages.all.indices.contains(place) else { return nil }
     stage = stages.all[place]
     number = place + 1
     self.campaign = campaign.whole
-    variants = campaign.variants
+    variants = campaign.message.variants
   }
 
   /// Decides whether the next stage begins.

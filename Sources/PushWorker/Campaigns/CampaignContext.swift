@@ -61,7 +61,7 @@ final class CampaignContext {
     campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, zones: ZoneDatabase = .system,
     route: Route, policy: GuardPolicy, limits: [RateLimit] = [], tally: PushTally? = nil
   ) {
-    self.tally = tally ?? PushTally(app: campaign.app, lane: campaign.lane, service: app.service)
+    self.tally = tally ?? PushTally(app: campaign.app, lane: campaign.delivery.lane, service: app.service)
     self.campaign = campaign
     isNarrowed = record.isNarrowed
     self.job = job
@@ -74,23 +74,24 @@ final class CampaignContext {
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
       campaign, service: service, environment: app.environment, start: record.start, control: app.control)
-    hasVariants = campaign.variants != nil
+    hasVariants = campaign.message.variants != nil
     start = record.start
     expiration = record.expiration
     self.zones = zones
     rules = GrantRules(campaign, caps: app.caps)
-    account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
+    account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.delivery.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.
     var expires = record.expiration == 0 ? nil : record.expiration
-    if case .after = campaign.expiration, campaign.timing.isPerDevice { expires = nil }
-    let ends = campaign.timing.localTime == nil ? campaign.timing.deadline(start: start / 1000, due: nil) : nil
+    if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }
+    let ends =
+      campaign.delivery.timing.localTime == nil ? campaign.delivery.timing.deadline(start: start / 1000, due: nil) : nil
     deadline = [expires, ends].compactMap(\.self).min()
   }
 
   /// The campaign's partitions are fixed, and with them the definitions of its segments.
   func narrow(_ definitions: SegmentDefinitions) {
-    campaign.definitions = definitions
+    campaign.recipients.definitions = definitions
     isNarrowed = true
   }
 

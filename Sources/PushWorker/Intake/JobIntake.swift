@@ -127,7 +127,7 @@ struct JobIntake: Sendable {
         return try await deadLetter(arrival, reason: reason, hint: hint)
       }
       return admission == .new
-        ? .activated(campaign: campaign.id, isTransactional: campaign.isTransactional) : .unchanged
+        ? .activated(campaign: campaign.id, isTransactional: campaign.recipients.isTransactional) : .unchanged
     } catch let error as StoreError {
       guard case .deadLetter(let reason, let hint)? = Intake(error) else { throw error }
       return try await deadLetter(arrival, reason: reason, hint: hint)
@@ -145,10 +145,10 @@ struct JobIntake: Sendable {
     guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
     // The estimate needs the definitions of the segments that are rules.
     var known = campaign
-    known.definitions = try await store.queue.check(known)
+    known.recipients.definitions = try await store.queue.check(known)
     let sizes = try await store.limits.estimate(of: known).targets
     // Each companion may reach every user again.
-    let bound = sizes * (1 + campaign.also.count)
+    let bound = sizes * (1 + campaign.message.also.count)
     guard bound > most / Self.estimateMargin else { return nil }
     let start = try await store.time() / 1000
     let companions = try CampaignJob.companions(of: campaign, job, apps)

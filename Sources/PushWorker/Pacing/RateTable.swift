@@ -21,7 +21,7 @@ struct RateTable {
   /// The rates that a campaign is held against: its own, its app's, and its app's backend's.
   mutating func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] {
     var limits: [RateLimit] = []
-    if let rate = campaign.rate { limits.append(RateLimit(.campaign(campaign.id), rate)) }
+    if let rate = campaign.delivery.rate { limits.append(RateLimit(.campaign(campaign.id), rate)) }
     if let rate = app.rate {
       let limit = apps[campaign.app] ?? RateLimit(.app(campaign.app), .perSecond(rate))
       apps[campaign.app] = limit

@@ -69,7 +69,7 @@ extension PushWorker {
   /// Hands targets that are under way to the connections.
   private func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
-    guard let times = session.times, case .after = context.campaign.expiration else {
+    guard let times = session.times, case .after = context.campaign.message.expiration else {
       return try submit(session, indexes, by: context.composer)
     }
     // They stand in the order of their times.
@@ -217,7 +217,7 @@ extension PushWorker {
     var (attempt, history) = session.targets.attempt(of: index)
     let decision = Disposition.decide(
       completion.answer, attempt: history.counted + 1, of: session.context.app.service,
-      policy: configuration.retry, ambiguity: campaign.ambiguity, jitter: .random(in: 0..<1),
+      policy: configuration.retry, ambiguity: campaign.delivery.ambiguity, jitter: .random(in: 0..<1),
       isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
     if session.context.app.service.blamesToken(completion.answer),
       let (chunk, position) = session.targets.place(of: index)

@@ -116,7 +116,7 @@ extension PushWorker {
     guard let standing = try await control.campaigns.standing(of: id), standing.state == .active, !life.isStopping,
       !campaigns.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), context.isNarrowed, !context.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.limit == nil || context.prospect.quotas != nil
+      context.guard.tripReason == nil, context.campaign.recipients.limit == nil || context.prospect.quotas != nil
     else { return nil }
     context.prospect.unfinished = standing.unfinished
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }

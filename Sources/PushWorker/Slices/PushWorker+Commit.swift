@@ -185,7 +185,7 @@ extension PushWorker {
   /// Sends targets in doubt again, or records that nobody knows, as the campaign wants it.
   func resend(_ session: SliceSession, _ count: Int) async throws {
     let targets = Array(session.doubt.targets.prefix(count))
-    let resends = session.context.campaign.ambiguity == .resend
+    let resends = session.context.campaign.delivery.ambiguity == .resend
     // What an earlier owner was granted may have been sent, unless it was withheld.
     let sent = session.doubt.isInherited && resends ? targets.map { resent($0, of: session) } : targets
     // Before anything is waited for: meanwhile other slices are lent what is left.
@@ -286,7 +286,7 @@ extension PushWorker {
   private func payload(
     of chunk: TargetChunk, _ position: Int, badge: Int?, _ context: CampaignContext
   ) -> [UInt8]? {
-    guard let content = context.campaign.content else { return nil }
+    guard let content = context.campaign.message.content else { return nil }
     var batch = context.composer.batch(isUnproven: false, capacity: 1)
     var values = chunk.values(position)
     values.badge = badge

@@ -32,7 +32,7 @@ extension PushWorker {
   /// all slices wait until the last has been.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
-    guard context.campaign.limit != nil, context.prospect.quotas == nil else { return true }
+    guard context.campaign.recipients.limit != nil, context.prospect.quotas == nil else { return true }
     context.prospect.quotas = try await session.expanding.expansion.quotas(
       for: session.slice, of: context.campaign, filter: context.filter)
     return context.prospect.quotas != nil

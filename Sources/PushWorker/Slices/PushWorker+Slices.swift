@@ -138,7 +138,7 @@ extension PushWorker {
     log.tell(.tookOver(slice: session.slice, inDoubt: standing.inDoubt))
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
-    if standing.deaths >= Bisection.threshold, session.context.campaign.ambiguity == .resend {
+    if standing.deaths >= Bisection.threshold, session.context.campaign.delivery.ambiguity == .resend {
       session.doubt.deaths = (standing.deaths, standing.bisected)
     }
   }
@@ -193,7 +193,7 @@ extension PushWorker {
       log.tell(
         .zonesUnknown(
           campaign: session.context.campaign.id.description, zones: unknown,
-          instead: session.context.campaign.timing.defaultZone))
+          instead: session.context.campaign.delivery.timing.defaultZone))
     }
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }
@@ -319,7 +319,7 @@ extension PushWorker {
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
     let counters: SliceCounters
     switch try await ledger.close(
-      closing, variantLanguages: context.campaign.content?.variantLanguages, results: context.campaign.results)
+      closing, variantLanguages: context.campaign.message.content?.variantLanguages, results: context.campaign.results)
     {
     case .closed(let final): counters = final
     case .unfinished: return false

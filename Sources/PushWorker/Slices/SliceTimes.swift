@@ -35,9 +35,9 @@ struct SliceTimes {
     self.campaign = campaign
     self.start = start
     self.expiration = expiration
-    timing = TargetTiming(campaign.timing, start: start)
+    timing = TargetTiming(campaign.delivery.timing, start: start)
     // A worker takes no campaign whose default zone it does not know (`PushWorker+Slices`).
-    rules = times.zones.map { zones.rules($0) ?? zones.rules(campaign.timing.defaultZone) ?? .utc }
+    rules = times.zones.map { zones.rules($0) ?? zones.rules(campaign.delivery.timing.defaultZone) ?? .utc }
     quiet = rules.map { _ in (.min, nil) }
   }
 
@@ -71,7 +71,7 @@ struct SliceTimes {
   func expiration(of index: Int) -> Int? { expiration(of: times.step(of: index)) }
 
   private func expiration(of step: SendTimes.Step) -> Int? {
-    guard case .after(let seconds) = campaign.expiration else { return expiration }
+    guard case .after(let seconds) = campaign.message.expiration else { return expiration }
     return (step.due > 0 ? step.due : start) / 1000 + seconds
   }
 

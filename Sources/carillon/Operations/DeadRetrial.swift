@@ -55,7 +55,7 @@ extension CampaignStore {
 
   /// Refuses the job of one target whose user no longer has the device or has opted out: its text may be that user's own.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
-    guard case .tokens(let tokens) = campaign.audience else { return }
+    guard case .tokens(let tokens) = campaign.recipients.audience else { return }
     let owners = try await registry.owners(of: tokens, services.service(ofApp: campaign.app))
     let lists = try await audiences.lists(of: user).suppression
     guard owners.allSatisfy({ $0 == user }), !campaign.suppression.contains(where: lists.contains) else {

@@ -53,10 +53,10 @@ struct PushPreview {
   ) async throws {
     var campaign = campaign
     // The variant of a later stage, once it is chosen.
-    if let winner = record?.winner, let place = campaign.stages?.winnerPlace,
-      campaign.stages.map({ stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) > place }) == true
+    if let winner = record?.winner, let place = campaign.delivery.stages?.winnerPlace,
+      campaign.delivery.stages.map({ stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) > place }) == true
     {
-      campaign.variant = winner
+      campaign.message.variant = winner
     }
     let filter = try await store.filter(of: campaign, configuration)
     let known = try await store.campaigns.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
@@ -64,21 +64,22 @@ struct PushPreview {
       throw CommandError(.defect, "no push service for app \(campaign.app)")
     }
     let expiration =
-      record.map(\.expiration) ?? campaign.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
+      record.map(\.expiration) ?? campaign.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
     let composer = service.composer(for: campaign, expiration: expiration)
     self.campaign = campaign
     self.user = user
     isFixed = known.isSealed
     let winner =
-      record == nil || campaign.variants == nil ? nil : try await store.campaigns.decision(of: campaign.whole)?.winner
-    let isLater = campaign.stages.flatMap { stages in
+      record == nil || campaign.message.variants == nil
+      ? nil : try await store.campaigns.decision(of: campaign.whole)?.winner
+    let isLater = campaign.delivery.stages.flatMap { stages in
       stages.winnerPlace.map { Array(user.utf8).withUnsafeBytes(stages.draw.place) > $0 }
     }
-    let place = campaign.variants.flatMap { variants in
+    let place = campaign.message.variants.flatMap { variants in
       isLater == true ? winner : Array(user.utf8).withUnsafeBytes(variants.place)
     }
-    variant = place.flatMap { campaign.variants?.all[$0].name }
-    waits = campaign.variants != nil && variant == nil
+    variant = place.flatMap { campaign.message.variants?.all[$0].name }
+    waits = campaign.message.variants != nil && variant == nil
     hasDevices = !known.positions.isEmpty
     pushes = (waits ? [] : known.positions).compactMap { position in
       guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
@@ -117,7 +118,7 @@ struct PushPreview {
     json.member("campaign", campaign.id)
     json.member("user", user)
     json.member("fixed", isFixed)
-    if campaign.variants != nil {
+    if campaign.message.variants != nil {
       json.member("variant", variant)
       json.member("waits", waits)
     }

@@ -18,9 +18,9 @@ struct AudienceReport: JSONReport {
   }
 
   /// What it is about, by the app's own names.
-  var category: String? { campaign.category }
+  var category: String? { campaign.recipients.category }
   /// Whether it goes to users on the app's suppression lists too.
-  var isTransactional: Bool { campaign.isTransactional }
+  var isTransactional: Bool { campaign.recipients.isTransactional }
 
   /// The text of its pushes before values are filled in; `nil` for a payload without an alert.
   var message: String? {
@@ -28,7 +28,7 @@ struct AudienceReport: JSONReport {
       guard case .object(let members)? = value?.kind else { return nil }
       return members.first { $0.name == name }?.value
     }
-    let root = try? JSONValue(parsing: campaign.payload, maximumDepth: CampaignJob.maximumNesting)
+    let root = try? JSONValue(parsing: campaign.message.payload, maximumDepth: CampaignJob.maximumNesting)
     let alert = member("alert", of: member("aps", of: root))
     if case .string(let text)? = alert?.kind { return text }
     let lines = ["title", "subtitle", "body"].compactMap { name -> String? in
@@ -41,7 +41,7 @@ struct AudienceReport: JSONReport {
   /// The members of the job's `audience`; of lists their lengths.
   func write(to json: inout JSONWriter) {
     json.beginObject()
-    switch campaign.audience {
+    switch campaign.recipients.audience {
     case .segment(let expression): json.member("segment", expression.description)
     case .users(let users): json.member("users", users.count)
     case .campaign(let earlier): write(earlier, to: &json)
@@ -49,14 +49,14 @@ struct AudienceReport: JSONReport {
     case .tokens(let tokens): json.member("tokens", tokens.count)
     case .channel(let id): json.member("channel", id)
     }
-    if !campaign.definitions.isEmpty {
+    if !campaign.recipients.definitions.isEmpty {
       json.name("definitions")
-      campaign.definitions.write(to: &json)
+      campaign.recipients.definitions.write(to: &json)
     }
-    if let predicate = campaign.predicate { json.member("where", predicate.description) }
-    if let sample = campaign.sample { json.member("sample", sample.share) }
-    if let limit = campaign.limit { json.member("limit", limit) }
-    if let stages = campaign.stages {
+    if let predicate = campaign.recipients.predicate { json.member("where", predicate.description) }
+    if let sample = campaign.recipients.sample { json.member("sample", sample.share) }
+    if let limit = campaign.recipients.limit { json.member("limit", limit) }
+    if let stages = campaign.delivery.stages {
       json.array("stages", stages.all) { json, stage in
         json.beginObject()
         switch stage.members {
@@ -70,20 +70,20 @@ struct AudienceReport: JSONReport {
         json.endObject()
       }
     }
-    if let control = campaign.control { json.member("control", control.share) }
-    if campaign.devices != .all { json.member("devices", campaign.devices.rawValue) }
-    if !campaign.exclusion.isEmpty {
+    if let control = campaign.recipients.control { json.member("control", control.share) }
+    if campaign.recipients.devices != .all { json.member("devices", campaign.recipients.devices.rawValue) }
+    if !campaign.recipients.exclusion.isEmpty {
       json.name("exclude")
       json.beginObject()
-      if let segment = campaign.exclusion.segment { json.member("segment", segment.description) }
-      if let first = campaign.exclusion.campaigns.first {
+      if let segment = campaign.recipients.exclusion.segment { json.member("segment", segment.description) }
+      if let first = campaign.recipients.exclusion.campaigns.first {
         json.name("campaign")
         json.beginArray()
-        for earlier in campaign.exclusion.campaigns { json.value(earlier.campaign) }
+        for earlier in campaign.recipients.exclusion.campaigns { json.value(earlier.campaign) }
         json.endArray()
         write(first.outcomes, first.opened, to: &json)
       }
-      if let activity = campaign.exclusion.activity { json.member("activity", activity) }
+      if let activity = campaign.recipients.exclusion.activity { json.member("activity", activity) }
       json.endObject()
     }
     json.endObject()
@@ -105,7 +105,7 @@ struct AudienceReport: JSONReport {
   /// The same for people.
   var text: String {
     var text =
-      switch campaign.audience {
+      switch campaign.recipients.audience {
       case .segment(let expression): expression.description
       case .users(let users): users.count == 1 ? "1 user" : "\(users.count.grouped) users"
       case .campaign(let earlier): Self.text(of: earlier)
@@ -113,21 +113,21 @@ struct AudienceReport: JSONReport {
       case .tokens(let tokens): tokens.count == 1 ? "1 token" : "\(tokens.count.grouped) tokens"
       case .channel(let id): "channel \(id)"
       }
-    if let predicate = campaign.predicate { text += ", where \(predicate)" }
-    if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
-    if let limit = campaign.limit { text += ", at most \(limit.grouped) users, those seen last" }
-    if let stages = campaign.stages { text += ", in stages: \(stages)" }
-    if let variants = campaign.variants { text += ", variants \(variants)" }
-    if let control = campaign.control { text += ", but \(control.share) of them, who get nothing" }
-    if campaign.devices == .latest { text += ", the latest device of each" }
-    if let segment = campaign.exclusion.segment { text += ", without \(segment)" }
-    for earlier in campaign.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
-    for (name, definition) in campaign.definitions.all.sorted(by: { $0.key < $1.key }) {
+    if let predicate = campaign.recipients.predicate { text += ", where \(predicate)" }
+    if let sample = campaign.recipients.sample { text += ", a sample of \(sample.share)" }
+    if let limit = campaign.recipients.limit { text += ", at most \(limit.grouped) users, those seen last" }
+    if let stages = campaign.delivery.stages { text += ", in stages: \(stages)" }
+    if let variants = campaign.message.variants { text += ", variants \(variants)" }
+    if let control = campaign.recipients.control { text += ", but \(control.share) of them, who get nothing" }
+    if campaign.recipients.devices == .latest { text += ", the latest device of each" }
+    if let segment = campaign.recipients.exclusion.segment { text += ", without \(segment)" }
+    for earlier in campaign.recipients.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
+    for (name, definition) in campaign.recipients.definitions.all.sorted(by: { $0.key < $1.key }) {
       text += ", \(name) being \(definition)"
     }
-    if let activity = campaign.exclusion.activity { text += ", without who has the activity \(activity)" }
-    if let category = campaign.category { text += ", category \(category)" }
-    if campaign.isTransactional { text += ", transactional" }
+    if let activity = campaign.recipients.exclusion.activity { text += ", without who has the activity \(activity)" }
+    if let category = campaign.recipients.category { text += ", category \(category)" }
+    if campaign.recipients.isTransactional { text += ", transactional" }
     return text
   }
 

@@ -14,7 +14,7 @@ struct PreviewReport {
 
   /// Nothing but the pushes, one under the other; where there are variants, that of the user first.
   var text: String {
-    if preview.waits, let variants = preview.campaign.variants {
+    if preview.waits, let variants = preview.campaign.message.variants {
       return "\(Excerpt.quoted(preview.user)) waits for the best variant: \(variants)"
     }
     return (preview.variant.map { "variant \($0)\n\n" } ?? "") + requests

@@ -102,7 +102,7 @@ extension CampaignStore {
     guard let (record, job) = try await campaigns.findWithJob(id), let service = PushServices.known[record.service],
       let campaign = try? record.campaign(job, .any(service))
     else { return (nil, nil) }
-    return (campaign.variants, campaign.stages)
+    return (campaign.message.variants, campaign.delivery.stages)
   }
 
   /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
@@ -112,10 +112,10 @@ extension CampaignStore {
     report.receipts = try await results.receipts(of: report.record)
     guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
     else { return }
-    report.gate = CampaignReport.Gate(report.record, campaign.stages)
-    guard let variants = campaign.variants else { return }
+    report.gate = CampaignReport.Gate(report.record, campaign.delivery.stages)
+    guard let variants = campaign.message.variants else { return }
     report.variants = VariantsReport(
-      variants: variants, winner: campaign.stages?.all.compactMap(\.winner).first,
+      variants: variants, winner: campaign.delivery.stages?.all.compactMap(\.winner).first,
       counts: try await campaigns.variantCounts(of: report.record, variants),
       decision: try await campaigns.decision(of: campaign.whole))
   }

@@ -44,7 +44,7 @@ enum TextReader: String, CaseIterable, CustomTestStringConvertible {
     case .jobRecipient: return try Self.users(of: Self.job(#"{"users":[{"user":\#(json),"vars":{"n":1}}]}"#))
     case .jobStage:
       let campaign = try Self.job(#"{"segment":"*"}"#, #","stages":[{"users":[\#(json)]}]"#)
-      guard case .users(let users) = campaign.stages?.all.first?.members else { throw CancellationError() }
+      guard case .users(let users) = campaign.delivery.stages?.all.first?.members else { throw CancellationError() }
       return try #require(users.first)
     case .vars: return try JobRecipient.line(#"{"user":\#(json),"vars":{"n":1}}"#).user
     case .requestBody:
@@ -87,7 +87,7 @@ enum TextReader: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private static func users(of campaign: Campaign) throws -> String {
-    guard case .users(let users) = campaign.audience else { throw CancellationError() }
+    guard case .users(let users) = campaign.recipients.audience else { throw CancellationError() }
     return try #require(users.first)
   }
 }

@@ -75,11 +75,11 @@ struct SendCommand: CarillonCommand {
     guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app],
       let service = services[app]
     else { throw CommandError(.defect, "no channel for app \(app)") }
-    var headers = service.headers(of: campaign, expiration: campaign.expiration.instant(startingAt: now))
+    var headers = service.headers(of: campaign, expiration: campaign.message.expiration.instant(startingAt: now))
     // What is tried by hand replaces nothing unless it is asked to.
-    headers.collapseID = campaign.collapseID
+    headers.collapseID = campaign.message.collapseID
     let push = SinglePush(
-      channel: channel, headers: headers, token: token, payload: campaign.payload, id: try readID())
+      channel: channel, headers: headers, token: token, payload: campaign.message.payload, id: try readID())
     return (push, findings)
   }
 

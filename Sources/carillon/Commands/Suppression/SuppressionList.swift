@@ -31,26 +31,4 @@ extension SuppressionCommand {
       try StandardOutput.printLine(json.text)
     }
   }
-
-  /// `carillon suppression export`.
-  struct Export: CarillonCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Writes the users on a list to standard output, one a line.",
-      discussion: """
-        Example:
-          carillon suppression export news --category offers > no-offers.txt
-        """)
-
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var options: SuppressionOptions
-
-    func run() async throws {
-      let list = try options.list(global)
-      var output = StandardOutput()
-      try await global.openStore().audiences.forEachMember(ofSegment: list.segment) { users in
-        for user in users { try output.write(user, json: global.json) }
-      }
-      try output.flush()
-    }
-  }
 }

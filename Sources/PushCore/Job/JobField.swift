@@ -1,0 +1,82 @@
+/// A field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``).
+public struct JobField: Sendable {
+  /// The documents beside the job that have the field.
+  struct Documents: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    /// The job of a companion: a push of another type to the same users, at the same times, see ``Companion``.
+    static let companion = Documents(rawValue: 1)
+    /// The job for one device token, which is sent once and at once, see ``CampaignJob/alone(_:token:suffix:payload:)``.
+    static let single = Documents(rawValue: 2)
+    /// The job of a run of a repeated job, see ``CampaignJob/run(of:localTime:)``.
+    static let run = Documents(rawValue: 4)
+    /// A template, which has the content of a push.
+    static let template = Documents(rawValue: 8)
+  }
+
+  /// As it stands in the job.
+  public let name: String
+  let documents: Documents
+  /// The JSON Schema of its value.
+  let schema: String
+
+  private init(_ name: String, _ documents: Documents, _ schema: String) {
+    self.name = name
+    self.documents = documents
+    self.schema = schema
+  }
+
+  /// Every field, in the order of the documentation.
+  static let all: [JobField] = [
+    JobField("id", [.companion, .single, .run], JobSchema.name),
+    JobField("app", [.companion, .single, .run], JobSchema.text),
+    JobField("audience", [.companion, .single, .run], JobSchema.audience),
+    JobField("payload", [.single, .run, .template], JobSchema.orNull(JobSchema.payload)),
+    JobField("pushType", [.single, .run], JobSchema.orNull(JobSchema.text)),
+    JobField("priority", [.single, .run], #"{"enum":[1,5,10,null]}"#),
+    JobField(
+      "expiration", [.companion, .single, .run],
+      JobSchema.orNull(JobSchema.any(#"{"enum":[0,"0"]}"#, JobSchema.duration, JobSchema.instant))),
+    JobField("collapseId", [.single, .run], JobSchema.orNull(JobSchema.collapseID)),
+    JobField("lane", [.companion, .single, .run], JobSchema.orNull(JobSchema.words(Lane.allCases.map(\.rawValue)))),
+    JobField("sendAt", [.companion], JobSchema.orNull(JobSchema.any(JobSchema.instant, JobSchema.wall))),
+    JobField("rate", [.run], JobSchema.orNull(#"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#)),
+    JobField("spread", [.run], JobSchema.orNull(JobSchema.duration)),
+    JobField("finishBy", [.run], JobSchema.orNull(JobSchema.instant)),
+    JobField(
+      "results", [.companion, .single, .run], JobSchema.orNull(JobSchema.words(ResultsMode.allCases.map(\.rawValue)))),
+    JobField("ambiguity", [.single, .run], JobSchema.orNull(JobSchema.words(Ambiguity.allCases.map(\.rawValue)))),
+    JobField("ttl", [.companion, .single, .run], JobSchema.orNull(JobSchema.duration)),
+    JobField("category", [.companion, .single, .run], JobSchema.orNull(JobSchema.name)),
+    JobField("transactional", [.companion, .single, .run], JobSchema.orNull(JobSchema.flag)),
+    JobField("control", [.companion, .run], JobSchema.orNull(JobSchema.realShare)),
+    JobField("stages", [.run], JobSchema.orNull(JobSchema.list(JobSchema.stage, most: CampaignStages.maximum))),
+    JobField(
+      "variants", [.run],
+      JobSchema.orNull(JobSchema.list(JobSchema.variant, least: 2, most: CampaignVariants.maximum))),
+    JobField("submittedBy", [.companion, .single, .run], JobSchema.orNull(JobSchema.someText)),
+    JobField("localized", [.single, .run, .template], JobSchema.orNull(#"{"type":"object"}"#)),
+    JobField("trim", [.single, .run, .template], JobSchema.orNull(JobSchema.someText)),
+    JobField("uniqueKey", [.single, .run, .template], JobSchema.orNull(JobSchema.someText)),
+    JobField("campaignKey", [.single, .run, .template], JobSchema.orNull(JobSchema.someText)),
+    JobField("template", [.run], JobSchema.orNull(JobSchema.someText)),
+    JobField("vars", [.run], JobSchema.orNull(JobSchema.flag)),
+    JobField(
+      "also", [.run], JobSchema.orNull(#"{"type":"array","uniqueItems":true,"items":{"type":"string"}}"#)),
+    JobField(
+      "localTime", [.companion, .run],
+      JobSchema.orNull(
+        JobSchema.any(
+          JobSchema.flag, JobSchema.object(["attribute": JobSchema.someText], required: ["attribute"])))),
+    JobField("defaultTimezone", [.companion, .run], JobSchema.orNull(JobSchema.someText)),
+    JobField("late", [.companion, .run], JobSchema.orNull(JobSchema.anyDuration)),
+    JobField("quietHours", [.companion, .run], JobSchema.orNull(JobSchema.quietHours)),
+    JobField("maxDuration", [.companion, .run], JobSchema.orNull(JobSchema.duration)),
+    JobField("repeat", [], JobSchema.orNull(JobSchema.repetition)),
+  ]
+
+  /// The names of the fields of a document, in the order of ``all``.
+  static func names(of document: Documents) -> [String] {
+    all.filter { $0.documents.contains(document) }.map(\.name)
+  }
+}

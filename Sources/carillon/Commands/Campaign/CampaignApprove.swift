@@ -1,0 +1,34 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+import PushWorker
+
+extension CampaignCommand {
+  /// `carillon campaign approve`.
+  struct Approve: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
+      discussion: """
+        A campaign needs approval when it has more targets than apps.NAME.approval.above says, and behind a stage with \
+        "approval": true.
+
+        Example:
+          carillon campaign approve spring-sale-2026 --by grace
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Option(help: "Who approves it.") var by: String
+
+    func validate() throws { try Who.check(by) }
+
+    func run() async throws {
+      let store = try await global.openStore()
+      let (shown, outcome) = try await store.approveShown(id, by: by)
+      await store.note(.commandLine, "campaign.approve", id, detail: by)
+      if !global.json { for line in shown { StandardError.write(Excerpt.harmless(line) + "\n") } }
+      try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+import PushWorker
+
+extension CampaignCommand {
+  /// Who does something to a campaign.
+  struct Who: ParsableArguments {
+    @Option(help: "Who does it; noted in the campaign's timeline.") var by: String?
+
+    func validate() throws { if let by { try Self.check(by) } }
+
+    static func check(_ name: String) throws {
+      if let problem = PersonName.problem(name) { throw ValidationError("--by: \(problem).") }
+    }
+  }
+}
+
+extension CarillonCommand {
+  /// Controls a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
+  func control(
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, by who: CampaignCommand.Who
+  ) async throws {
+    let store = try await global.openStore()
+    let outcome = try await store.carryOut(
+      verb, on: id, reason: reason, unguarded: unguarded, by: who.by ?? "")
+    await store.note(.commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
+    if outcome.wasQueued, !global.json {
+      StandardError.write("it was in the queue, and is taken off: its id is free again\n")
+    }
+    if !outcome.unconfirmed.isEmpty {
+      StandardError.write(
+        """
+        not confirmed within \(2 * WorkerConfiguration.standardLease / 1000) s by \
+        \(outcome.unconfirmed.joined(separator: ", ")): until they look at Redis again they may go on sending it; see \
+        their logs\n
+        """)
+    }
+    try StandardOutput.printLine(global.json ? outcome.json : outcome.text)
+  }
+}

@@ -1,0 +1,30 @@
+import APNs
+import ArgumentParser
+import CommandSupport
+import PushCore
+
+extension ChannelCommand {
+  /// `carillon channel list`.
+  struct List: CarillonCommand {
+    static let configuration = CommandConfiguration(abstract: "Prints the ids of an app's channels, one a line.")
+
+    @OptionGroup var global: GlobalOptions
+    @Option(help: "An app of the configuration.") var app: String
+
+    func run() async throws {
+      let service = try ChannelService(app: app, global.loadConfiguration())
+      guard case .channels(let ids) = try await service.perform(.list) else { return }
+      var output = StandardOutput()
+      if global.json {
+        var json = JSONWriter()
+        json.beginArray()
+        for id in ids { json.value(id) }
+        json.endArray()
+        try output.writeLine(json.text)
+      } else {
+        for id in ids { try output.writeLine(Excerpt.harmless(id)) }
+      }
+      try output.flush()
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension SegmentCommand {
+  /// `carillon segment add`.
+  struct Add: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Adds users to a segment, which comes into being with the first.",
+      discussion: """
+        Example:
+          carillon segment add optedout ada ben
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The segment: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "Ids of users.") var users: [String]
+
+    func run() async throws {
+      let (name, users) = (try SegmentName.read(name), try UserArgument.read(users))
+      let store = try await global.openStore(creating: true, changing: true)
+      try await store.audiences.checkNotDefined(name)
+      let known = try await store.audiences.add(users, to: name)
+      let unknown = users.count - known
+      try SegmentUsers.report(
+        name, users.count,
+        "added \(users.count.grouped) to \(name)" + (unknown > 0 ? ", \(unknown) without a device" : ""),
+        json: global.json)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension SegmentCommand {
+  /// `carillon segment remove-users`.
+  struct RemoveUsers: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "remove-users",
+      abstract: "Removes users from a segment, which stays. Exits 1 when none of them was in it.",
+      discussion: """
+        Example:
+          carillon segment remove-users optedout ada
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The segment.") var name: String
+    @Argument(help: "Ids of users.") var users: [String]
+
+    func run() async throws {
+      let (name, users) = (Identifier.trimmed(name), try UserArgument.read(users))
+      let store = try await global.openStore(changing: true)
+      try await store.audiences.checkNotDefined(name)
+      let names = try await store.audiences.segmentNames()
+      guard names.contains(name) else {
+        throw CommandError(
+          .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
+      }
+      let removed = try await store.audiences.remove(users, from: name)
+      try SegmentUsers.report(name, removed, "removed \(removed.grouped) from \(name)", json: global.json)
+      if removed == 0 { throw ExitCode(CommandError.Code.failed.exitStatus) }
+    }
+  }
+}

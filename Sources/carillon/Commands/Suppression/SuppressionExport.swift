@@ -1,0 +1,28 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension SuppressionCommand {
+  /// `carillon suppression export`.
+  struct Export: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Writes the users on a list to standard output, one a line.",
+      discussion: """
+        Example:
+          carillon suppression export news --category offers > no-offers.txt
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SuppressionOptions
+
+    func run() async throws {
+      let list = try options.list(global)
+      var output = StandardOutput()
+      try await global.openStore().audiences.forEachMember(ofSegment: list.segment) { users in
+        for user in users { try output.write(user, json: global.json) }
+      }
+      try output.flush()
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension TemplateCommand {
+  /// `carillon template list`.
+  struct List: CarillonCommand {
+    static let configuration = CommandConfiguration(abstract: "Lists the templates with their newest versions.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+      let templates = try await global.openStore().campaigns.templates()
+      guard global.json else {
+        let rows = templates.map { [$0.name, String($0.version)] }
+        return try StandardOutput.printLine(TextTable([["template", "version"]] + rows).text)
+      }
+      var json = JSONWriter()
+      json.beginArray()
+      for template in templates {
+        json.beginObject()
+        TemplateCommand.write(template.name, template.version, to: &json)
+        json.endObject()
+      }
+      json.endArray()
+      try StandardOutput.printLine(json.text)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension TemplateCommand {
+  /// `carillon template put`.
+  struct Put: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Keeps another version of a template; prints NAME@VERSION. The same again changes nothing.")
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The template's name.") var name: String
+    @Argument(help: "The template, JSON; - is standard input.", completion: .file(extensions: ["json"]))
+    var file: String
+
+    func run() async throws {
+      guard PlainName.isValid(name) else {
+        throw CommandError(
+          .input, "\(Excerpt.quoted(name)) can't name a template", hint: "it must be \(PlainName.form)")
+      }
+      let content = try JobTemplate.content(InputFile.contents(file, limit: 2 * JobTemplate.maximumSize))
+      let store = try await StoreConnection(global.loadConfiguration().redis).open(creating: true)
+      let version = try await store.campaigns.put(content, asTemplate: name)
+      guard global.json else { return try StandardOutput.printLine("\(name)@\(version)") }
+      try StandardOutput.printLine(TemplateCommand.json { TemplateCommand.write(name, version, to: &$0) })
+    }
+  }
+}

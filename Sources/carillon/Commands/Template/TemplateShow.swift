@@ -1,0 +1,31 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension TemplateCommand {
+  /// `carillon template show`.
+  struct Show: CarillonCommand {
+    static let configuration = CommandConfiguration(abstract: "Prints a template, as JSON.")
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "NAME for the newest version, or NAME@VERSION.") var template: String
+
+    func run() async throws {
+      guard let reference = TemplateReference(template) else {
+        throw CommandError(
+          .input, "\(Excerpt.quoted(template)) names no template", hint: "it must be \(TemplateReference.form)")
+      }
+      guard let known = try await global.openStore().campaigns.template(reference) else {
+        throw CommandError(.failed, "there is no template \(reference)", hint: "see carillon template list")
+      }
+      guard global.json else { return try StandardOutput.printLine(String(decoding: known.content, as: UTF8.self)) }
+      try StandardOutput.printLine(
+        TemplateCommand.json {
+          TemplateCommand.write(known.name, known.version, to: &$0)
+          $0.name("content")
+          $0.raw(known.content)
+        })
+    }
+  }
+}
