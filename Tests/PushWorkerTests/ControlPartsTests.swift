@@ -10,25 +10,25 @@ import Testing
 @Suite struct ControlPartsTests {
   private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
 
-  // MARK: Upkeep
+  // MARK: Own references and prunes
 
   @Test func onlyWhatIsListedTwiceInARowIsLeftOver() {
-    var upkeep = Upkeep()
+    let references = OwnReferences()
     let leftovers = [
-      upkeep.leftovers(listed: [slice(1), slice(2)], taken: [slice(1)]),
-      upkeep.leftovers(listed: [slice(2), slice(3)], taken: []),
-      upkeep.leftovers(listed: [slice(3)], taken: [slice(3)]),
+      references.leftovers(listed: [slice(1), slice(2)], taken: [slice(1)]),
+      references.leftovers(listed: [slice(2), slice(3)], taken: []),
+      references.leftovers(listed: [slice(3)], taken: [slice(3)]),
     ]
     #expect(leftovers == [[], [slice(2)], []])
   }
 
   @Test func prunesAreDeliveredTogether() {
-    var upkeep = Upkeep()
-    for partition in 0..<63 { upkeep.note(prunesIn: partition) }
-    upkeep.note(prunesIn: 3)
-    #expect(!upkeep.isDeliveryDue)
-    upkeep.note(prunesIn: 63)
-    #expect(upkeep.isDeliveryDue)
+    var prunes = UndeliveredPrunes()
+    for partition in 0..<63 { prunes.insert(partition) }
+    prunes.insert(3)
+    #expect(!prunes.isDue)
+    prunes.insert(63)
+    #expect(prunes.isDue)
   }
 
   // MARK: Slices that dead workers left
@@ -61,7 +61,7 @@ import Testing
   // MARK: Housekeeping
 
   @Test func everyPartitionIsLookedAtInTurn() {
-    var housekeeping = Housekeeping()
+    let housekeeping = HousekeepingLease()
     let looks = (0..<20).map { _ in housekeeping.nextPartitions(of: 10) }
     #expect(looks.flatMap(\.partitions) == Array(0..<10) + Array(0..<10))
     #expect(looks.filter(\.isRare).flatMap(\.partitions) == [0, 8, 0, 8])
@@ -69,14 +69,14 @@ import Testing
 
   /// A round takes as long whatever their number.
   @Test func ofManyPartitionsSeveralAreLookedAtTogether() {
-    var housekeeping = Housekeeping()
+    let housekeeping = HousekeepingLease()
     let looks = (0..<256).map { _ in housekeeping.nextPartitions(of: 16_384) }
     #expect(looks.flatMap(\.partitions) == Array(0..<16_384))
     #expect(looks.count(where: \.isRare) == 32)
   }
 
   @Test func nextHousekeeperGoesOnWhereTheLastOneStood() {
-    var (first, second) = (Housekeeping(), Housekeeping())
+    let (first, second) = (HousekeepingLease(), HousekeepingLease())
     _ = first.begin(HousekeepingNotes())
     for _ in 0..<3 { _ = first.nextPartitions(of: 10) }
     let became = [second.begin(first.notes), second.begin(HousekeepingNotes())]
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func roundsGoOnOnceASecondAndBeatsAreMissedSooner() {
-    var housekeeping = Housekeeping()
+    let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
     let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.goesRound($0) }
     #expect(rounds == [true, false, false, true, true])
@@ -104,7 +104,7 @@ import Testing
   }
 
   /// ms until the next of each beat that is given to a fleet without campaigns; `nil` for each look without one.
-  private func idleBeats(_ housekeeping: inout Housekeeping, looks: Int, fleet: Int) -> [Int?] {
+  private func idleBeats(_ housekeeping: HousekeepingLease, looks: Int, fleet: Int) -> [Int?] {
     (0..<looks).map { _ in
       let beat = housekeeping.untilIdleBeat(fleet: fleet)
       _ = housekeeping.begin(HousekeepingNotes())
@@ -115,22 +115,22 @@ import Testing
   }
 
   @Test func fleetWithoutCampaignsIsGivenABeatWithEachFourthLook() {
-    var housekeeping = Housekeeping()
-    let beats = idleBeats(&housekeeping, looks: 8, fleet: 16)
+    let housekeeping = HousekeepingLease()
+    let beats = idleBeats(housekeeping, looks: 8, fleet: 16)
     #expect(beats == [1000, nil, nil, nil, 1000, nil, nil, nil])
   }
 
   @Test func largerFleetIsGivenFewerBeats() {
     let between = [1, 16, 40, 60, 500].map { fleet in
-      var housekeeping = Housekeeping()
-      return idleBeats(&housekeeping, looks: 40, fleet: fleet).compactMap(\.self).dropFirst().first
+      let housekeeping = HousekeepingLease()
+      return idleBeats(housekeeping, looks: 40, fleet: fleet).compactMap(\.self).dropFirst().first
     }
     #expect(between == [1000, 1000, 2500, 3750, 4000])
   }
 
   @Test func whoeverBeginsToKeepHouseGivesABeatAtOnce() {
-    var housekeeping = Housekeeping()
-    _ = idleBeats(&housekeeping, looks: 3, fleet: 500)
+    let housekeeping = HousekeepingLease()
+    _ = idleBeats(housekeeping, looks: 3, fleet: 500)
     housekeeping.end(1)
     let beat = housekeeping.untilIdleBeat(fleet: 500)
     #expect(beat == 4000)
@@ -138,7 +138,7 @@ import Testing
 
   /// Of the beats that a fleet without campaigns is given, the next may be four seconds away.
   @Test func whoHasSlicesInHandMissesABeatAsSoonAsOnesOfARunningCampaignAreMissing() {
-    var housekeeping = Housekeeping()
+    let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
     housekeeping.heard(5 * second, next: 4000)
     let isSooner = [6, 7].map { housekeeping.noteBusy($0 * second) }
@@ -155,7 +155,7 @@ import Testing
 
   /// The one before it, whose process has ended, waits for no further look.
   @Test func nextHousekeeperLooksAroundAtOnceAndThenWithEverySecondLook() {
-    var (housekeeping, watch) = (Housekeeping(), PresenceWatch())
+    var (housekeeping, watch) = (HousekeepingLease(), PresenceWatch())
     let looks = (0..<2).map { _ in watch.look([sight("before", at: 7)]).map(\.name) }
     #expect(looks == [[], ["before"]])
     _ = housekeeping.begin(HousekeepingNotes())
@@ -229,11 +229,11 @@ import Testing
   // MARK: Campaign control
 
   @Test func resumedCampaignIsToldOfOnceARound() {
-    var control = CampaignControl()
-    let told = [0, 1, 1, 2, 1].map { control.noteRound($0, of: "a") }
+    let campaigns = CampaignTable()
+    let told = [0, 1, 1, 2, 1].map { campaigns.noteRound($0, of: "a") }
     #expect(told == [false, true, false, true, true])
     // Nothing of it was in hand: somebody else's business.
-    let isNews = control.note(.paused, of: "a", at: 0)
+    let isNews = campaigns.note(.paused, of: "a", at: 0)
     #expect(!isNews)
   }
 
@@ -248,32 +248,32 @@ import Testing
   }
 
   @Test func whatPeopleDidIsRememberedForAsLongAsRedisMayForgetIt() {
-    var control = CampaignControl()
-    control.note(.paused, of: "a", at: 0)
-    control.note(.cancelled, of: "b", at: 1_000_000_000)
-    control.note(.active, of: "c", at: 1_000_000_000)
-    #expect(control.recent.map(\.id).sorted() == ["a", "b"])
-    #expect(control.recent.first { $0.id == "b" }?.verb == .cancel)
+    let campaigns = CampaignTable()
+    campaigns.note(.paused, of: "a", at: 0)
+    campaigns.note(.cancelled, of: "b", at: 1_000_000_000)
+    campaigns.note(.active, of: "c", at: 1_000_000_000)
+    #expect(campaigns.recent.map(\.id).sorted() == ["a", "b"])
+    #expect(campaigns.recent.first { $0.id == "b" }?.verb == .cancel)
     // Seen again, it is no newer.
-    control.note(.paused, of: "a", at: 3_000_000_000)
-    control.forget(before: 3_500_000_000)
-    #expect(control.recent.map(\.id) == ["b"])
-    control.note(.active, of: "b", at: 3_600_000_000)
-    #expect(control.recent.isEmpty)
+    campaigns.note(.paused, of: "a", at: 3_000_000_000)
+    campaigns.forget(before: 3_500_000_000)
+    #expect(campaigns.recent.map(\.id) == ["b"])
+    campaigns.note(.active, of: "b", at: 3_600_000_000)
+    #expect(campaigns.recent.isEmpty)
   }
 
   @Test func epochIsFollowedOnce() {
-    var control = CampaignControl()
-    let isNews = [control.sync(0), control.sync(0), control.sync(3)]
+    let campaigns = CampaignTable()
+    let isNews = [campaigns.sync(0), campaigns.sync(0), campaigns.sync(3)]
     #expect(isNews == [true, false, true])
-    #expect(control.epoch == 3)
+    #expect(campaigns.epoch == 3)
   }
 
   @Test func campaignIsPausedOnceAtATime() {
-    var control = CampaignControl()
-    var begins = [control.beginPause("a"), control.beginPause("a")]
-    control.endPause("a")
-    begins.append(control.beginPause("a"))
+    let campaigns = CampaignTable()
+    var begins = [campaigns.beginPause("a"), campaigns.beginPause("a")]
+    campaigns.endPause("a")
+    begins.append(campaigns.beginPause("a"))
     #expect(begins == [true, false, true])
   }
 
@@ -495,7 +495,7 @@ import Testing
 @Suite struct WorkerPartsTests {
   @Test func nobodyIsTakenForDeadByWhoHearsNothingOrJustAfterRedisWasAway() {
     var chance = SystemRandomNumberGenerator()
-    var membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
+    let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
     #expect(!membership.canTellTheDead(10))
     membership.isListening = true
     #expect(membership.canTellTheDead(10))
@@ -506,7 +506,7 @@ import Testing
 
   @Test func silenceCountsFromTheLastSignOfLifeThatRedisTook() {
     var chance = SystemRandomNumberGenerator()
-    var membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
+    let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
     #expect(membership.silence(5) == nil)
     membership.notePulse(at: 10)
     membership.noteNoPulse("Redis is away")
@@ -518,22 +518,23 @@ import Testing
   }
 
   @Test func backendIsAskedAtItsPaceAndNotTwiceAtATime() {
-    var rates = RateTable()
+    var schedule = BackendSchedule()
     let backend = AppBackend(
       check: HealthCheck(url: "http://x", slowAfter: 500), interval: 1000, rate: 10, leastShare: 0.1)
     // "news" hangs from its first look on, which holds up no other.
     let whileItHangs = [
-      rates.begin("news", backend, 0), rates.begin("news", backend, 5_000_000_000), rates.begin("shop", backend, 0),
+      schedule.begin("news", backend, 0), schedule.begin("news", backend, 5_000_000_000),
+      schedule.begin("shop", backend, 0),
     ]
     #expect(whileItHangs == [true, false, true])
-    rates.end("shop")
+    schedule.end("shop")
     let afterwards = [
-      rates.begin("shop", backend, 999_999_999), rates.begin("shop", backend, 1_000_000_000),
-      rates.begin("news", backend, 5_000_000_000),
+      schedule.begin("shop", backend, 999_999_999), schedule.begin("shop", backend, 1_000_000_000),
+      schedule.begin("news", backend, 5_000_000_000),
     ]
     #expect(afterwards == [false, true, false])
-    rates.end("news")
-    let isAskedAgain = rates.begin("news", backend, 5_000_000_000)
+    schedule.end("news")
+    let isAskedAgain = schedule.begin("news", backend, 5_000_000_000)
     #expect(isAskedAgain)
   }
 

@@ -167,7 +167,7 @@ struct JobIntakeRunTests {
     }
     let log = EventLog()
     let worker = PushWorker(
-      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
       observer: log.append)
     let padding = String(repeating: "x", count: bytes)
     try await rig.push(
@@ -204,7 +204,7 @@ struct JobIntakeRunTests {
       end.signal()
     }
     let worker = PushWorker(
-      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
       observer: { _ in })
     async let running: Void = worker.run()
     // A test that fails must not wait for the worker for ever.
@@ -234,7 +234,7 @@ struct JobIntakeRunTests {
       end.wait()
     }
     let worker = PushWorker(
-      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
       observer: { _ in })
     let padding = String(repeating: "x", count: bytes)
     let job = Self.job("slow", #""audience":{"users":["u1"]},"collapseId":"\#(padding)""#)

@@ -55,7 +55,7 @@ import Testing
       apps: ["news": rig.channel, "sport": other.channel])
     configuration.engine = engine
     let worker = PushWorker(
-      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
       observer: log.append)
     try await rig.submit("refused", #","lane":"urgent""#)
     let run = Task { try await worker.run() }

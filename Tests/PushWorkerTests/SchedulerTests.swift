@@ -34,22 +34,22 @@ import Testing
   }
 
   @Test func whatWaitsForItsRateTakesNoRoomFromOthers() {
-    var scheduler = Scheduler()
-    _ = scheduler.note(unfinished: 100)
-    let slow = (0..<Scheduler.maximumLimited).map { limited($0, "slow\($0)", ungranted: 100_000) }
+    let selection = SliceSelection()
+    _ = selection.note(unfinished: 100, fleet: 1)
+    let slow = (0..<SliceSelection.maximumLimited).map { limited($0, "slow\($0)", ungranted: 100_000) }
     let plain = entry(1000, "plain", wants: 300)
-    let opening = scheduler.opening(slow + [plain], beginning: [], window: 1000)
+    let opening = selection.opening(slow + [plain], beginning: [], window: 1000)
     #expect(!opening.lanes.isEmpty)
     #expect(opening.excluded == Set(slow.map(\.campaign)))
   }
 
   @Test func noMoreIsPreparedOfWhatHasARateThanItNeeds() {
-    var scheduler = Scheduler()
-    _ = scheduler.note(unfinished: 100)
-    #expect(scheduler.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded == ["slow"])
+    let selection = SliceSelection()
+    _ = selection.note(unfinished: 100, fleet: 1)
+    #expect(selection.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded == ["slow"])
     let short = [limited(0, "slow", ungranted: 9)]
-    #expect(scheduler.opening(short, beginning: [], window: 1000).excluded == [])
-    #expect(scheduler.opening(short, beginning: ["slow"], window: 1000).excluded == ["slow"])
+    #expect(selection.opening(short, beginning: [], window: 1000).excluded == [])
+    #expect(selection.opening(short, beginning: ["slow"], window: 1000).excluded == ["slow"])
   }
 
   // MARK: Credit
@@ -150,52 +150,51 @@ import Testing
 
   // MARK: Taking up
 
-  private func scheduler(fleet: Int = 1, unfinished: Int = 256) -> Scheduler {
-    var scheduler = Scheduler()
-    scheduler.fleet = fleet
-    _ = scheduler.note(unfinished: unfinished)
-    return scheduler
+  private func selection(fleet: Int = 1, unfinished: Int = 256) -> SliceSelection {
+    let selection = SliceSelection()
+    _ = selection.note(unfinished: unfinished, fleet: fleet)
+    return selection
   }
 
   @Test func fleetSharesOutTheTail() {
-    var scheduler = scheduler(fleet: 4, unfinished: 4)
-    #expect(scheduler.opening([], beginning: ["a"], window: 10).excluded == ["a"])
-    let morePreparable = scheduler.note(unfinished: 256)
+    let selection = selection(fleet: 4, unfinished: 4)
+    #expect(selection.opening([], beginning: ["a"], window: 10).excluded == ["a"])
+    let morePreparable = selection.note(unfinished: 256, fleet: 4)
     #expect(morePreparable)
-    #expect(scheduler.opening([], beginning: ["a"], window: 10).excluded == [])
+    #expect(selection.opening([], beginning: ["a"], window: 10).excluded == [])
   }
 
   @Test func enoughOfOneCampaignLeavesRoomToAnother() {
     let entries = [entry(0, "million", wants: 2000)]
-    #expect(scheduler().opening(entries, beginning: [], window: 1000).excluded == ["million"])
-    #expect(scheduler().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded == [])
+    #expect(selection().opening(entries, beginning: [], window: 1000).excluded == ["million"])
+    #expect(selection().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded == [])
   }
 
   @Test func whatADeadWorkerLeftIsPreparedAFewAtATime() {
-    let full = (0..<Scheduler.maximumSlices).map { entry($0, "million", wants: 5000) }
-    #expect(scheduler().mayPrepare(full, beginning: []))
+    let full = (0..<SliceSelection.maximumSlices).map { entry($0, "million", wants: 5000) }
+    #expect(selection().mayPrepare(full, beginning: []))
     let preparing = (0..<3).map { entry(20 + $0) { $0.isReady = false } }
-    #expect(scheduler().mayPrepare(full + preparing, beginning: []))
-    #expect(!scheduler().mayPrepare(full + preparing, beginning: ["a"]))
+    #expect(selection().mayPrepare(full + preparing, beginning: []))
+    #expect(!selection().mayPrepare(full + preparing, beginning: ["a"]))
   }
 
   @Test func whatALowerLaneHasInHandKeepsNoHigherOneOut() {
     let entries = [entry(0, "sale", lane: 2, wants: 5000), entry(1, "news", lane: 0, wants: 10)]
-    #expect(scheduler().opening(entries, beginning: [], window: 1000).excluded == ["sale"])
+    #expect(selection().opening(entries, beginning: [], window: 1000).excluded == ["sale"])
   }
 
   @Test func stuckPoolsSlicesLeaveRoomToOthers() {
-    let stuck = (0..<Scheduler.maximumSlices).map { entry($0, "sick") { $0.isStuck = true } }
-    let opening = scheduler().opening(stuck + [entry(20, "well", pool: 1, wants: 10)], beginning: [], window: 1000)
+    let stuck = (0..<SliceSelection.maximumSlices).map { entry($0, "sick") { $0.isStuck = true } }
+    let opening = selection().opening(stuck + [entry(20, "well", pool: 1, wants: 10)], beginning: [], window: 1000)
     #expect(!opening.lanes.isEmpty)
     #expect(opening.excluded == ["sick"])
   }
 
   @Test func nothingIsTakenWithoutEnd() {
-    let many = (0..<Scheduler.maximumInHand).map { entry($0, "c\($0)", wants: 1) }
-    #expect(scheduler().opening(many, beginning: [], window: 1000).lanes.isEmpty)
-    let beginning = (0..<2 * Scheduler.maximumPreparable).map { "c\($0)" }
-    #expect(scheduler().opening([], beginning: beginning, window: 1000).lanes.isEmpty)
+    let many = (0..<SliceSelection.maximumInHand).map { entry($0, "c\($0)", wants: 1) }
+    #expect(selection().opening(many, beginning: [], window: 1000).lanes.isEmpty)
+    let beginning = (0..<2 * SliceSelection.maximumPreparable).map { "c\($0)" }
+    #expect(selection().opening([], beginning: beginning, window: 1000).lanes.isEmpty)
   }
 
   // MARK: Giving back
@@ -239,23 +238,22 @@ import Testing
     (1, 3, 4, 2000, 1), (1, 5000, 1, -5, 1),
   ])
   func bunchIsNoMoreThanAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {
-    var scheduler = Scheduler()
-    scheduler.fleet = fleet
-    #expect(scheduler.bunch(targets: targets, unfinished: unfinished, room: room) == expected)
+    let number = SliceSelection().bunch(targets: targets, unfinished: unfinished, fleet: fleet, room: room)
+    #expect(number == expected)
   }
 
   @Test func bunchCountsAsOneSlice() {
     let bunch = (0..<100).map { slot in entry(slot, "small", wants: 1) { $0.counts = slot == 0 } }
-    #expect(scheduler().opening(bunch, beginning: [], window: 1000).excluded == [])
+    #expect(selection().opening(bunch, beginning: [], window: 1000).excluded == [])
     #expect(
-      scheduler().opening(
+      selection().opening(
         bunch.map {
           var each = $0; each.counts = true; return each
         }, beginning: [], window: 1000
       )
       .lanes.isEmpty)
     // But its targets are there.
-    #expect(scheduler().opening(bunch, beginning: [], window: 50).excluded == ["small"])
+    #expect(selection().opening(bunch, beginning: [], window: 50).excluded == ["small"])
   }
 
   @Test func demandOfManySlicesIsThatOfTheirCampaigns() {

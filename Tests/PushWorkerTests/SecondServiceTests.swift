@@ -119,7 +119,7 @@ struct SecondServiceTests {
         drains: drains, apps: ["web": channel])
       configuration.engine = engine
       return PushWorker(
-        configuration: configuration, store: Self.store(url, keys), control: Self.store(url, keys),
+        configuration: configuration, store: Self.store(url, keys), sharedStore: Self.store(url, keys),
         blocking: Self.store(url, keys), observer: log.append)
     }
   }

@@ -55,7 +55,7 @@ struct TwoAppRig {
     workers = ["one", "other"].map {
       configuration.name = $0
       return PushWorker(
-        configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+        configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
         observer: { _ in })
     }
     runs = workers.map { worker in Task { try await worker.run() } }

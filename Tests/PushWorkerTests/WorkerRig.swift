@@ -95,7 +95,7 @@ struct WorkerRig {
       apps: ["news": channel])
     configuration.engine = engine
     return PushWorker(
-      configuration: configuration, store: client(url), control: client(url), blocking: client(url),
+      configuration: configuration, store: client(url), sharedStore: client(url), blocking: client(url),
       observer: log.append)
   }
 

@@ -1,12 +1,12 @@
 import CampaignStore
 
 /// A worker's place in the fleet: who it is, whether it hears the others, and what Redis last heard of it. Times are
-/// `EventLoop.now`.
-struct FleetMembership {
+/// `EventLoop.now`. Confined to the worker's loop.
+final class FleetMembership {
   /// Which life of a worker this is.
   var instance: WorkerInstance
-  /// Where messages come from.
-  var ear: WakeListener?
+  /// The subscription to the wake-up channel.
+  var listener: WakeListener?
   var isListening = false
   /// Whether others know that it listens.
   var hasJoined = false
@@ -22,17 +22,17 @@ struct FleetMembership {
   }
 
   /// Redis was away, or had just begun: all come back at once, and nobody is dead for not being there yet.
-  mutating func expectOthers(by moment: UInt64) { othersBackAt = moment }
+  func expectOthers(by moment: UInt64) { othersBackAt = moment }
 
   /// Whether it means anything that somebody does not listen.
   func canTellTheDead(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
-  mutating func notePulse(at now: UInt64) {
+  func notePulse(at now: UInt64) {
     pulseTakenAt = now
     pulseError = nil
   }
 
-  mutating func noteNoPulse(_ error: String) { pulseError = error }
+  func noteNoPulse(_ error: String) { pulseError = error }
 
   /// ns since the last sign of life that Redis took; `nil` before the first.
   func silence(_ now: UInt64) -> UInt64? { pulseTakenAt.map { now - min($0, now) } }

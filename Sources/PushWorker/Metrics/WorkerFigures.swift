@@ -1,20 +1,16 @@
 import PushCore
 
-/// What a worker has done, for whoever wants to know: for its log, its metrics and its report.
-struct WorkerFigures {
+/// What a worker has done, for its log, its metrics and its report. Confined to the worker's loop.
+final class WorkerFigures {
   /// What has been done so far.
   var totals = WorkerTotals()
-  /// When the fleet is told how the worker is.
-  var reporting = ReportPace()
   /// What became of pushes, by app and lane.
   private(set) var tallies: [PushTally] = []
 
-  /// The tally of an app's pushes in a lane.
-  mutating func tally(of campaign: Campaign, _ service: any PushService) -> PushTally {
-    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.delivery.lane }) {
-      return known
-    }
-    let tally = PushTally(app: campaign.app, lane: campaign.delivery.lane, service: service)
+  /// Returns the tally of an app's pushes in a lane.
+  func tally(of campaign: Campaign, _ service: any PushService) -> PushTally {
+    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.lane }) { return known }
+    let tally = PushTally(app: campaign.app, lane: campaign.lane, service: service)
     tallies.append(tally)
     return tally
   }

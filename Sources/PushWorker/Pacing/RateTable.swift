@@ -1,22 +1,13 @@
 import CampaignStore
 import PushCore
 
-/// The rates of apps and of their backends, once a campaign of theirs came into hand, and when backends are asked.
+/// The rates of apps and of their backends, once a campaign of theirs came into hand.
 /// Confined to the worker's loop, as the limits in it.
 struct RateTable {
-  /// When a backend was asked last, and is asked next.
-  private struct Round {
-    var isAsking: Bool
-    /// `EventLoop.now`.
-    var dueAt: UInt64
-  }
-
   /// By the app's name.
   private var apps: [String: RateLimit] = [:]
   /// Likewise of apps whose backend says how it is; in force while that is not well.
   private var backends: [String: RateLimit] = [:]
-  /// Of the worker that asks backends.
-  private var rounds: [String: Round] = [:]
 
   /// The rates that a campaign is held against: its own, its app's, and its app's backend's.
   mutating func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] {
@@ -50,17 +41,4 @@ struct RateTable {
     }
     return hasChanged
   }
-
-  /// Takes note that a backend is asked, if its time has come and it is not being asked.
-  ///
-  /// - Parameter now: `EventLoop.now`.
-  /// - Returns: whether it is to be asked.
-  mutating func begin(_ app: String, _ backend: AppBackend, _ now: UInt64) -> Bool {
-    if let round = rounds[app], round.isAsking || round.dueAt > now { return false }
-    rounds[app] = Round(isAsking: true, dueAt: now + UInt64(backend.interval) * 1_000_000)
-    return true
-  }
-
-  /// It has answered, or does not.
-  mutating func end(_ app: String) { rounds[app]?.isAsking = false }
 }

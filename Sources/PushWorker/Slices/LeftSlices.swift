@@ -9,7 +9,7 @@ struct LeftSlices {
   private var end: UInt64 = 0
 
   /// Slices at most: more a worker never has in hand. What is beyond them is taken like any other.
-  static let most = Scheduler.maximumInHand
+  static let most = SliceSelection.maximumInHand
   /// ns after the last news: whoever could take them has.
   static let memory: UInt64 = 2_000_000_000
 

@@ -38,7 +38,7 @@ final class SliceSession {
   /// The users whose targets are checked before they are sent.
   var departed = DepartedUsers()
   /// What it is woken by: of its own, or that of the bunch that it is driven with.
-  private(set) var bell = Bell()
+  private(set) var bell = LoopSignal()
   /// Which bunch it is driven with; `nil` for none.
   private(set) var bunch: Int?
 
@@ -74,8 +74,17 @@ final class SliceSession {
     outcomes.prepare(for: count)
   }
 
-  /// Takes note of what a claim brought.
-  func adopt(_ standing: SliceStanding) {
+  /// Returns the ns between renewals of a lease.
+  static func renewal(of lease: UInt64) -> UInt64 { lease / 3 }
+
+  /// Notes what a claim brought.
+  ///
+  /// - Parameters:
+  ///   - claimedAt: when the claim was asked for, monotonic ns: its lease begins no earlier.
+  ///   - lease: ns.
+  func adopt(_ standing: SliceStanding, at claimedAt: UInt64, lease: UInt64) {
+    claim.renewAt = claimedAt + Self.renewal(of: lease)
+    context.route.maySend(until: claimedAt + lease)
     claim.departures = standing.departures
     departed.forgetNumber()
     guard standing.isSealed else { return }
@@ -179,7 +188,7 @@ final class SliceSession {
   // MARK: Waiting
 
   /// Its next steps are those of a bunch, and taken when that one's bell rings.
-  func join(_ bunch: Int, _ bell: Bell) {
+  func join(_ bunch: Int, _ bell: LoopSignal) {
     self.bunch = bunch
     self.bell = bell
   }
@@ -187,7 +196,7 @@ final class SliceSession {
   /// It goes on apart from its bunch.
   func leaveBunch() {
     bunch = nil
-    bell = Bell()
+    bell = LoopSignal()
   }
 
   func wake() { bell.ring() }
@@ -202,7 +211,7 @@ final class SliceSession {
 
   /// Reads the tokens of these targets that are not here. Targets that this worker sealed a moment ago are kept and need
   /// not be read.
-  func load(_ indexes: some Collection<Int>, isolation: isolated (any Actor)? = #isolation) async throws {
+  func load(_ indexes: some Collection<Int>) async throws {
     let size = TargetsUnderWay.chunkSize
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
     while let number = targets.missing(indexes) {
@@ -250,7 +259,7 @@ final class SliceSession {
   ///
   /// - Parameter checked: those that were checked when they were granted.
   func check(
-    _ granted: [GrantedTarget], except checked: [SealedTarget], isolation: isolated (any Actor)? = #isolation
+    _ granted: [GrantedTarget], except checked: [SealedTarget]
   ) async throws {
     guard !departed.isEmpty else { return }
     let indexes = granted.map(\.index)
@@ -261,7 +270,7 @@ final class SliceSession {
 
   /// Decides again about granted targets. What was withheld when it was granted stays so.
   func regrant(
-    _ indexes: [Int], isolation: isolated (any Actor)? = #isolation
+    _ indexes: [Int]
   ) async throws {
     let asked = indexes.compactMap { index -> SealedTarget? in
       guard decisions[index].withheld == nil, let (chunk, position) = targets.place(of: index),

@@ -22,8 +22,8 @@ struct SliceTag: Hashable {
   static func index(_ tag: UInt64) -> Int { Int(tag & 0xffff_ffff) }
 }
 
-/// The slices in hand, by slot, and those that are being taken up.
-struct SliceTable {
+/// The slices in hand, by slot, and those that are being taken up. Confined to the worker's loop.
+final class SliceTable {
   private var slots: [SliceSession?] = []
   /// Tells a slot's slices apart, for completions that come after their slice has gone.
   private var generation: UInt16 = 0
@@ -66,14 +66,14 @@ struct SliceTable {
   func session(in slot: Int) -> SliceSession? { slots[slot] }
 
   /// Takes note of slices that were taken off their lane together.
-  mutating func take(_ slices: [SliceReference]) {
+  func take(_ slices: [SliceReference]) {
     takes += 1
     taken.formUnion(slices)
     for slice in slices { underWay[slice] = takes }
   }
 
   /// Nothing more is done about a slice.
-  mutating func drop(_ slice: SliceReference) {
+  func drop(_ slice: SliceReference) {
     taken.remove(slice)
     underWay[slice] = nil
   }
@@ -82,23 +82,23 @@ struct SliceTable {
   func has(_ campaign: String) -> Bool { sessions.contains { $0.slice.campaign == campaign } }
 
   /// A tag for one more slice; ``add(_:)`` follows at once.
-  mutating func nextTag() -> SliceTag {
+  func nextTag() -> SliceTag {
     generation &+= 1
     return SliceTag(generation: generation, slot: slots.firstIndex { $0 == nil } ?? slots.count)
   }
 
   /// A number for one more bunch.
-  mutating func nextBunch() -> Int {
+  func nextBunch() -> Int {
     bunches += 1
     return bunches
   }
 
-  mutating func add(_ session: SliceSession) {
+  func add(_ session: SliceSession) {
     let slot = session.tag.slot
     if slot == slots.count { slots.append(nil) }
     slots[slot] = session
     underWay[session.slice] = nil
   }
 
-  mutating func remove(_ session: SliceSession) { slots[session.tag.slot] = nil }
+  func remove(_ session: SliceSession) { slots[session.tag.slot] = nil }
 }

@@ -45,7 +45,7 @@ public struct FaultSwitches: Sendable {
   /// At which pass of the moment, from 1.
   public var pass = 1
   /// How often it has come.
-  fileprivate var passes = 0
+  private var passes = 0
   /// A raw device token that is death to whoever sends it.
   public var poison: [UInt8]?
   /// Called with each job that is checked at intake or read for its campaign, on the thread that does so. It may block.
@@ -61,29 +61,35 @@ public struct FaultSwitches: Sendable {
   public init(die: @escaping @Sendable () -> Void = {}) {
     self.die = die
   }
+
+  /// Counts a moment, and ends the process if it is the one that a test asks for.
+  fileprivate mutating func reach(_ moment: Moment) {
+    guard moment == self.moment else { return }
+    passes += 1
+    if passes == pass { die() }
+  }
 }
 
-extension PushWorker {
-  /// A moment has come.
-  @inline(__always) func pass(_ moment: FaultSwitches.Moment) {
+extension WorkerPart {
+  /// Marks a moment at which a test may end the process.
+  @inline(__always) func crashPoint(_ moment: FaultSwitches.Moment) {
     #if DEBUG
-      guard configuration.faults.moment == moment else { return }
-      configuration.faults.passes += 1
-      if configuration.faults.passes == configuration.faults.pass { configuration.faults.die() }
+      environment.configuration.faults.reach(moment)
     #endif
   }
 
-  /// A token is about to be sent.
-  @inline(__always) func meet(_ token: ArraySlice<UInt8>) {
+  /// Marks a token that is about to be sent.
+  @inline(__always) func crashPoint(sending token: ArraySlice<UInt8>) {
     #if DEBUG
-      if let poison = configuration.faults.poison, token.elementsEqual(poison) { configuration.faults.die() }
+      let faults = environment.configuration.faults
+      if let poison = faults.poison, token.elementsEqual(poison) { faults.die() }
     #endif
   }
 
   /// The function that is called with each job that is checked or read.
   var jobHook: (@Sendable ([UInt8]) -> Void)? {
     #if DEBUG
-      configuration.faults.checksJob
+      environment.configuration.faults.checksJob
     #else
       nil
     #endif
@@ -92,17 +98,9 @@ extension PushWorker {
   /// Whether a rule is broken on purpose.
   @inline(__always) func breaks(_ rule: FaultSwitches.Mutant) -> Bool {
     #if DEBUG
-      configuration.faults.mutant == rule
+      environment.configuration.faults.mutant == rule
     #else
       false
     #endif
-  }
-
-  /// Records as accepted what has only been handed over.
-  func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
-    for index in indexes where session.targets.contains(index) {
-      session.unanswered -= 1
-      settle(session, index, .accepted)
-    }
   }
 }

@@ -131,7 +131,7 @@ struct WorkerCommand: LongRunningCommand {
       let control = connection.store(for: "carillon worker \(name) control", on: loops.worker, keys: store.keys)
       let blocking = connection.store(for: "carillon worker \(name) intake", on: loops.intake, keys: store.keys)
       let worker = PushWorker(
-        configuration: try setup(configuration, name: name, channels), store: store, control: control,
+        configuration: try setup(configuration, name: name, channels), store: store, sharedStore: control,
         blocking: blocking, loop: loops.worker
       ) { event in
         if case .started = event {

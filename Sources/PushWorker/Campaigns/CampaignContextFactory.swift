@@ -1,0 +1,54 @@
+import CampaignStore
+import PushCore
+
+/// Makes the contexts of campaigns.
+final class CampaignContextFactory: WorkerPart {
+  let environment: WorkerEnvironment
+  private let routes: RouteTable
+  private let credit: CreditLedger
+  private let figures: WorkerFigures
+  private let rates: RateService
+
+  init(
+    _ environment: WorkerEnvironment, routes: RouteTable, credit: CreditLedger, figures: WorkerFigures,
+    rates: RateService
+  ) {
+    self.environment = environment
+    self.routes = routes
+    self.credit = credit
+    self.figures = figures
+    self.rates = rates
+  }
+
+  /// Returns a new context.
+  ///
+  /// - Throws: an error if this worker can't send the campaign with its settings.
+  func context(
+    of campaign: Campaign, _ record: CampaignRecord, _ job: [UInt8], _ app: AppChannel
+  ) throws(JobError) -> CampaignContext {
+    try checkZones(of: campaign)
+    let route = routes.route(for: campaign.channel == nil ? app : app.broadcasting, configuration)
+    credit.setShared(routes.areSeveral)
+    return CampaignContext(
+      campaign: campaign, record: record, job: job, app: app, zones: store.zones, route: route,
+      policy: configuration.guard.within(window: configuration.window), limits: rates.limits(of: campaign, app),
+      tally: figures.tally(of: campaign, app.service))
+  }
+
+  /// Refuses a campaign whose default zone this machine does not know: no other zone may stand in its place.
+  private func checkZones(of campaign: Campaign) throws(JobError) {
+    guard campaign.timing.isPerDevice else { return }
+    guard store.zones.isThere else {
+      throw JobError(
+        field: "",
+        message:
+          "there is no time zone data in \(store.zones.folder): install the package tzdata, or set worker.zoneinfo")
+    }
+    let zone = campaign.timing.defaultZone
+    guard store.zones.rules(zone) == nil else { return }
+    throw JobError(
+      field: "defaultTimezone",
+      message: "there is no \(Excerpt.quoted(zone)) among the time zones of this machine, in \(store.zones.folder)",
+      hint: "install the packages tzdata and tzdata-legacy, or set worker.zoneinfo")
+  }
+}

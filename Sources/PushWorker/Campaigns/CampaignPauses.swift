@@ -1,0 +1,48 @@
+import CampaignStore
+import PushCore
+
+/// Pauses campaigns on this worker's word.
+final class CampaignPauses: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let campaigns: CampaignTable
+  private let recorder: TargetRecorder
+
+  init(_ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, recorder: TargetRecorder) {
+    self.environment = environment
+    self.slices = slices
+    self.campaigns = campaigns
+    self.recorder = recorder
+  }
+
+  /// Pauses a campaign because every further push would fail the same way, whoever sent it.
+  ///
+  /// From now on nothing more of it is sent here, whenever Redis hears of the pause; should it not hear of it, the next
+  /// push that is refused says so again.
+  ///
+  /// - Parameter round: in which it was found. Once resumed the campaign goes on: it may have been mended meanwhile.
+  func pause(_ id: String, round: Int, _ reason: String) {
+    guard campaigns.beginPause(id) else { return }
+    let context = campaigns.contexts[id].flatMap { $0.round == round ? $0 : nil }
+    context?.isPaused = true
+    for session in slices.sessions where session.context === context {
+      recorder.takeBackBacklog(of: session)
+    }
+    loop.start { await self.pause(id, context, round: round, reason) }
+  }
+
+  private func pause(_ id: String, _ context: CampaignContext?, round: Int, _ reason: String) async {
+    do {
+      if try await sharedStore.control(id, .pause, reason: reason, round: round) == .paused {
+        log.tell(.paused(campaign: id, reason: reason))
+      } else {
+        context?.isPaused = false
+      }
+    } catch {
+      context?.isPaused = false
+      log.report("could not pause campaign \(id)", error)
+    }
+    campaigns.endPause(id)
+    wakeSlices()
+  }
+}

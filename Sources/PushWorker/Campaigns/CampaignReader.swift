@@ -1,0 +1,152 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+
+/// Builds the contexts of campaigns: reads a job once, and finds what all slices of a campaign share.
+final class CampaignReader: WorkerPart {
+  let environment: WorkerEnvironment
+  private let campaigns: CampaignTable
+  private let factory: CampaignContextFactory
+  private let preconditions: ExpansionPreconditions
+  private let selection: SliceSelection
+  private let rates: RateService
+  private let backends: BackendMonitor
+  private let guards: GuardService
+  private let declined: DeclinedCampaigns
+  /// The jobs of campaigns that are being read.
+  private var readings = JobReadings()
+
+  init(
+    _ environment: WorkerEnvironment, campaigns: CampaignTable, factory: CampaignContextFactory,
+    preconditions: ExpansionPreconditions, selection: SliceSelection, rates: RateService, backends: BackendMonitor,
+    guards: GuardService, declined: DeclinedCampaigns
+  ) {
+    self.environment = environment
+    self.campaigns = campaigns
+    self.factory = factory
+    self.preconditions = preconditions
+    self.selection = selection
+    self.rates = rates
+    self.backends = backends
+    self.guards = guards
+    self.declined = declined
+  }
+
+  /// Returns the campaigns of which no slice is to be taken now.
+  func campaignsPassedOver(_ now: UInt64) -> Set<String> {
+    declined.objections.campaigns.union(preconditions.obstructedCampaigns(now)).union(rates.campaignsWithoutPlace())
+      .union(readings.large)
+  }
+
+  /// Fixes the partitions of a campaign that begins to expand, unless something keeps it from being expanded.
+  ///
+  /// - Returns: whether slices of it can be taken now. While a large job is read they can't, so that the campaigns behind it
+  ///   are served meanwhile; the end of the reading wakes the claim loop.
+  func begin(_ id: String) async throws -> Bool {
+    guard case .found(let context, .active) = try await context(of: id) else { return false }
+    return try await preconditions.begin(context)
+  }
+
+  /// Returns the context of a slice's campaign, and its state; `nil` when there is nothing to work on, in which case the
+  /// reference has been dropped or given back.
+  func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
+    switch try await context(of: reference.campaign) {
+    case .found(let context, let state): return (context, state)
+    case .gone: try await sharedStore.dismiss(reference, worker: configuration.name)
+    case .notNow(let lane): try await sharedStore.requeue(reference, lane: lane, worker: configuration.name)
+    case .unknownApp: break
+    }
+    return nil
+  }
+
+  /// What this worker can do with a campaign.
+  private enum ContextFinding {
+    case found(CampaignContext, CampaignState)
+    case gone
+    /// This worker passes the campaign over: it has objected to the campaign, or it is reading the campaign's large job. The
+    /// claim loop wakes when the job has been read.
+    case notNow(Lane)
+    /// Its app is not in the configuration.
+    case unknownApp
+  }
+
+  /// Returns the context of a campaign, and builds it when there is none.
+  private func context(of id: String) async throws -> ContextFinding {
+    guard let standing = try await sharedStore.standing(of: id) else { return .gone }
+    if standing.state == .active, declined.objections.applies(to: id, round: standing.round) {
+      return .notNow(standing.lane)
+    }
+    if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
+    if let known = campaigns.context(id, round: standing.round), known.isNarrowed || !standing.isNarrowed {
+      known.prospect.unfinished = standing.unfinished
+      // Its guard has tripped, and that did not get through.
+      if standing.state == .active, let reason = known.guard.tripReason { guards.pause(known, reason) }
+      return .found(known, standing.state)
+    }
+    if readings.isReading(id) { return .notNow(standing.lane) }
+    guard let (record, job) = try await sharedStore.campaignAndJob(id) else { return .gone }
+    if let known = campaigns.context(id, round: record.round) {
+      known.narrow(record.definitions)
+      return .found(known, record.state)
+    }
+    guard let parsed = await read(job, record) else { return .notNow(record.lane) }
+    // Another slice of it may have been first.
+    if let known = campaigns.context(id, round: record.round) {
+      known.narrow(record.definitions)
+      return .found(known, record.state)
+    }
+    do throws(JobError) {
+      let campaign = try parsed.get()
+      guard let app = configuration.apps[campaign.app] else { return .unknownApp }
+      let context = try factory.context(of: campaign, record, job, app)
+      context.prospect.unfinished = standing.unfinished
+      if app.backend != nil { await backends.learn() }
+      campaigns.add(context)
+      // Whoever set the campaign going again wants its credential tried again.
+      if record.state == .active {
+        app.credential.resume()
+        if campaigns.noteRound(record.round, of: id) { log.tell(.resumed(campaign: id)) }
+      }
+      return .found(context, record.state)
+    } catch {
+      // It was valid where it was taken in: this worker is configured otherwise.
+      declined.object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
+      return .notNow(record.lane)
+    }
+  }
+
+  /// What is known of a campaign; `nil` where anything about it is out of the ordinary.
+  func plainContext(of id: String) async throws -> CampaignContext? {
+    guard let standing = try await sharedStore.standing(of: id), standing.state == .active, !life.isStopping,
+      !declined.objections.applies(to: id, round: standing.round),
+      let context = campaigns.context(id, round: standing.round), context.isNarrowed, !context.route.isStuck,
+      context.guard.tripReason == nil, context.campaign.limit == nil || context.prospect.quotas != nil
+    else { return nil }
+    context.prospect.unfinished = standing.unfinished
+    if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
+    return try await preconditions.canExpand(context) ? context : nil
+  }
+
+  /// Reads a campaign's job outside the worker's loop.
+  ///
+  /// - Returns: `nil` if the job is large and has not been read yet. Reading it takes a fraction of a second. The claim loop
+  ///   wakes when it has been read, and the next call returns the result.
+  private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError>? {
+    let key = JobReadings.Key(record)
+    if let result = readings.take(key) { return result }
+    let (reading, isNew) = readings.begin(key, job, record, configuration.jobApps, hook: jobHook)
+    guard LargeJobs.isLarge(job) else {
+      let result = await reading.value
+      if isNew { readings.end(key) }
+      return result
+    }
+    guard isNew else { return nil }
+    loop.start {
+      let result = await reading.value
+      self.readings.end(key, keeping: result)
+      self.wakeClaims()
+    }
+    return nil
+  }
+}

@@ -1,0 +1,106 @@
+import CampaignStore
+import EventLoop
+
+/// Receives the messages of the fleet, and lists this worker under its name. A worker that receives nothing gets the same from the
+/// answers to its heartbeats, later.
+final class FleetMessages: WorkerPart {
+  let environment: WorkerEnvironment
+  private let membership: FleetMembership
+  private let campaigns: CampaignTable
+  private let housekeeping: HousekeepingLease
+  private let abandoned: AbandonedSlices
+  private let takeover: SliceTakeover
+
+  init(
+    _ environment: WorkerEnvironment, membership: FleetMembership, campaigns: CampaignTable,
+    housekeeping: HousekeepingLease, abandoned: AbandonedSlices, takeover: SliceTakeover
+  ) {
+    self.environment = environment
+    self.membership = membership
+    self.campaigns = campaigns
+    self.housekeeping = housekeeping
+    self.abandoned = abandoned
+    self.takeover = takeover
+  }
+
+  /// Listens from now on; a Redis that does not let us makes everything slower, and stops nothing.
+  func listen(on events: EventLoop) async {
+    let receive = loop.callback { [weak self] in self?.receive($0) }
+    let listener = sharedStore.listener(for: membership.instance, on: events, handler: receive)
+    membership.listener = listener
+    await listener.start()
+  }
+
+  private func receive(_ event: WakeListener.Event) {
+    switch event {
+    case .listening:
+      membership.isListening = true
+      // What was said meanwhile the heartbeat tells.
+      signals.heartbeat.ring()
+    case .deaf(let error):
+      membership.isListening = false
+      log.report("no messages arrive", error)
+      // Others must not take us for dead.
+      signals.heartbeat.ring()
+    case .message(.slices(let count)): offer(count)
+    case .message(.left(let slice)):
+      guard isOffered(1) else { return }
+      abandoned.note(slice)
+      wakeClaims()
+    case .message(.control(let epoch)): if epoch != campaigns.epoch { signals.follower.ring() }
+    case .message(.events): if housekeeping.isMine { signals.maintenance.ring() }
+    case .message(.beat(let campaigns, let epoch, let next)):
+      housekeeping.heard(EventLoop.now, next: next)
+      if epoch != self.campaigns.epoch { signals.follower.ring() }
+      offer(campaigns)
+    }
+  }
+
+  /// There are so many slices that somebody may take.
+  private func offer(_ slices: Int) {
+    if isOffered(slices) { wakeClaims() }
+  }
+
+  /// Whether this worker is one of those who look when there are so many slices.
+  private func isOffered(_ slices: Int) -> Bool {
+    slices > 0 && WakeRule.looks(for: slices, fleet: environment.fleet)
+  }
+
+  /// Lists this worker under its name, unless another that lives has it.
+  ///
+  /// - Throws: ``StoreError`` `conflict` where the name was given.
+  func join() async throws {
+    // Nobody can tell that it lives but by its heartbeats, and so it is with an earlier life of its name.
+    guard membership.isListening else { return }
+    while true {
+      let former = try await sharedStore.sight(of: membership.instance.name)
+      if let former, former.instance != membership.instance, try await isAlive(former) {
+        try rename()
+        continue
+      }
+      guard try await sharedStore.join(membership.instance, replacing: former?.instance) else { continue }
+      membership.hasJoined = true
+      // Nobody renews the leases of an earlier process of this name.
+      if let former, former.instance != membership.instance {
+        try await takeover.takeOver(from: membership.instance.name, isGone: true)
+      }
+      return
+    }
+  }
+
+  private func isAlive(_ sight: PresenceSight) async throws -> Bool {
+    // Of one that has just died a busy Redis may not have heard yet, and of one that lost its connection a heartbeat comes.
+    await pause(milliseconds: HousekeepingLease.look)
+    return try await sharedStore.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
+  }
+
+  private func rename() throws {
+    guard !configuration.isNameGiven else {
+      throw StoreError(
+        .conflict, "a worker named \(membership.instance.name) is running already",
+        hint: "give each worker a name of its own, or none: then it finds one")
+    }
+    membership.instance.name = "\(configuration.name)-\(membership.instance.nonce.prefix(4))"
+    environment.configuration.name = membership.instance.name
+  }
+}

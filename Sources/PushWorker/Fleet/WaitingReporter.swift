@@ -1,0 +1,55 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Publishes why and since when campaigns can't be sent.
+final class WaitingReporter: WorkerPart {
+  let environment: WorkerEnvironment
+  private let campaigns: CampaignTable
+  private let declined: DeclinedCampaigns
+  private let rates: RateService
+  private let preconditions: ExpansionPreconditions
+  private var reports = WaitingReports()
+
+  init(
+    _ environment: WorkerEnvironment, campaigns: CampaignTable, declined: DeclinedCampaigns,
+    rates: RateService, preconditions: ExpansionPreconditions
+  ) {
+    self.environment = environment
+    self.campaigns = campaigns
+    self.declined = declined
+    self.rates = rates
+    self.preconditions = preconditions
+  }
+
+  /// Whether no campaign is reported.
+  var isIdle: Bool { reports.isIdle }
+
+  /// Publishes the reasons of campaigns that wait, and withdraws those of campaigns that go on.
+  func report() async throws {
+    try await preconditions.lookAtObstacles()
+    let (clock, now) = (self.now, EventLoop.now)
+    var stuck = declined.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
+    for context in campaigns.contexts.values where declined.objections.raised[context.campaign.id] == nil {
+      if let obstacle = context.route.obstacle ?? context.prospect.obstacle.map({ (reason: $0.reason, since: $0.since) }
+      )
+        ?? rates.obstacle(of: context, now)
+      {
+        stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))
+      }
+    }
+    for change in reports.update(stuck) {
+      switch change {
+      case .waits(let id, let reason, let since):
+        // Another worker may have ended the campaign.
+        guard let standing = try await sharedStore.standing(of: id), !standing.state.isFinal else {
+          campaigns.drop(id)
+          continue
+        }
+        let milliseconds = Int(clock) - Int((now - min(since, now)) / 1_000_000)
+        try await sharedStore.noteWaiting(id, worker: configuration.name, reason: reason, since: milliseconds)
+      case .goesOn(let id): try await sharedStore.clearWaiting(id, worker: configuration.name)
+      }
+    }
+  }
+}

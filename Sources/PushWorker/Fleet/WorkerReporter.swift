@@ -1,0 +1,112 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+
+/// Describes how this worker is: for its report to the fleet, and for its metrics.
+final class WorkerReporter: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let credit: CreditLedger
+  private let routes: RouteTable
+  private let figures: WorkerFigures
+  private let membership: FleetMembership
+  private var pace = ReportPace()
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, routes: RouteTable,
+    figures: WorkerFigures, membership: FleetMembership
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.credit = credit
+    self.routes = routes
+    self.figures = figures
+    self.membership = membership
+  }
+
+  /// What the worker has done so far.
+  var totals: WorkerTotals { figures.totals }
+
+  /// Returns the report that goes with the next heartbeat; `nil` when it says nothing new.
+  func next() -> WorkerReport? { pace.next(report(), EventLoop.now) }
+
+  /// Notes that a report did not arrive, or was lost.
+  func forget() { pace.forget() }
+
+  /// What it is doing and has done.
+  func metrics() -> WorkerMetrics {
+    let apps = configuration.apps.sorted { $0.key < $1.key }
+    return WorkerMetrics(
+      apps: figures.tallies.map(\.published),
+      pools: routes.routes.map { route in
+        let names = apps.filter { $1.credential === route.credential && $1.endpoint == route.endpoint }.map(\.key)
+        return .init(
+          apps: names.isEmpty
+            ? apps.filter { $1.credential === route.credential && $1.broadcasting.endpoint == route.endpoint }.map(
+              \.key)
+            : names,
+          state: route.pool.published)
+      },
+      credentials: credentials(),
+      totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.lent,
+      slicesInHand: slices.taken.count, fleet: environment.fleet, isStopping: life.isStopping,
+      isListed: membership.hasJoined,
+      isHeld: isStoreLocked, silence: membership.silence(EventLoop.now), pulseError: membership.pulseError)
+  }
+
+  /// How it is now.
+  private func report() -> WorkerReport {
+    let now = EventLoop.now
+    var report = WorkerReport()
+    report.version = configuration.version
+    report.startedAt = environment.clock.startedAt
+    report.engine = configuration.engine.rawValue
+    report.window = configuration.window
+    report.lent = credit.budget.lent
+    report.slices = slices.sessions.reduce(0) { count, _ in count + 1 }
+    report.perSecond = pace.perSecond(figures.totals.recorded, now)
+    report.accepted = figures.totals.accepted
+    report.superseded = log.counts.superseded
+    report.takesNothing = life.isStopping || isStoreLocked
+    report.pools = routes.routes.map { route in
+      let state = route.pool.published
+      return WorkerReport.Pool(
+        endpoint: route.endpoint.url, open: state.open, inFlight: state.inFlight, backlog: state.backlog,
+        failures: state.failures, health: .init(route.pool.health(now: now)))
+    }
+    report.credentials = credentials()
+    return report
+  }
+
+  /// Each credential once, with the apps that use it.
+  private func credentials() -> [WorkerReport.Credential] {
+    var order: [any PushCredential] = []
+    var known: [ObjectIdentifier: WorkerReport.Credential] = [:]
+    for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
+      let credential = app.credential
+      if known[ObjectIdentifier(credential)] == nil {
+        order.append(credential)
+        known[ObjectIdentifier(credential)] = WorkerReport.Credential(
+          apps: [], stopped: credential.stopped.map { credential.explain($0) },
+          expiresAt: credential.expiry.map { Int($0) * 1000 })
+      }
+      known[ObjectIdentifier(credential)]?.apps.append(name)
+    }
+    return order.compactMap { known[ObjectIdentifier($0)] }
+  }
+}
+
+extension WorkerReport.Pool.Health {
+  init(_ health: PoolHealth) {
+    self =
+      switch health {
+      case .ready: .ready
+      case .connecting: .connecting
+      case .unreachable: .unreachable
+      case .unresponsive: .unresponsive
+      case .breakerOpen: .breakerOpen
+      case .credentialStopped: .credentialStopped
+      }
+  }
+}

@@ -1,0 +1,127 @@
+import CampaignStore
+import PushCore
+
+/// Applies events, away from the worker's loop: what is sent does not wait for their parsing.
+struct EventIntake: Sendable {
+  private let store: CampaignStore
+  private let instance: WorkerInstance
+  private let apps: Set<String>
+  private let lastDeviceOnly: Set<String>
+
+  /// An event as it stands on its list, and what it says.
+  private struct Listed<Event> {
+    var text: [UInt8]
+    var event: Event
+  }
+
+  /// What became of some events.
+  struct Page: Sendable {
+    var dead: [Registry.DeadEvent] = []
+    /// What they said and changed nothing, because something newer stands.
+    var superseded = 0
+    /// Whether there may be more, and they are ours to apply.
+    var hasMore = false
+  }
+
+  /// - Parameters:
+  ///   - instance: the housekeeper.
+  ///   - apps: those that events may name.
+  ///   - lastDeviceOnly: those of which a user has one device only.
+  init(store: CampaignStore, instance: WorkerInstance, apps: Set<String>, lastDeviceOnly: Set<String>) {
+    self.store = store
+    self.instance = instance
+    self.lastDeviceOnly = lastDeviceOnly
+    self.apps = apps
+  }
+
+  /// Applies the oldest events of a list, and takes them off.
+  ///
+  /// - Parameter now: ms since the epoch.
+  @concurrent
+  func applyPage(of list: EventList, now: Int) async throws -> Page {
+    let events = try await store.registry.events(on: list)
+    let texts = events.events
+    guard !texts.isEmpty else { return Page() }
+    var page = Page()
+    switch list {
+    case .registrations:
+      // An event can't say that a name is meant that is nearly a column's: such a name is refused.
+      let vocabulary = DeviceVocabulary(services: store.services, apps: apps, now: now)
+      var registrations = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
+        try RegistrationEvent(parsing: text, vocabulary)
+      }
+      try await order(&registrations, without: now)
+      page.superseded = try await apply(registrations, &page) {
+        try await store.registry.apply($0, lastDeviceOnly: lastDeviceOnly)
+      }
+    case .receipts:
+      let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
+        try ReceiptEvent(parsing: text, now: now)
+      }
+      _ = try await apply(receipts, &page) {
+        try await store.results.apply($0)
+        return 0
+      }
+    }
+    page.hasMore = try await store.registry.takeOff(events, list, dead: page.dead, as: instance)
+    if !page.hasMore { page.dead = [] }
+    return page
+  }
+
+  /// Applies events together; where something is damaged, one by one. Those that meet the damage go to the dead list.
+  ///
+  /// - Parameter write: applies events, as often as it is called.
+  /// - Returns: how many statements changed nothing.
+  private func apply<Event>(
+    _ events: [Listed<Event>], _ page: inout Page, _ write: ([Event]) async throws -> Int
+  ) async throws -> Int {
+    do {
+      return try await write(events.map(\.event))
+    } catch let error as StoreError where !error.concernsEverybody {
+      var superseded = 0
+      for listed in events {
+        do {
+          superseded += try await write([listed.event])
+        } catch let error as StoreError where !error.concernsEverybody {
+          page.dead.append(.init(event: listed.text, reason: error.message))
+        }
+      }
+      return superseded
+    }
+  }
+
+  /// Gives the events that name no time one of their own. Of two about the same user or token the later one of the list is
+  /// the later one; at the same time the removal would stand.
+  ///
+  /// - Parameter time: which these events have so far, in ms since the epoch.
+  private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {
+    let offsets = RegistrationEvent.offsets(of: events.map(\.event), without: time)
+    guard let most = offsets.max() else { return }
+    // So that no time of this page is before one of the page before.
+    if most > 0 { try await Task.sleep(for: .milliseconds(most + 1)) }
+    let now = try await store.time() / 1000
+    for index in events.indices where events[index].event.at == time {
+      events[index].event.move(to: now - offsets[index])
+    }
+  }
+
+  private func read<Event>(
+    _ texts: [[UInt8]], _ page: inout Page, _ parse: ([UInt8]) throws(DeviceRowDraft.Problem) -> Event
+  ) -> [Listed<Event>] {
+    var events: [Listed<Event>] = []
+    events.reserveCapacity(texts.count)
+    // An erasure leaves an entry in the place of an event.
+    for text in texts where text != CampaignJob.erasedEntry {
+      do throws(DeviceRowDraft.Problem) {
+        let event = try parse(text)
+        events.append(Listed(text: text, event: event))
+        if let refusal = (event as? RegistrationEvent)?.refusal {
+          page.dead.append(.init(event: text, reason: "event: \(refusal.description)"))
+        }
+      } catch {
+        page.dead.append(.init(event: text, reason: "event: \(error.description)"))
+      }
+    }
+    return events
+  }
+}

@@ -1,0 +1,56 @@
+import CampaignStore
+
+/// Applies what apps and backends report of users, devices and pushes, in the worker that holds the housekeeping lease.
+///
+/// The result depends on the times of the events alone, so a page may be applied again, or by two workers at once.
+final class RegistrationIntake: WorkerPart {
+  let environment: WorkerEnvironment
+  private let membership: FleetMembership
+  private let housekeeping: HousekeepingLease
+  private let damage: DamageIsolator
+  private var isApplying = false
+
+  init(
+    _ environment: WorkerEnvironment, membership: FleetMembership, housekeeping: HousekeepingLease,
+    damage: DamageIsolator
+  ) {
+    self.environment = environment
+    self.membership = membership
+    self.housekeeping = housekeeping
+    self.damage = damage
+  }
+
+  /// Applies the events on some lists, beside everything else. Does nothing while events are being applied.
+  func apply(_ lists: [EventList]) {
+    guard !lists.isEmpty, !isApplying, !life.isFinished else { return }
+    isApplying = true
+    loop.start {
+      await self.applyAll(lists)
+      self.isApplying = false
+    }
+  }
+
+  private func applyAll(_ lists: [EventList]) async {
+    let intake = EventIntake(
+      store: store, instance: membership.instance, apps: Set(configuration.apps.keys),
+      lastDeviceOnly: configuration.lastDeviceOnly)
+    do {
+      var left = lists
+      // In turn: no list waits for the end of another one.
+      while !left.isEmpty, housekeeping.isMine, !life.isFinished {
+        for list in left {
+          let page = try await intake.applyPage(of: list, now: Int(now))
+          if let first = page.dead.first {
+            log.tell(.eventsRefused(list: list, count: page.dead.count, reason: first.reason))
+          }
+          if page.superseded > 0 { log.tell(.eventsSuperseded(list: list, count: page.superseded)) }
+          if !page.hasMore { left.removeAll { $0 == list } }
+        }
+      }
+    } catch {
+      // The events stay on their list, and the next look begins again.
+      log.report("could not apply events", error)
+      await damage.mend(error)
+    }
+  }
+}

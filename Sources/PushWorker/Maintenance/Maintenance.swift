@@ -1,0 +1,198 @@
+import CampaignStore
+import EventLoop
+
+/// Runs the housekeeping tasks, which one worker does for the fleet: it notices dead workers, begins scheduled campaigns, and
+/// brings back slices that are due or were lost.
+final class Maintenance: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let membership: FleetMembership
+  private let housekeeping: HousekeepingLease
+  private let takeover: SliceTakeover
+  private let feedback: FeedbackDelivery
+  private let registrations: RegistrationIntake
+  private let webhooks: WebhookDelivery
+  private let backends: BackendMonitor
+  private let damage: DamageIsolator
+  private var presence = PresenceWatch()
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, membership: FleetMembership,
+    housekeeping: HousekeepingLease, takeover: SliceTakeover, feedback: FeedbackDelivery,
+    registrations: RegistrationIntake, webhooks: WebhookDelivery, backends: BackendMonitor, damage: DamageIsolator
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.membership = membership
+    self.housekeeping = housekeeping
+    self.takeover = takeover
+    self.feedback = feedback
+    self.registrations = registrations
+    self.webhooks = webhooks
+    self.backends = backends
+    self.damage = damage
+  }
+
+  /// Notes webhooks that are new, so that they get every event from now on. Called before the worker takes anything.
+  func registerWebhooks() async throws { try await webhooks.register() }
+
+  /// Runs the tasks for which no other part waits: deliveries to webhooks, and checks of backends. Returns when its task is
+  /// cancelled.
+  func runUnattended() async {
+    await loop.withGroup { group in
+      if self.webhooks.isNeeded { self.loop.start(in: &group) { await self.webhooks.run() } }
+      if self.backends.isNeeded { self.loop.start(in: &group) { await self.backends.run() } }
+    }
+  }
+
+  /// Delivers what the last slices entail.
+  func finish() async { await feedback.deliver() }
+
+  /// Gives the housekeeping lease back.
+  func endLease() async {
+    if housekeeping.isMine { try? await sharedStore.endHousekeeping(of: membership.instance) }
+  }
+
+  /// Runs until the worker has finished.
+  func run() async {
+    while !life.isFinished {
+      signals.maintenance.reset()
+      if slices.taken.isEmpty { housekeeping.noteIdle() }
+      var wait = HousekeepingLease.beat
+      do {
+        if let chores = try await chores() {
+          wait = try await keepHouse(chores)
+        } else if housekeeping.untilMissing(EventLoop.now) == 0 {
+          wait = HousekeepingLease.look
+        } else {
+          // Not all of a fleet look at once.
+          wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.look)
+        }
+      } catch {
+        housekeeping.end(EventLoop.now)
+        presence.forget()
+        log.report("housekeeping failed", error)
+        await damage.mend(error)
+      }
+      guard !life.isFinished else { return }
+      await signals.maintenance.wait(milliseconds: wait, on: loop)
+    }
+  }
+
+  /// What is to be done; `nil` when another does it.
+  private func chores() async throws -> CampaignStore.Chores? {
+    let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
+    guard isDue else { return nil }
+    if let chores = try await keepHouse(replacing: nil) { return chores }
+    if housekeeping.isMine {
+      housekeeping.end(EventLoop.now)
+      return nil
+    }
+    // It gives no beat: its lease runs out, or its process has ended.
+    guard membership.canTellTheDead(EventLoop.now), let holder = try await sharedStore.housekeeper(),
+      presence.look(try await sharedStore.sights(of: [holder])).contains(holder)
+    else { return nil }
+    return try await keepHouse(replacing: holder)
+  }
+
+  private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
+    let idleBeat = housekeeping.untilIdleBeat(fleet: environment.fleet)
+    let chores = try await sharedStore.housekeep(
+      as: membership.instance, replacing: former, timeout: configuration.lease, beat: HousekeepingLease.beat,
+      idleBeat: idleBeat)
+    if chores != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
+    return chores
+  }
+
+  /// - Returns: ms until the next beat.
+  private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
+    let heard = EventLoop.now
+    if housekeeping.begin(chores.notes) { log.tell(.keepsHouse) }
+    await lookAfter("slices that are due") {
+      try await sharedStore.unpark(chores.due, worker: configuration.name)
+    }
+    do {
+      tell(begun: try await sharedStore.promote(chores.scheduled))
+    } catch {
+      // Others' slices are looked after all the same.
+      log.report("could not begin a scheduled campaign", error)
+      await damage.mend(error)
+    }
+    await lookAtGates(chores.gates)
+    if housekeeping.looksAround() {
+      if membership.canTellTheDead(EventLoop.now) {
+        for instance in presence.look(try await sharedStore.sights()) where instance != membership.instance {
+          try await takeover.takeOver(from: instance.name, isGone: true)
+          try await sharedStore.removeWorker(instance.name, nonce: instance.nonce)
+        }
+      }
+      for dead in chores.dead where dead != configuration.name {
+        try await takeover.takeOver(from: dead)
+        try await sharedStore.removeWorker(dead)
+      }
+    }
+    registrations.apply(chores.events)
+    if housekeeping.goesRound(heard) { try await goRound() }
+    // Those that lead nowhere must not hold up the others.
+    if chores.isMoreDue { return 0 }
+    return min(HousekeepingLease.beat, chores.nextScheduled ?? .max)
+  }
+
+  /// Looks whether stages of campaigns can begin. What is wrong with one holds up nothing else.
+  private func lookAtGates(_ gates: [(id: String, dueAt: Int)]) async {
+    for (id, dueAt) in gates {
+      do {
+        switch try await sharedStore.lookAtGate(of: id, dueAt: dueAt) {
+        case .opened(let stage, let winner):
+          if let winner { log.tell(.decided(campaign: id, variant: winner)) }
+          log.tell(.opened(campaign: id, stage: stage))
+          wakeClaims()
+        case .paused(let reason): log.tell(.paused(campaign: id, reason: reason))
+        case .waits: break
+        }
+      } catch {
+        log.report("could not look at the gate of campaign \(id)", error)
+        await damage.mend(error)
+      }
+    }
+  }
+
+  /// Looks after a few partitions: prunes that nobody delivered, moves that nobody ended. Now and then, after references
+  /// that got lost and campaigns that the schedule lost.
+  private func goRound() async throws {
+    let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
+    for partition in partitions {
+      await lookAfter("partition \(partition)") { _ = try await sharedStore.redoMoves(in: partition) }
+      await lookAfter("partition \(partition)") { try await sharedStore.forgetOldStatements(in: partition) }
+      feedback.note(prunesIn: partition)
+    }
+    await feedback.deliver()
+    await lookAfter("erasures of users") { _ = try await sharedStore.finishErasures() }
+    if isRare {
+      await lookAfter("running campaigns") {
+        housekeeping.notes.running = try await sharedStore.reopenLost(from: housekeeping.notes.running).next
+      }
+      await lookAfter("the schedule") {
+        let repaired = try await sharedStore.repairSchedule(from: housekeeping.notes.schedule)
+        housekeeping.notes.schedule = repaired.next
+        tell(begun: repaired.begun)
+      }
+    }
+    // Also when something failed: the next housekeeper goes on behind it.
+    try await sharedStore.write(housekeeping.notes)
+  }
+
+  /// Does one task of the round. A failure concerns what it names, and no other task.
+  private func lookAfter(_ what: String, _ task: () async throws -> Void) async {
+    do {
+      try await task()
+    } catch {
+      log.report("could not look after \(what)", error)
+      await damage.mend(error)
+    }
+  }
+
+  private func tell(begun campaigns: [String]) {
+    for campaign in campaigns { log.tell(.begun(campaign: campaign)) }
+  }
+}

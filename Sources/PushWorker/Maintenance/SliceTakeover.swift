@@ -1,0 +1,22 @@
+import CampaignStore
+
+/// Gives back the slices of a dead worker, or of an earlier life of this worker.
+struct SliceTakeover: WorkerPart {
+  let environment: WorkerEnvironment
+
+  /// Gives back what a worker holds.
+  ///
+  /// - Parameters:
+  ///   - leftovers: the references to give back; `nil` for all.
+  ///   - isGone: whether the worker's process has ended, so that its leases end too.
+  func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false) async throws {
+    let requeued = try await sharedStore.takeOver(from: worker, only: leftovers, isGone: isGone)
+    guard !requeued.isEmpty else { return }
+    log.tell(.requeued(from: worker, slices: requeued.count))
+    wakeClaims()
+    // The reasons for waiting that the dead worker published do not hold any more.
+    for id in Set(requeued.map(\.campaign)) where worker != name {
+      try await sharedStore.clearWaiting(id, worker: worker)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import CampaignStore
+import EventLoop
+import PushTransport
+
+/// Delivers events to webhooks, in the worker that holds the housekeeping lease. Each webhook gets the changes in their order and
+/// at its own pace: no webhook waits for another one.
+final class WebhookDelivery: WorkerPart {
+  let environment: WorkerEnvironment
+  private let housekeeping: HousekeepingLease
+  /// Webhooks to which events are being delivered, by name.
+  private var underWay: Set<String> = []
+
+  init(_ environment: WorkerEnvironment, housekeeping: HousekeepingLease) {
+    self.environment = environment
+    self.housekeeping = housekeeping
+  }
+
+  /// Notes webhooks that are new, so that they get every change from now on. Called before the worker takes anything.
+  func register() async throws {
+    try await sharedStore.standings(of: configuration.webhooks.map(\.name))
+  }
+
+  /// Whether there are webhooks.
+  var isNeeded: Bool { !configuration.webhooks.isEmpty }
+
+  /// Runs until its task is cancelled. No other part waits for it: an event that was not noted as delivered is delivered again.
+  func run() async {
+    await loop.withGroup { group in
+      if self.configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }) {
+        self.loop.start(in: &group) { await self.alarmLoop() }
+      }
+      while !self.life.isFinished, !Task.isCancelled {
+        if self.housekeeping.isMine { await self.beginDeliveries(&group) }
+        try? await Task.sleep(for: .milliseconds(WebhookRound.interval))
+      }
+    }
+  }
+
+  /// Begins a delivery to each webhook that has not got the latest event.
+  private func beginDeliveries(_ group: inout DiscardingTaskGroup) async {
+    do {
+      let (standings, latest) = try await sharedStore.standings(of: configuration.webhooks.map(\.name))
+      for (webhook, standing) in zip(configuration.webhooks, standings)
+      where WebhookRound.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
+        loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
+      }
+    } catch {
+      if !life.isFinished { log.report("could not look for events of webhooks", error) }
+    }
+  }
+
+  /// Notes alarms that were raised or cleared. Apart from the deliveries: it looks at the whole fleet, which takes a while.
+  private func alarmLoop() async {
+    while !life.isFinished, !Task.isCancelled {
+      var pause = WebhookRound.interval
+      if housekeeping.isMine {
+        pause = WebhookRound.alarmInterval
+        do {
+          try await sharedStore.note(sharedStore.fleet(lease: configuration.lease).alarms())
+        } catch {
+          if !life.isFinished { log.report("could not note alarms for webhooks", error) }
+        }
+      }
+      try? await Task.sleep(for: .milliseconds(pause))
+    }
+  }
+
+  /// Delivers everything that a webhook has not got yet, until it refuses, or another worker keeps house.
+  private func deliver(to webhook: Webhook, from standing: WebhookStanding) async {
+    defer { underWay.remove(webhook.name) }
+    var standing = standing
+    do {
+      while let end = try await deliverPage(to: webhook, from: &standing) {
+        // Entries that are no changes, which nothing of ours has written, are passed over.
+        guard end != standing.position else { continue }
+        standing = WebhookStanding(name: webhook.name, position: end)
+        try await sharedStore.keep(standing)
+      }
+    } catch {
+      if !life.isFinished { log.report("could not deliver to webhook \(webhook.name)", error) }
+    }
+  }
+
+  /// - Returns: where the page ends; `nil` when nothing more is to be delivered now.
+  private func deliverPage(to webhook: Webhook, from standing: inout WebhookStanding) async throws -> String? {
+    let (changes, end) = try await sharedStore.changes(after: standing.position)
+    for change in changes {
+      guard housekeeping.isMine, !life.isFinished, !Task.isCancelled else { return nil }
+      var error: String?
+      if WebhookRound.concerns(change, webhook) {
+        var record: CampaignRecord?
+        if case .campaign(let id, _) = change.subject { record = try await sharedStore.campaign(id) }
+        error = await webhook.deliver(
+          event: change.id, body: WebhookRound.body(change, namespace: sharedStore.keys.namespace, record),
+          timestamp: Int(now / 1000))
+      }
+      standing = WebhookRound.after(standing, change, error: error, now: Int(now))
+      try await sharedStore.keep(standing)
+      if let error {
+        log.report("webhook \(webhook.name)", "webhook \(webhook.name) was not told of event \(change.id): \(error)")
+        return nil
+      }
+    }
+    return end
+  }
+}

@@ -1,0 +1,86 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+
+/// Asks the apps' own backends how they are, in the worker that holds the housekeeping lease. All workers send slower while one is
+/// not well, as a backend has to bear what users do with a push.
+final class BackendMonitor: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let rates: RateService
+  private let housekeeping: HousekeepingLease
+  private var schedule = BackendSchedule()
+
+  init(_ environment: WorkerEnvironment, slices: SliceTable, rates: RateService, housekeeping: HousekeepingLease) {
+    self.environment = environment
+    self.slices = slices
+    self.rates = rates
+    self.housekeeping = housekeeping
+  }
+
+  /// Whether an app has a backend.
+  var isNeeded: Bool { configuration.apps.values.contains { $0.backend != nil } }
+
+  /// ms between looks what is due, and what was found.
+  private var interval: Int {
+    min(1000, configuration.apps.values.compactMap { $0.backend?.interval }.min() ?? 1000)
+  }
+
+  /// Runs beside the worker's other loops, and nobody waits for it: what can't be asked or read holds no push up.
+  func run() async {
+    while !life.isFinished, !Task.isCancelled {
+      do {
+        if housekeeping.isMine { askBackends() }
+        if !slices.taken.isEmpty { follow(try await sharedStore.backends()) }
+      } catch {
+        if !life.isFinished { log.report("could not read how backends are", error) }
+      }
+      try? await Task.sleep(for: .milliseconds(interval))
+    }
+  }
+
+  /// A campaign came into hand of an app that has a backend: while nothing was, nobody here read how that is.
+  func learn() async {
+    do {
+      follow(try await sharedStore.backends())
+    } catch {
+      log.report("could not read how backends are", error)
+    }
+  }
+
+  /// Asks those whose time has come. Each at its own pace: one that hangs holds up no other.
+  private func askBackends() {
+    let now = EventLoop.now
+    for (name, app) in configuration.apps {
+      guard let backend = app.backend, schedule.begin(name, backend, now) else { continue }
+      loop.start {
+        await self.ask(backend, of: name)
+        self.schedule.end(name)
+      }
+    }
+  }
+
+  private func ask(_ backend: AppBackend, of app: String) async {
+    let finding = await backend.check.look()
+    do {
+      let now = Int(now)
+      let known = try await sharedStore.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
+      let standing = known ?? BackendStanding(app: app, at: now)
+      let next = BackendPace.after(standing, finding, leastShare: backend.leastShare, now: now)
+      try await sharedStore.keep(next)
+      if next.isSlowed != standing.isSlowed {
+        log.tell(
+          next.isSlowed ? .slowed(app: app, share: next.share, reason: next.reason ?? "") : .quickened(app: app))
+      }
+    } catch {
+      if !life.isFinished { log.report("could not note how the backend of app \(app) is", error) }
+    }
+  }
+
+  /// Goes as fast as is right for what was found.
+  private func follow(_ standings: [String: BackendStanding]) {
+    let backends = configuration.apps.compactMapValues(\.backend)
+    if rates.follow(standings, of: backends) { wakeSlices() }
+  }
+}

@@ -1,0 +1,76 @@
+import PushTransport
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Campaigns whose every push would fail here. The cause may be this worker's alone: its settings or its way to the push service. So
+/// this worker leaves them to others, and pauses them only when every live worker declines them.
+final class DeclinedCampaigns: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let recorder: TargetRecorder
+  private let pauses: CampaignPauses
+  private(set) var objections = Objections()
+
+  init(_ environment: WorkerEnvironment, slices: SliceTable, recorder: TargetRecorder, pauses: CampaignPauses) {
+    self.environment = environment
+    self.slices = slices
+    self.recorder = recorder
+    self.pauses = pauses
+  }
+
+  /// Whether no campaign is declined.
+  var isIdle: Bool { objections.raised.isEmpty }
+
+  /// Leaves a campaign to the others.
+  ///
+  /// - Parameter remedy: what is to be done, after the reason, when all live workers say so and the campaign is paused.
+  func object(to id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
+    let reason = "worker \(configuration.name): \(reason)"
+    guard objections.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
+      return
+    }
+    for session in slices.sessions where session.slice.campaign == id { recorder.withdraw(session, .leave) }
+    loop.start { await self.affirm(id, isNew: true) }
+  }
+
+  /// Says again to which campaigns this worker objects, and pauses those to which all do by now.
+  func affirmAll() async {
+    for id in objections.raised.keys.sorted() { await affirm(id) }
+  }
+
+  private func affirm(_ id: String, isNew: Bool = false) async {
+    guard let objection = objections.raised[id] else { return }
+    do {
+      let answer = try await sharedStore.object(
+        to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
+      switch answer {
+      case .unanimous: pauses.pause(id, round: objection.round, objection.reason + objection.remedy)
+      case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }
+      case .outdated: withdrawObjection(to: id, round: objection.round)
+      }
+    } catch {
+      // It is said again with the next pulse.
+      log.report("could not leave campaign \(id) to other workers", error)
+    }
+  }
+
+  /// The campaign goes on, or has ended: it is ours again.
+  func withdrawObjection(to id: String, round: Int) {
+    guard objections.raised[id]?.round == round, objections.drop(id) else { return }
+    wakeClaims()
+  }
+
+  /// Objects to every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would
+  /// ever be answered. What stopped it may have been said of another campaign's push, or of none.
+  func objectForStoppedCredentials() {
+    for session in slices.sessions where session.intent == .send {
+      let context = session.context
+      guard let reason = context.app.credential.stopped else { continue }
+      object(
+        to: context.campaign.id, round: context.round,
+        "\(context.app.service.title) refuses the credential of app \(context.campaign.app): "
+          + "\(context.app.credential.explain(reason))")
+    }
+  }
+}

@@ -1,0 +1,287 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// What keeps a campaign from erasing the device base: prunes and quarantines wait until its answers look sane.
+///
+/// What they are dropped for is mended by a person, so their targets are not lost: they wait, and are sent to again when
+/// the campaign goes on.
+///
+/// A held answer is an answer: it is no longer unanswered. But its target stays under way and its credit lent until it
+/// is recorded, so should the worker die it is in doubt like any other.
+final class GuardService: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let campaigns: CampaignTable
+  private let credit: CreditLedger
+  private let recorder: TargetRecorder
+  private let pauses: CampaignPauses
+  private let declined: DeclinedCampaigns
+  private let rates: RateService
+  /// Campaigns whose guard has decided, while one lot of answers is handled.
+  private var decided: [CampaignContext] = []
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, credit: CreditLedger,
+    recorder: TargetRecorder, pauses: CampaignPauses, declined: DeclinedCampaigns, rates: RateService
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.campaigns = campaigns
+    self.credit = credit
+    self.recorder = recorder
+    self.pauses = pauses
+    self.declined = declined
+    self.rates = rates
+  }
+
+  /// Notes a campaign whose guard has decided. The caller calls ``applyDecisions()`` afterwards.
+  func note(decided context: CampaignContext) { decided.append(context) }
+
+  /// Keeps an answer until its campaign's guard has decided.
+  func hold(_ answer: HeldAnswer, of session: SliceSession) {
+    session.held.append(answer)
+    var holders: [CampaignContext] = []
+    var counts: [Int] = []
+    for session in slices.sessions where !session.held.isEmpty {
+      if let position = holders.firstIndex(where: { $0 === session.context }) {
+        counts[position] += session.held.count
+      } else {
+        holders.append(session.context)
+        counts.append(session.held.count)
+      }
+    }
+    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window),
+      !holders[fullest].guard.isSuspended
+    else { return }
+    if holders[fullest].guard.decide(on: known(of: holders[fullest])) { note(decided: holders[fullest]) }
+  }
+
+  /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
+  func refreshTrials(_ now: UInt64) {
+    var seen: Set<ObjectIdentifier> = []
+    for first in slices.sessions
+    where first.isReady && first.context.guard.isUndecided && !first.context.guard.isSuspended
+      && !first.context.trial.isAsking && seen.insert(ObjectIdentifier(first.context)).inserted
+    {
+      let context = first.context
+      var (wanted, unanswered, isHolding) = (0, 0, false)
+      for session in slices.sessions where session.context === context {
+        if session.intent == .send, session.isReady { wanted += session.sendable(now) }
+        unanswered += session.unanswered
+        isHolding = isHolding || !session.held.isEmpty
+      }
+      let question = context.trial.question(
+        wanted: min(wanted, credit.budget.allowance(context.account), context.limits.soon), unanswered: unanswered,
+        isHolding: isHolding,
+        counts: context.guard.counts,
+        minimum: context.guard.policy.minimum, isAlone: environment.fleet <= 1,
+        isSlow: rates.enough(of: context) != nil, now: now)
+      if let question { loop.start { await self.ask(question, context) } }
+    }
+  }
+
+  private func ask(_ question: TrialLease.Question, _ context: CampaignContext) async {
+    do {
+      let answer = try await sharedStore.guardTrial(
+        context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
+        lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
+        round: context.round)
+      context.trial.take(answer, to: question, lease: lease, now: EventLoop.now)
+      if answer != nil {
+        if context.guard.judge(context.trial.fleetCounts) {
+          note(decided: context)
+          applyDecisions()
+        }
+      } else {
+        withdrawOutdated(context)
+      }
+    } catch {
+      context.trial.take(nil, to: question, lease: lease, now: EventLoop.now)
+      log.report("could not ask what campaign \(context.campaign.id) may send", error)
+      return wakeSlices()
+    }
+    tellRest(of: context)
+    wakeSlices()
+  }
+
+  // MARK: Only here
+
+  /// Asks control whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
+  func askToStandDown(_ now: UInt64) {
+    for session in slices.sessions where session.context.guard.isSuspended && !session.context.isOutdated {
+      let context = session.context
+      guard !context.watch.isReporting else { continue }
+      if let withdrawal = context.trial.withdrawal(now: now) {
+        loop.start { await self.standDown(withdrawal, from: context) }
+      }
+    }
+  }
+
+  private func standDown(_ withdrawal: (told: GuardCounts, leased: Int), from context: CampaignContext) async {
+    let id = context.campaign.id
+    do {
+      let answer = try await sharedStore.standDown(
+        configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
+        isOpen: context.guard.state == .open,
+        told: withdrawal.told, leased: withdrawal.leased, timeout: configuration.lease, round: context.round)
+      context.trial.endWithdrawal()
+      switch answer {
+      case .leave where context.guard.isSuspended:
+        let reason = context.guard.standDown()
+        declined.object(to: id, round: context.round, reason, remedy: CampaignGuard.remedy)
+        for session in slices.sessions where session.context === context { carryOut(session) }
+      case .leave, .stay: if context.guard.isSuspended { goOn(context) }
+      case .outdated: withdrawOutdated(context)
+      }
+    } catch {
+      context.trial.endWithdrawal()
+      log.report("could not ask whether others are answered to campaign \(id) as this worker is", error)
+    }
+    wakeSlices()
+  }
+
+  /// The others are answered as badly, as far as they know, or there are none.
+  private func goOn(_ context: CampaignContext) {
+    if context.guard.goOn() { note(decided: context) }
+    applyDecisions()
+    guard context.guard.state == .open else { return }
+    for session in slices.sessions where session.context === context {
+      carryOut(session, reportedUpTo: context.watch.heard)
+    }
+  }
+
+  // MARK: Once open
+
+  /// Whether what an answer says may be done to a device before the fleet has heard of it.
+  func mayAct(on context: CampaignContext) -> Bool {
+    context.guard.isOff
+      || !context.guard.isSuspended && context.watch.mayAct(context.guard.policy, fleet: environment.fleet)
+  }
+
+  /// Tells the fleet of answers that touch devices.
+  func reportWatches(_ now: UInt64) {
+    for session in slices.sessions where !session.context.watch.isReporting && session.context.guard.state == .open {
+      let context = session.context
+      guard !context.guard.isSuspended else { continue }
+      if !context.guard.isOff, let news = context.watch.next(now) {
+        loop.start { await self.report(news, of: context) }
+      }
+    }
+  }
+
+  private func report(_ news: GuardCounts, of context: CampaignContext) async {
+    do {
+      let fleet = try await sharedStore.guardWatch(
+        context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.round)
+      let last = context.watch.arrived()
+      guard let fleet else { return withdrawOutdated(context) }
+      if context.guard.watch(fleet) {
+        note(decided: context)
+        applyDecisions()
+      } else {
+        for session in slices.sessions where session.context === context { carryOut(session, reportedUpTo: last) }
+      }
+    } catch {
+      context.watch.failed()
+      log.report("could not tell the fleet how campaign \(context.campaign.id) is answered", error)
+    }
+    wakeSlices()
+  }
+
+  /// Tells control of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
+  /// more, and gives back what was lent and not sent: the guards of others go by both.
+  func tellRest(of context: CampaignContext) {
+    guard context.guard.isUndecided, !context.guard.isSuspended, !context.isOutdated,
+      !slices.sessions.contains(where: { $0.context === context }),
+      let question = context.trial.rest(
+        counts: context.guard.counts, unanswered: credit.orphanCount(of: context.account), now: EventLoop.now)
+    else { return }
+    loop.start { await self.ask(question, context) }
+  }
+
+  /// Ends the waiting of a slice whose campaign's answers are too few to decide on: no more will come.
+  func flush(_ session: SliceSession) {
+    let context = session.context
+    let app = context.trial.answer?.app ?? GuardCounts()
+    if context.guard.judge(known(of: context), amongThoseOfItsApp: app) {
+      note(decided: context)
+      applyDecisions()
+    } else {
+      carryOut(session)
+    }
+  }
+
+  /// Follows the guards that have decided while one lot of answers was handled.
+  func applyDecisions() {
+    guard !decided.isEmpty else { return }
+    let contexts = decided
+    decided = []
+    for context in contexts {
+      for session in slices.sessions where session.context === context {
+        carryOut(session)
+        if context.guard.tripReason != nil { recorder.withdraw(session, .leave) }
+      }
+      if let reason = context.guard.tripReason { pause(context, reason) }
+    }
+  }
+
+  /// Pauses a campaign whose guard has tripped here: of several workers one may be set up wrongly.
+  func pause(_ context: CampaignContext, _ reason: String) {
+    pauses.pause(context.campaign.id, round: context.round, "\(reason) (found by worker \(configuration.name))")
+  }
+
+  /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let
+  /// go of before the guard has decided: whoever paused the campaign may know why. A worker that stops goes by what it
+  /// knows.
+  ///
+  /// - Parameter report: of what waits for the fleet to hear of it, only up to this report.
+  func carryOut(_ session: SliceSession, reportedUpTo report: Int = .max) {
+    let guarding = session.context.guard
+    if guarding.isSuspended, session.intent == .send { return }
+    let isUndecided =
+      (guarding.isUndecided || report == .max && !mayAct(on: session.context)) && session.intent != .send
+    let isPaused = !life.isStopping || session.context.isOutdated
+    let isWithheld =
+      guarding.tripReason != nil
+      || isUndecided && (isPaused || guarding.objection(to: known(of: session.context)) != nil)
+    let waiting = session.held.filter { $0.report > report }
+    for answer in session.held where answer.report <= report {
+      if isWithheld, !breaks(.guardDeaf) {
+        withhold(answer, of: session)
+      } else {
+        recorder.append(answer, to: session, fate: answer.fate)
+      }
+      session.end(answer.index)
+    }
+    session.held = waiting
+  }
+
+  /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.
+  func withhold(_ answer: HeldAnswer, of session: SliceSession) {
+    switch session.intent {
+    case .cancel: return recorder.append(answer, to: session, fate: .keep)
+    // To its new owner it is in doubt, and stays so: an outcome would keep it from being sent to again.
+    case .lost: return credit.giveBack(1, of: session)
+    case .send, .leave: break
+    }
+    var record = answer.record
+    record.state = .waiting
+    record.at = 0
+    session.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
+  }
+
+  /// The most that is known of a campaign's answers: of its own a worker always knows.
+  private func known(of context: CampaignContext) -> GuardCounts {
+    let (own, fleet) = (context.guard.counts, context.trial.fleetCounts)
+    return own.answers > fleet.answers ? own : fleet
+  }
+
+  /// Somebody has resumed the campaign since its slices in hand were claimed: what they were answered before may be the
+  /// fault of what was mended meanwhile.
+  func withdrawOutdated(_ context: CampaignContext) {
+    context.isOutdated = true
+    campaigns.drop(context)
+    for session in slices.sessions where session.context === context { recorder.withdraw(session, .leave) }
+  }
+}

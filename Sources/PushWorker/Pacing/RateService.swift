@@ -1,0 +1,147 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Gets permits for campaigns and apps that have a rate. Redis grants them to the fleet for a short time at a time.
+final class RateService: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let campaigns: CampaignTable
+  private var table = RateTable()
+
+  init(_ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable) {
+    self.environment = environment
+    self.slices = slices
+    self.campaigns = campaigns
+  }
+
+  /// Returns the rates that a campaign is held against.
+  func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] { table.limits(of: campaign, app) }
+
+  /// Adjusts the rates of apps to how their backends are.
+  ///
+  /// - Returns: whether a rate has changed.
+  func follow(_ standings: [String: BackendStanding], of known: [String: AppBackend]) -> Bool {
+    table.follow(standings, of: known, now: Int(now))
+  }
+
+  /// Pushes that its rates let a campaign make now. When its time has passed nothing is sent of what is left, and that is
+  /// recorded at once.
+  func allowance(of context: CampaignContext) -> Int {
+    if let deadline = context.deadline, deadline * 1000 <= Int(now) { return .max }
+    return context.limits.allowance
+  }
+
+  /// Targets of a campaign that are enough to have in hand, where its rate and not the window says so; else `nil`.
+  func enough(of context: CampaignContext) -> Int? {
+    guard !context.limits.isEmpty, let ahead = context.limits.ahead else { return nil }
+    return ahead < 2 * configuration.window ? ahead : nil
+  }
+
+  /// Lets go of what is due, and asks control for more where slices have a use for it.
+  func refresh(_ now: UInt64) {
+    var demands: [(limit: RateLimit, wanted: Int)] = []
+    for session in slices.sessions where session.context.limits.contains(where: \.isInForce) {
+      let wanted = wanted(by: session, now)
+      for limit in session.context.limits where limit.isInForce {
+        if let position = demands.lastIndex(where: { $0.limit === limit }) {
+          demands[position].wanted += wanted
+        } else {
+          demands.append((limit, wanted))
+        }
+      }
+    }
+    for (limit, wanted) in demands {
+      limit.lease.advance(now)
+      // The next slice is prepared while the last one is being sent.
+      if limit.runsShort(of: wanted) { wakeClaims() }
+      if let question = limit.lease.question(wanted: wanted, now: now) {
+        loop.start { await self.ask(question, limit) }
+      }
+    }
+  }
+
+  /// Pushes that a slice could make if its rates let it.
+  private func wanted(by session: SliceSession, _ now: UInt64) -> Int {
+    let context = session.context
+    guard session.intent == .send, session.isReady, session.claim.graceEnd <= now else { return 0 }
+    // One push after the other is enough to find out when the pool can send again.
+    if context.route.isStuck { return min(1, session.sendable(now)) }
+    let trial = context.guard.isUndecided ? max(0, context.trial.allowance) : .max
+    return min(session.sendable(now), trial)
+  }
+
+  /// The slices in hand of what has a rate of which the targets are known, and these.
+  private func known(of limit: RateLimit) -> (slices: Int, targets: Int) {
+    slices.sessions.reduce((0, 0)) { known, session in
+      guard let count = session.count, session.context.limits.contains(where: { $0 === limit }) else { return known }
+      return (known.0 + 1, known.1 + count)
+    }
+  }
+
+  private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
+    do {
+      let answer = try await sharedStore.lend(
+        question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
+      limit.take(answer, now: EventLoop.now)
+    } catch {
+      limit.take(nil, now: EventLoop.now)
+      log.report("could not ask what \(limit.subject) may send", error)
+    }
+    // What came for slices that are not in hand any more.
+    if !slices.sessions.contains(where: { $0.context.limits.contains { $0 === limit } }) { tellRest(of: limit) }
+    wakeSlices(takingMore: false)
+  }
+
+  /// Gives back what was lent for a campaign and not sent, when none of its slices is in hand any more.
+  func tellRest(of context: CampaignContext) {
+    for limit in context.limits where limit.isInForce {
+      let isNeeded = slices.sessions.contains { $0.context.limits.contains { $0 === limit } }
+      if !isNeeded { tellRest(of: limit) }
+    }
+  }
+
+  private func tellRest(of limit: RateLimit) {
+    guard let question = limit.lease.rest(EventLoop.now) else { return }
+    loop.start { await self.ask(question, limit) }
+  }
+
+  // MARK: Room for others
+
+  /// Whether so many slices are in hand that wait for their rates as there may be.
+  private var isCrowded: Bool {
+    slices.sessions.count(where: { enough(of: $0.context) != nil }) >= SliceSelection.maximumLimited
+  }
+
+  /// Campaigns of which no slice is to be taken, as too many wait for their rates already.
+  func campaignsWithoutPlace() -> Set<String> {
+    isCrowded ? Set(campaigns.contexts.filter { enough(of: $0.value) != nil }.keys) : []
+  }
+
+  /// Gives a slice back that was taken before anybody here knew that its campaign has a rate, where there is enough in hand.
+  ///
+  /// - Returns: whether it was given back.
+  func leaves(_ reference: SliceReference, _ context: CampaignContext) async throws -> Bool {
+    guard let enough = enough(of: context) else { return false }
+    let others = slices.sessions.filter { $0.slice.campaign == reference.campaign }
+    // Of those that are taken up at the same time one goes on.
+    let hasEnough =
+      others.reduce(0) { $0 + $1.ungranted } >= enough || others.contains { !$0.isReady }
+      || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
+    guard isCrowded || hasEnough else { return false }
+    try await sharedStore.requeue(
+      reference, lane: Lane.allCases[context.account.lane], worker: configuration.name)
+    return true
+  }
+
+  /// What holds a campaign up when nothing but its rate does, and since when.
+  func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
+    guard let obstacle = context.limits.obstacle, now - obstacle.since >= Self.shortestWait,
+      slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
+    else { return nil }
+    return obstacle
+  }
+
+  /// ns: who waits for less than that goes on as it is told of.
+  private static let shortestWait: UInt64 = 1_000_000_000
+}

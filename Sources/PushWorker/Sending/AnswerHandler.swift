@@ -1,0 +1,195 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+
+/// Takes the answers of the push service in. The hot path: per push plain values only.
+final class AnswerHandler: WorkerPart {
+  let environment: WorkerEnvironment
+  private let inbox: CompletionInbox
+  private let slices: SliceTable
+  private let credit: CreditLedger
+  private let recorder: TargetRecorder
+  private let sender: PushSender
+  private let guards: GuardService
+  private let pauses: CampaignPauses
+  private let declined: DeclinedCampaigns
+  private let figures: WorkerFigures
+  /// Pushes that came back unsent, while one lot of answers is handled.
+  private var unsent: [(session: SliceSession, index: Int)] = []
+
+  init(
+    _ environment: WorkerEnvironment, inbox: CompletionInbox, slices: SliceTable, credit: CreditLedger,
+    recorder: TargetRecorder, sender: PushSender, guards: GuardService, pauses: CampaignPauses,
+    declined: DeclinedCampaigns, figures: WorkerFigures
+  ) {
+    self.environment = environment
+    self.inbox = inbox
+    self.slices = slices
+    self.credit = credit
+    self.recorder = recorder
+    self.sender = sender
+    self.guards = guards
+    self.pauses = pauses
+    self.declined = declined
+    self.figures = figures
+  }
+
+  /// Begins to take answers.
+  func start() { inbox.onArrival(loop.callback { [weak self] in self?.handleArrivals() }) }
+
+  /// Takes the answers that have come.
+  private func handleArrivals() {
+    let clock = EventLoop.now
+    let now = now
+    var last: SliceSession?
+    for completion in inbox.take() {
+      if last?.tag.matches(completion.tag) != true { last = slices.session(of: completion.tag) }
+      guard let session = last else {
+        credit.endOrphan(of: completion.tag)
+        continue
+      }
+      let index = SliceTag.index(completion.tag)
+      guard session.targets.contains(index) else { continue }
+      // After the deadline of a stop nothing is waited for; what comes all the same counts.
+      session.unanswered = max(0, session.unanswered - 1)
+      if completion.answer.isAccepted {
+        crashPoint(.answered)
+        figures.totals.accepted += 1
+        session.context.tally.accepted += 1
+        let attempt = session.targets.attempt(of: index)
+        var record = LedgerRecord(
+          state: .terminal(.accepted), attempt: attempt.attempt, history: attempt.history, status: completion.status,
+          at: now)
+        if session.context.hasVariants { record.variant = session.variant(of: index) }
+        if session.context.campaign.results == .all, let (chunk, position) = session.targets.place(of: index) {
+          session.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
+        } else {
+          session.outcomes.record(clock) { $0.append(record, at: index) }
+        }
+        session.end(index)
+        count(.accepted, of: session.context)
+      } else if completion.answer.kind == .notSent, completion.reason == .none, session.intent == .send {
+        // Certainly not processed, and still granted: it may go again at once, and the ledger need not know.
+        unsent.append((session, index))
+      } else {
+        handle(completion, of: session, index, now)
+      }
+    }
+    guards.applyDecisions()
+    resubmitUnsent()
+    wakeSlices()
+  }
+
+  private func resubmitUnsent() {
+    guard !unsent.isEmpty else { return }
+    let bySlice = Dictionary(grouping: unsent) { $0.session.tag }
+    unsent = []
+    for pushes in bySlice.values {
+      let (session, indexes) = (pushes[0].session, pushes.map(\.index))
+      // A guard that has just tripped has withdrawn the slice.
+      guard session.intent == .send else {
+        for index in indexes { recorder.settle(session, index, nil) }
+        continue
+      }
+      do {
+        try sender.submit(session, session.times == nil ? indexes : sender.admit(session, indexes))
+      } catch {
+        for index in indexes where session.targets.contains(index) { recorder.settle(session, index, nil) }
+      }
+    }
+  }
+
+  /// An answer that says more than "accepted", or a push without an answer.
+  private func handle(_ completion: PushCompletion, of session: SliceSession, _ index: Int, _ now: UInt64) {
+    let campaign = session.context.campaign
+    let tally = session.context.tally
+    if completion.answer.kind != .answered {
+      tally.unanswered += 1
+    } else if !completion.answer.isAccepted {
+      tally.count(refusal: completion.reason)
+    }
+    var (attempt, history) = session.targets.attempt(of: index)
+    let decision = Disposition.decide(
+      completion.answer, attempt: history.counted + 1, of: session.context.app.service,
+      policy: environment.configuration.retry, ambiguity: campaign.ambiguity, jitter: .random(in: 0..<1),
+      isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
+    if session.context.app.service.blamesToken(completion.answer),
+      let (chunk, position) = session.targets.place(of: index)
+    {
+      sender.noteRejected(chunk.token(position))
+    }
+    if completion.answer.kind == .ambiguous { history.isAmbiguous = true }
+    var record = LedgerRecord(
+      state: .waiting, attempt: attempt, history: history, status: completion.status, reason: completion.reason)
+    switch decision.target {
+    case .finish(let outcome):
+      record.finish(outcome, at: now)
+      if outcome == .accepted { figures.totals.accepted += 1 }
+    case .retry(let milliseconds):
+      record.at = UInt64(max(0, milliseconds))
+      if let deadline = session.deadline(of: index), Int(now) + milliseconds >= deadline * 1000 {
+        record.finish(.expired, at: now)
+      }
+    case .resendNow: record.at = 0
+    }
+    // Not of what ends now: should its guard have it sent again, the attempt was in vain.
+    if record.state == .waiting, decision.countsAttempt { record.history.count() }
+    switch (record.state, session.intent) {
+    case (.waiting, .lost):
+      // Sending again is the new owner's to decide.
+      credit.giveBack(1, of: session)
+    case (.waiting, _):
+      tally.retries += 1
+      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+    default:
+      var answer = HeldAnswer(
+        index: index, record: record, fate: decision.token, timestamp: completion.timestamp,
+        unknownReason: completion.unknownReason)
+      if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
+      if decision.token != .keep, session.context.guard.isUndecided {
+        guards.hold(answer, of: session)
+        return apply(decision.effect, of: session.context, completion)
+      }
+      if decision.token != .keep, session.context.guard.tripReason == nil, !guards.mayAct(on: session.context) {
+        answer.report = session.context.watch.report
+        session.held.append(answer)
+        return apply(decision.effect, of: session.context, completion)
+      }
+      if decision.token != .keep, session.context.guard.tripReason != nil || session.context.isOutdated {
+        guards.withhold(answer, of: session)
+      } else {
+        recorder.append(answer, to: session, fate: answer.fate)
+      }
+    }
+    session.end(index)
+    apply(decision.effect, of: session.context, completion)
+  }
+
+  private func count(_ outcome: Outcome, of context: CampaignContext) {
+    let isOpen = !context.guard.isUndecided
+    if context.guard.count(outcome, isAlone: environment.fleet <= 1) { guards.note(decided: context) }
+    if isOpen { context.watch.count(outcome, context.guard.policy, fleet: environment.fleet) }
+  }
+
+  /// What an answer says about more than its target.
+  private func apply(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
+    let id = context.campaign.id
+    switch effect {
+    case .none: return
+    // It is paused already, or was resumed since the push: what was refused may have been mended meanwhile.
+    case .pauseCampaign where context.isPaused || context.isOutdated: return
+    case .pauseCampaign:
+      pauses.pause(id, round: context.round, refusal(completion, of: context) + ", then resume")
+    case .leaveCampaign: declined.object(to: id, round: context.round, refusal(completion, of: context))
+    // The connection has told the credential, which has stopped unless it was another's by then.
+    case .stopCredential: declined.objectForStoppedCredentials()
+    }
+  }
+
+  private func refusal(_ completion: PushCompletion, of context: CampaignContext) -> String {
+    let service = context.app.service
+    let words = service.words(of: completion.answer, unknownReason: completion.unknownReason)
+    return "\(service.title) refuses every push of it: \(words); mend the job, its app or the way to \(service.title)"
+  }
+}

@@ -1,0 +1,197 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+
+/// Hands granted targets to the connections, in batches. The hot path: per push plain values only.
+final class PushSender: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let credit: CreditLedger
+  private let recorder: TargetRecorder
+  private let figures: WorkerFigures
+  /// Tokens that were rejected lately.
+  private var rejected = RejectedTokens()
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, recorder: TargetRecorder,
+    figures: WorkerFigures
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.credit = credit
+    self.recorder = recorder
+    self.figures = figures
+  }
+
+  /// Reads granted targets and hands them to the connections.
+  func send(_ session: SliceSession, _ targets: [GrantedTarget]) async throws {
+    do {
+      try await session.load(targets.map(\.index))
+    } catch {
+      // They are granted: whoever looks for what is in doubt finds them.
+      credit.giveBack(targets.count, of: session)
+      throw error
+    }
+    let fresh = targets.filter { !session.targets.contains($0.index) }
+    for target in targets where session.targets.contains(target.index) {
+      session.targets.renumber(target.index, attempt: target.attempt, history: target.history)
+      credit.giveBack(1, of: session)
+    }
+    for target in fresh { session.targets.begin(target.index, attempt: target.attempt, history: target.history) }
+    session.context.unspend(targets.count - fresh.count)
+    // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
+    try submit(session, admit(session, settleWithheld(session, fresh.map(\.index))))
+  }
+
+  /// Notes a token that the service has just rejected.
+  func noteRejected(_ token: ArraySlice<UInt8>) { rejected.insert(token) }
+
+  /// Settles those of targets under way that are not to be sent now.
+  ///
+  /// - Returns: the others.
+  func admit(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
+    let now = Int(now)
+    if session.times == nil, session.intent == .send, session.context.deadline.map({ $0 * 1000 > now }) ?? true {
+      return indexes
+    }
+    var admitted: [Int] = []
+    admitted.reserveCapacity(indexes.count)
+    for index in indexes {
+      let fate = session.fate(of: index, now: now)
+      if fate == .send, session.intent == .send {
+        admitted.append(index)
+      } else {
+        recorder.settle(session, index, fate)
+      }
+    }
+    session.context.unspend(indexes.count - admitted.count)
+    return admitted
+  }
+
+  /// Records those of granted targets that are withheld.
+  ///
+  /// - Returns: the others.
+  private func settleWithheld(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
+    guard !session.decisions.isEmpty else { return indexes }
+    var sent: [Int] = []
+    sent.reserveCapacity(indexes.count)
+    for index in indexes {
+      if let outcome = session.decisions[index].withheld {
+        recorder.settle(session, index, outcome)
+      } else {
+        sent.append(index)
+      }
+    }
+    session.context.unspend(indexes.count - sent.count)
+    return sent
+  }
+
+  /// Hands targets that are under way to the connections.
+  func submit(_ session: SliceSession, _ indexes: [Int]) throws {
+    let context = session.context
+    guard let times = session.times, case .after = context.campaign.expiration else {
+      return try submit(session, indexes, by: context.composer)
+    }
+    // They stand in the order of their times.
+    var rest = indexes[...]
+    while let first = rest.first {
+      let expiration = times.expiration(of: first)
+      let same = rest.prefix { times.expiration(of: $0) == expiration }
+      rest = rest.dropFirst(same.count)
+      let composer = expiration.map(context.composer(expiration:)) ?? context.composer
+      try submit(session, Array(same), by: composer)
+    }
+  }
+
+  private func submit(_ session: SliceSession, _ indexes: [Int], by composer: any PushComposer) throws {
+    var batch = composer.batch(isUnproven: false, capacity: indexes.count)
+    var unproven: PushBatch?
+    var (tooLarge, erased): ([Int], [Int]) = ([], [])
+    let isPersonal = session.context.filter.isPersonal
+    for index in indexes {
+      guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
+        throw StoreError(
+          .mismatch, "slice \(session.slice) has no target \(index), though it was sealed with \(session.count ?? 0)",
+          hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+      }
+      guard !chunk.isErased(position) else {
+        erased.append(index)
+        continue
+      }
+      let token = chunk.token(position)
+      crashPoint(sending: token)
+      let tag = session.tag.tag(index)
+      var values = isPersonal ? chunk.values(position) : nil
+      if let badge = session.decisions[index].badge {
+        if values == nil { values = TargetValues.none }
+        values?.badge = badge
+      }
+      let fits: Bool
+      if isUnproven(index, of: session, token, user: chunk.user(position)) {
+        if unproven == nil { unproven = composer.batch(isUnproven: true, capacity: indexes.count) }
+        fits = unproven?.append(token, values, tag: tag, by: composer) ?? true
+      } else {
+        fits = batch.append(token, values, tag: tag, by: composer)
+      }
+      if !fits { tooLarge.append(index) }
+    }
+    session.context.unspend(tooLarge.count + erased.count)
+    for index in erased { recorder.settle(session, index, .deviceGone) }
+    for index in tooLarge { recorder.settle(session, index, .rejected, reason: .payloadTooLarge) }
+    submit(session, batch)
+    if let unproven { submit(session, unproven) }
+    if !indexes.isEmpty { crashPoint(.sent) }
+    if breaks(.acknowledgeFirst) { acknowledgeFirst(session, indexes) }
+  }
+
+  private func submit(_ session: SliceSession, _ batch: PushBatch) {
+    guard !batch.pushes.isEmpty else { return }
+    var batch = batch
+    batch.flow = session.context.flow
+    session.unanswered += batch.pushes.count
+    session.context.noteServed(batch.pushes.count)
+    figures.totals.submitted += batch.pushes.count
+    session.context.tally.submitted += batch.pushes.count
+    if !session.context.route.pool.submit(batch, lane: session.context.account.lane) {
+      recorder.takeBack(session, batch.pushes.map(\.tag))
+    }
+  }
+
+  /// Whether a push goes over the connection for unproven pushes: nobody registered the token (a job lists it), or this worker
+  /// has seen it rejected lately, or an earlier attempt was not accepted. The last makes it another connection, too, for
+  /// what is tried again after a 5xx or in doubt. That a registered device was never sent to is not known.
+  private func isUnproven(
+    _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
+  ) -> Bool {
+    if user.isEmpty { return session.context.campaign.channel == nil }
+    return session.targets.attempt(of: index).history.counted > 0 || rejected.contains(token)
+  }
+
+  /// Takes back what waits for a connection while its time has passed, or it has become a quiet one.
+  func expireBacklogs() {
+    let now = Int(now)
+    for session in slices.sessions where session.unanswered > 0 {
+      let pool = session.context.route.pool
+      if session.times != nil {
+        let tag = session.tag
+        let unsent = pool.cancelBacklog { tag.matches($0) && session.fate(of: SliceTag.index($0), now: now) != .send }
+        guard !unsent.isEmpty else { continue }
+        session.unanswered -= unsent.count
+        _ = admit(session, unsent.map(SliceTag.index))
+      } else {
+        guard let deadline = session.context.deadline, deadline * 1000 <= now else { continue }
+        recorder.takeBack(session, pool.cancelBacklog(where: session.tag.matches), as: .expired)
+      }
+      session.wake()
+    }
+  }
+
+  /// Records as accepted what has only been handed over, for a test.
+  private func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
+    for index in indexes where session.targets.contains(index) {
+      session.unanswered -= 1
+      recorder.settle(session, index, .accepted)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import EventLoop
+import PushCore
+import PushTransport
+
+/// The routes of a worker, by credential and endpoint. Apps that share both share one route. Confined to the worker's loop.
+final class RouteTable {
+  private(set) var routes: [Route] = []
+  /// Routes that the configuration can have campaigns for.
+  private let configured: Int
+
+  /// Streams at most on a connection: what the largest service allows one that it trusts (APNs, seen on the wire in 2021 and
+  /// later); a connection has no more than its peer says.
+  private static let maximumStreams = 1000
+
+  /// Gets the completions of all pushes, from any thread.
+  private let inbox: CompletionInbox
+
+  init(_ apps: some Collection<AppChannel>, inbox: CompletionInbox) {
+    self.inbox = inbox
+    var seen: [AppChannel] = []
+    for app in apps where !seen.contains(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
+      seen.append(app)
+    }
+    configured = seen.count
+  }
+
+  /// Whether there is, or may come to be, more than one.
+  var areSeveral: Bool { max(configured, routes.count) > 1 }
+
+  /// Returns the route for an app, and makes it when there is none.
+  func route(for app: AppChannel, _ configuration: WorkerConfiguration) -> Route {
+    if let known = routes.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
+      return known
+    }
+    // More streams than the window can fill would only let one connection take what another could send: libcurl looks at
+    // every transfer of a connection whenever its socket is readable, and keeps some 20 kB for each.
+    let share = (configuration.window + configuration.connections - 1) / configuration.connections
+    let pool = ConnectionPool(
+      configuration: .init(
+        endpoint: app.endpoint, service: app.service, connections: configuration.connections,
+        maximumStreams: min(share, Self.maximumStreams),
+        unprovenStreams: min(configuration.window, Self.maximumStreams),
+        requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
+      credential: app.credential, onCompletions: { [inbox] in inbox.put($0) })
+    let route = Route(number: routes.count, credential: app.credential, endpoint: app.endpoint, pool: pool)
+    routes.append(route)
+    return route
+  }
+
+  /// Reports on the connections of all routes: trouble at once, their state now and then.
+  ///
+  /// - Parameter isLast: whether the worker is about to close them.
+  func reportConnections(to log: TroubleLog, isLast: Bool = false) {
+    let now = EventLoop.now
+    for route in routes {
+      let url = route.endpoint.url
+      for notice in route.notices(now, isLast: isLast) {
+        switch notice {
+        case .failed(let error): log.report("connection to \(url)", "connection to \(url): \(error)")
+        case .breakerOpened: log.tell(.breakerOpened(endpoint: url))
+        case .breakerClosed: log.tell(.breakerClosed(endpoint: url))
+        case .connections(let state): log.tell(.connections(endpoint: url, state))
+        }
+      }
+    }
+  }
+
+  /// Closes all connections.
+  ///
+  /// - Parameters:
+  ///   - deadline: ns for the connections to close.
+  ///   - patience: ns more for an engine that hangs.
+  func drain(deadline: UInt64, patience: UInt64) async {
+    let pools = routes.map(\.pool)
+    await withDiscardingTaskGroup { group in
+      for pool in pools {
+        group.addTask { _ = await pool.drain(deadline: deadline, patience: patience) }
+      }
+    }
+  }
+}

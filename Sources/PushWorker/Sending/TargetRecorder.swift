@@ -1,0 +1,102 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+
+/// Records what becomes of targets: an outcome, or that a target is granted again later. It also takes pushes back that no
+/// connection has taken.
+final class TargetRecorder: WorkerPart {
+  let environment: WorkerEnvironment
+  private let credit: CreditLedger
+
+  init(_ environment: WorkerEnvironment, credit: CreditLedger) {
+    self.environment = environment
+    self.credit = credit
+  }
+
+  /// Records a final answer, with what it does to the device.
+  func append(_ answer: HeldAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
+    let index = answer.index
+    var record = answer.record
+    if session.context.hasVariants { record.variant = session.variant(of: index) }
+    let tally = session.context.tally
+    if case .terminal(let outcome) = record.state { tally.count(outcome) }
+    let results = session.context.campaign.results
+    let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
+    guard keepsResult || fate != .keep || record.reason == .other,
+      let (chunk, position) = session.targets.place(of: index)
+    else {
+      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+      return
+    }
+    let action: OutcomeBatch.Action =
+      switch fate {
+      case .keep: .none
+      case .prune: .prune
+      case .quarantine: .quarantine
+      }
+    if fate == .prune { tally.prunes += 1 }
+    if fate == .quarantine { tally.quarantines += 1 }
+    session.outcomes.record(EventLoop.now) { batch in
+      batch.append(
+        record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
+        // Without a timestamp the time of receipt counts (design: absent timestamp).
+        timestamp: answer.timestamp == 0 ? record.at : answer.timestamp, keepsResult: keepsResult,
+        unknownReason: answer.unknownReason ?? "")
+    }
+  }
+
+  /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
+  ///
+  /// - Parameter milliseconds: until it may be granted again.
+  func settle(
+    _ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none,
+    after milliseconds: Int = 0
+  ) {
+    let (attempt, history) = session.targets.attempt(of: index)
+    var record = LedgerRecord(
+      state: .waiting, attempt: attempt, history: history, reason: reason, at: UInt64(max(0, milliseconds)))
+    defer { session.end(index) }
+    if let outcome {
+      // Whatever keeps it from being sent now, an earlier attempt may have been delivered.
+      record.finish(history.isAmbiguous ? .unknown : outcome, at: now)
+      append(HeldAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
+    } else if session.intent == .lost {
+      credit.giveBack(1, of: session)
+    } else {
+      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+    }
+  }
+
+  /// Records a target that is under way and not to be sent now.
+  func settle(_ session: SliceSession, _ index: Int, _ fate: SliceTimes.Fate) {
+    switch fate {
+    case .expire: settle(session, index, .expired)
+    case .send: settle(session, index, nil)
+    case .hold(let milliseconds): settle(session, index, nil, after: milliseconds)
+    }
+  }
+
+  // MARK: Taking back
+
+  /// Settles pushes that no connection has taken, with an outcome or to be granted again: they were certainly not sent.
+  func takeBack(_ session: SliceSession, _ tags: [UInt64], as outcome: Outcome? = nil) {
+    session.context.unspend(tags.count)
+    for tag in tags {
+      session.unanswered -= 1
+      settle(session, SliceTag.index(tag), outcome)
+    }
+  }
+
+  /// Stops sending for a slice: what no connection has taken is settled, what is under way is waited for.
+  func withdraw(_ session: SliceSession, _ intent: SliceSituation.Intent) {
+    guard session.withdraw(intent) else { return }
+    takeBackBacklog(of: session)
+    session.wake()
+  }
+
+  /// Settles the pushes of a slice that no connection has taken.
+  func takeBackBacklog(of session: SliceSession) {
+    takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches))
+  }
+}

@@ -1,0 +1,151 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Does the steps of the slices of a bunch together, and ends them.
+final class BunchDriver: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let dispatcher: CreditDispatcher
+  private let committer: SliceCommitter
+  private let closer: SliceCloser
+  private let release: SliceRelease
+  private let runner: SliceRunner
+  private let failover: FailoverService
+  private let damage: DamageIsolator
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, dispatcher: CreditDispatcher, committer: SliceCommitter,
+    closer: SliceCloser, release: SliceRelease, runner: SliceRunner, failover: FailoverService,
+    damage: DamageIsolator
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.dispatcher = dispatcher
+    self.committer = committer
+    self.closer = closer
+    self.release = release
+    self.runner = runner
+    self.failover = failover
+    self.damage = damage
+  }
+
+  /// Takes the next steps of its slices until none is left in it.
+  func drive(_ bunch: inout Bunch, _ group: inout DiscardingTaskGroup) async {
+    while !bunch.sessions.isEmpty {
+      let now = EventLoop.now
+      let demand = Scheduler.Demand(dispatcher.entries(now))
+      var waiting: [SliceSession] = []
+      var steps: [(session: SliceSession, commit: SliceCommitter.CommitUnderWay?)] = []
+      for session in bunch.sessions {
+        switch dispatcher.nextStep(of: session, demand, now) {
+        case .wait: waiting.append(session)
+        case .commit(let credit) where session.mayCommitAtOnce(credit):
+          var commit = committer.beginCommit(session, credit: credit)
+          commit.request.suspects = session.suspects(within: commit.credit)
+          steps.append((session, commit))
+        case .finish: steps.append((session, nil))
+        default: leave(session, &group)
+        }
+      }
+      bunch.sessions = waiting
+      if steps.isEmpty {
+        if !waiting.isEmpty { await bunch.signal.wait() }
+      } else {
+        await take(steps, &bunch, &group)
+      }
+    }
+  }
+
+  /// Commits to slices and ends those of which nothing is left, in one round trip.
+  private func take(
+    _ steps: [(session: SliceSession, commit: SliceCommitter.CommitUnderWay?)], _ bunch: inout Bunch,
+    _ group: inout DiscardingTaskGroup
+  ) async {
+    var commits = steps.map { session, commit in
+      let batch = commit?.batch ?? OutcomeBatch()
+      let ends = session.ends(with: batch)
+      if ends { session.claim.ending = .finish }
+      return SliceCommit(ledger: session.ledger, outcomes: batch, request: commit?.request, closes: ends)
+    }
+    let answers: [Result<SliceCommitAnswer, any Error>]
+    do {
+      answers = try await store.run(&commits)
+    } catch {
+      answers = steps.map { _ in .failure(error) }
+      log.report("slices of campaign \(bunch.context.campaign.id)", error)
+      await failover.checkServer()
+    }
+    var ended: [(session: SliceSession, counters: SliceCounters)] = []
+    for ((session, commit), answer) in zip(steps, answers) {
+      switch answer {
+      case .success(let answer):
+        if answer.counters == nil { session.claim.ending = nil }
+        if let commit, let granted = answer.commit {
+          await endCommit(commit, of: session, granted, isLast: answer.counters != nil, &bunch, &group)
+        } else if answer.counters == nil {
+          // Redis knows of targets that are left.
+          leave(session, &group)
+        }
+        if let counters = answer.counters { ended.append((session, counters)) }
+      case .failure:
+        if let commit { committer.failCommit(commit, of: session) }
+        session.claim.ending = nil
+        session.claim.mustReconcile = true
+        leave(session, &group)
+      }
+    }
+    await count(ended, bunch.context, &group)
+    wakeSlices()
+  }
+
+  /// Takes note of a commit's answer; the slice stays in the bunch, or leaves it where that fails.
+  func endCommit(
+    _ commit: SliceCommitter.CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer, isLast: Bool = false,
+    _ bunch: inout Bunch, _ group: inout DiscardingTaskGroup
+  ) async {
+    do {
+      try await committer.endCommit(commit, of: session, answer)
+      if !isLast { bunch.sessions.append(session) }
+    } catch {
+      // What was granted is in doubt until it is found.
+      session.claim.mustReconcile = true
+      log.report("slice", of: session.slice, error)
+      if !isLast { leave(session, &group) }
+    }
+  }
+
+  // MARK: Ending
+
+  /// Has slices that are closed counted for their campaign.
+  func count(
+    _ ended: [(session: SliceSession, counters: SliceCounters)], _ context: CampaignContext,
+    _ group: inout DiscardingTaskGroup
+  ) async {
+    guard !ended.isEmpty else { return }
+    for (session, counters) in ended { closer.noteEnd(of: session.slice, counters) }
+    do {
+      let state = try await sharedStore.finish(
+        ended.map { ($0.session.slice, $0.counters) }, lane: Lane.allCases[context.account.lane],
+        worker: configuration.name)
+      for (session, _) in ended {
+        release.discard(session)
+        slices.drop(session.slice)
+      }
+      wakeClaims()
+      await closer.noteCount(of: context.campaign.id, state)
+    } catch {
+      log.report("could not count slices of campaign \(context.campaign.id)", error)
+      await damage.mend(error)
+      // Ended, they are claimed by nobody: whoever has the reference next counts them.
+      for (session, _) in ended { release.discard(session) }
+      for slice in ended.map(\.session.slice) { loop.start(in: &group) { await self.runner.work(on: slice) } }
+    }
+  }
+
+  /// A slice whose targets are known goes on apart from its bunch.
+  func leave(_ session: SliceSession, _ group: inout DiscardingTaskGroup) {
+    session.leaveBunch()
+    loop.start(in: &group) { await self.runner.work(apart: session, isPrepared: true) }
+  }
+}

@@ -1,0 +1,98 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Seals the expanded slices of a bunch, and sends what they are granted.
+final class BunchSeal: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let credit: CreditLedger
+  private let dispatcher: CreditDispatcher
+  private let preparation: SlicePreparation
+  private let committer: SliceCommitter
+  private let release: SliceRelease
+  private let runner: SliceRunner
+  private let driver: BunchDriver
+  private let failover: FailoverService
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, dispatcher: CreditDispatcher,
+    preparation: SlicePreparation, committer: SliceCommitter, release: SliceRelease, runner: SliceRunner,
+    driver: BunchDriver, failover: FailoverService
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.credit = credit
+    self.dispatcher = dispatcher
+    self.preparation = preparation
+    self.committer = committer
+    self.release = release
+    self.runner = runner
+    self.driver = driver
+    self.failover = failover
+  }
+
+  /// Seals slices that are expanded, by their positions, and sends what they are granted.
+  func seal(
+    _ sessions: [Int: SliceSession], _ expansion: consuming SliceBunch, into bunch: inout Bunch,
+    _ group: inout DiscardingTaskGroup
+  ) async {
+    let demand = Scheduler.Demand(dispatcher.entries(EventLoop.now))
+    let sealing = sessions.sorted { $0.key < $1.key }.map { position, session in
+      let targets = expansion.targets(of: position)
+      let count = targets.count
+      // Of those with times of their own some may not be sent now: that is looked at first.
+      let lendable = targets.times == nil ? dispatcher.credit(for: session, demand, EventLoop.now) : 0
+      // What can't be granted as a whole is granted in its turn.
+      session.claim.seal = session.ledger.claim
+      return (
+        position: position, session: session,
+        commit: committer.beginCommit(session, credit: lendable < count ? 0 : count)
+      )
+    }
+    let answers: [Result<SealAnswer, any Error>]
+    do {
+      answers = try await expansion.seal(sealing.map { ($0.position, $0.commit.credit) })
+    } catch {
+      log.report("slices of campaign \(bunch.context.campaign.id)", error)
+      await failover.checkServer()
+      for (position, session, commit) in sealing {
+        // Whether it is sealed and granted is to be found out; its targets are known here.
+        preparation.noteSeal(expansion.targets(of: position), of: session)
+        committer.failCommit(commit, of: session)
+        session.claim.mustReplay = true
+        driver.leave(session, &group)
+      }
+      return wakeSlices()
+    }
+    var ended: [(session: SliceSession, counters: SliceCounters)] = []
+    for ((position, session, commit), answer) in zip(sealing, answers) {
+      let targets = expansion.targets(of: position)
+      switch answer {
+      case .success(let answer) where !answer.isSealed:
+        credit.giveBack(commit.credit, of: session)
+        session.context.settle(spent: commit.credit, sent: 0)
+        log.tell(.lost(slice: session.slice))
+        release.discard(session)
+        slices.drop(session.slice)
+      case .success(let answer):
+        preparation.noteSeal(targets, of: session)
+        if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.keep(targets.chunk, number: 0) }
+        if let counters = answer.counters {
+          session.claim.ending = .finish
+          ended.append((session, counters))
+        } else if let granted = answer.commit {
+          await driver.endCommit(commit, of: session, granted, &bunch, &group)
+        } else {
+          bunch.sessions.append(session)
+        }
+      case .failure(let error):
+        session.context.settle(spent: commit.credit, sent: 0)
+        release.discard(session)
+        await runner.drop(session.slice, error)
+      }
+    }
+    await driver.count(ended, bunch.context, &group)
+    wakeSlices()
+  }
+}

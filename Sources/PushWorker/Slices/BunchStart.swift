@@ -1,0 +1,109 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Claims and expands the slices of a bunch, and sends what they are granted.
+final class BunchStart: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let campaigns: CampaignTable
+  private let reader: CampaignReader
+  private let claimer: SliceClaimer
+  private let release: SliceRelease
+  private let runner: SliceRunner
+  private let follower: CampaignFollower
+  private let failover: FailoverService
+  private let seals: BunchSeal
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, reader: CampaignReader,
+    claimer: SliceClaimer, release: SliceRelease, runner: SliceRunner,
+    follower: CampaignFollower, failover: FailoverService, seals: BunchSeal
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.campaigns = campaigns
+    self.reader = reader
+    self.claimer = claimer
+    self.release = release
+    self.runner = runner
+    self.follower = follower
+    self.failover = failover
+    self.seals = seals
+  }
+
+  /// Claims slices, expands and seals them, and sends what they are granted.
+  ///
+  /// - Returns: those that are sealed; `nil` where they are worked on one by one instead.
+  func claim(
+    _ references: [SliceReference], _ group: inout DiscardingTaskGroup
+  ) async throws -> Bunch? {
+    var left = Set(references)
+    var sessions: [Int: SliceSession] = [:]
+    do {
+      let epoch = campaigns.epoch
+      guard let context = try await reader.plainContext(of: references[0].campaign) else {
+        for reference in references { loop.start(in: &group) { await self.runner.work(on: reference) } }
+        return nil
+      }
+      let ledgers = references.map {
+        SliceLedger(
+          store: store, slice: $0, lease: configuration.lease, app: context.campaign.app, rules: context.rules)
+      }
+      // Should Redis come back without a later claim than these, their targets are not for us to seal.
+      let expanding = store.pinned()
+      var expansion = SliceBunch(
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.prospect.quotas,
+        now: Int(now))
+      var bunch = Bunch(context: context)
+      let number = slices.nextBunch()
+      let claimedAt = EventLoop.now
+      let claims = try await expansion.claim(
+        worker: configuration.name, gracePeriod: failover.takeoverGrace)
+      for (position, claim) in claims.enumerated() {
+        let reference = references[position]
+        switch claim {
+        case .success(.claimed(let standing)):
+          let session = claimer.takeUp(ledgers[position], context, standing, at: claimedAt, expanding: expanding)
+          if standing.isSealed {
+            left.remove(reference)
+            loop.start(in: &group) { await self.runner.work(apart: session) }
+          } else {
+            session.join(number, bunch.signal)
+            sessions[position] = session
+          }
+        case .success(.held), .success(.finished):
+          left.remove(reference)
+          loop.start(in: &group) { await self.runner.work(on: reference) }
+        case .failure(let error):
+          left.remove(reference)
+          await runner.drop(reference, error)
+        }
+      }
+      // Paused or cancelled since the state was read: we may have said already that we have followed.
+      if campaigns.epoch != epoch { try await follower.follow() }
+      let positions = sessions.keys.sorted()
+      for (position, result) in zip(positions, try await expansion.expand(positions)) {
+        guard let session = sessions[position] else { continue }
+        switch result {
+        case .success(_?): continue
+        case .success(nil):
+          session.leaveBunch()
+          loop.start(in: &group) { await self.runner.work(apart: session) }
+        case .failure(let error):
+          release.discard(session)
+          await runner.drop(session.slice, error)
+        }
+        left.remove(session.slice)
+        sessions[position] = nil
+      }
+      left.subtract(sessions.values.map(\.slice))
+      await seals.seal(sessions, expansion, into: &bunch, &group)
+      return bunch
+    } catch {
+      for session in sessions.values where left.contains(session.slice) { release.discard(session) }
+      for reference in left { slices.drop(reference) }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Claims slices and takes them in hand.
+final class SliceClaimer: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let reader: CampaignReader
+  private let rates: RateService
+  private let declined: DeclinedCampaigns
+  private let recorder: TargetRecorder
+  private let closer: SliceCloser
+  private let returns: SliceReturn
+  private let failover: FailoverService
+  private let dispatcher: CreditDispatcher
+  /// ms for which a slice is parked whose pool can't send. Short, as nobody reports when the pool can send again, and longer than
+  /// it takes to go through all slices of a campaign.
+  private static let stuckPause = 5000
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, reader: CampaignReader, rates: RateService,
+    declined: DeclinedCampaigns, recorder: TargetRecorder, closer: SliceCloser, returns: SliceReturn,
+    failover: FailoverService, dispatcher: CreditDispatcher
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.reader = reader
+    self.rates = rates
+    self.declined = declined
+    self.recorder = recorder
+    self.closer = closer
+    self.returns = returns
+    self.failover = failover
+    self.dispatcher = dispatcher
+  }
+
+  /// Claims a slice, and ends it at once where nothing is left to send.
+  func claim(_ reference: SliceReference) async throws -> SliceSession? {
+    guard !failover.mustTell(of: reference) else {
+      try await returns.postponeUntilReplayed(reference)
+      return nil
+    }
+    guard let (context, state) = try await reader.context(of: reference) else { return nil }
+    // Those in hand are enough to find out when the pool can send again.
+    if state == .active, context.route.isStuck, slices.sessions.contains(where: { $0.context.route === context.route }),
+      try await returns.park(reference, for: Self.stuckPause)
+    {
+      return nil
+    }
+    let ledger = SliceLedger(
+      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app, rules: context.rules)
+    // Should Redis come back without a later claim than this, its targets are not for us to seal.
+    let expanding = store.pinned()
+    if state == .active, try await rates.leaves(reference, context) { return nil }
+    let standing: SliceStanding
+    let claimedAt = EventLoop.now
+    switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.takeoverGrace) {
+    case .held(let milliseconds):
+      try await returns.postpone(reference, for: milliseconds)
+      return nil
+    case .finished:
+      _ = try await closer.end(ledger, context, .finish)
+      return nil
+    case .claimed(let claimed): standing = claimed
+    }
+    if state == .cancelled {
+      crashPoint(.claimed)
+      log.tell(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
+      _ = try await closer.end(ledger, context, .cancel)
+      return nil
+    }
+    return takeUp(ledger, context, standing, at: claimedAt, expanding: expanding, isActive: state == .active)
+  }
+
+  /// Takes a slice in hand that is claimed.
+  ///
+  /// - Parameter claimedAt: when its claim was asked for, monotonic ns: its lease begins no earlier.
+  func takeUp(
+    _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, at claimedAt: UInt64,
+    expanding: CampaignStore, isActive: Bool = true
+  ) -> SliceSession {
+    let id = ledger.slice.campaign
+    crashPoint(.claimed)
+    log.tell(.claimed(slice: ledger.slice, targets: standing.isSealed ? standing.count : nil))
+    if !slices.has(id) {
+      context.startServing(at: Scheduler.start(of: context.account, among: dispatcher.entries(EventLoop.now)))
+    }
+    let session = SliceSession(tag: slices.nextTag(), ledger: ledger, context: context, expanding: expanding)
+    session.claim.graceEnd = failover.claimsResume
+    slices.add(session)
+    dispatcher.startTicking()
+    session.adopt(standing, at: claimedAt, lease: lease)
+    inherit(standing, session)
+    let isObjected = declined.objections.applies(to: id, round: context.round)
+    if life.isStopping || !isActive || context.guard.tripReason != nil || isObjected {
+      recorder.withdraw(session, .leave)
+    }
+    return session
+  }
+
+  /// Takes note of what an earlier owner left in doubt.
+  private func inherit(_ standing: SliceStanding, _ session: SliceSession) {
+    guard standing.isSealed, standing.inDoubt > 0 else { return }
+    log.tell(.tookOver(slice: session.slice, inDoubt: standing.inDoubt))
+    session.doubt.isInherited = true
+    session.claim.mustReconcile = true
+    if standing.deaths >= Bisection.threshold, session.context.campaign.ambiguity == .resend {
+      session.doubt.deaths = (standing.deaths, standing.bisected)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import CampaignStore
+import PushCore
+
+/// Closes slices, and counts them for their campaigns.
+final class SliceCloser: WorkerPart {
+  let environment: WorkerEnvironment
+  private let campaigns: CampaignTable
+  private let feedback: FeedbackDelivery
+  private let returns: SliceReturn
+  private let figures: WorkerFigures
+
+  init(
+    _ environment: WorkerEnvironment, campaigns: CampaignTable, feedback: FeedbackDelivery, returns: SliceReturn,
+    figures: WorkerFigures
+  ) {
+    self.environment = environment
+    self.campaigns = campaigns
+    self.feedback = feedback
+    self.returns = returns
+    self.figures = figures
+  }
+
+  /// Closes a slice and counts it for its campaign.
+  ///
+  /// - Returns: false when targets are left that we took for answered.
+  func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
+    let counters: SliceCounters
+    switch try await ledger.close(
+      closing, variantLanguages: context.campaign.content?.variantLanguages, results: context.campaign.results)
+    {
+    case .closed(let final): counters = final
+    case .unfinished: return false
+    case .stale:
+      log.tell(.lost(slice: ledger.slice))
+      try await returns.postpone(ledger.slice)
+      return true
+    }
+    noteEnd(of: ledger.slice, counters)
+    let lane = Lane.allCases[context.account.lane]
+    let state = try await sharedStore.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    await noteCount(of: ledger.slice.campaign, state)
+    return true
+  }
+
+  /// A slice is closed; its campaign has yet to count it.
+  func noteEnd(of slice: SliceReference, _ counters: SliceCounters) {
+    crashPoint(.closed)
+    figures.totals.slices += 1
+    log.tell(.closed(slice: slice, targets: counters.targets))
+    if counters.pruned + counters.quarantined > 0 { feedback.note(prunesIn: slice.partition) }
+  }
+
+  /// Slices of a campaign are counted.
+  ///
+  /// - Parameter state: the campaign's, when it has ended with them.
+  func noteCount(of campaign: String, _ state: CampaignState?) async {
+    if let state {
+      campaigns.drop(campaign)
+      log.tell(.ended(campaign: campaign, state: state))
+      let whole = CampaignID(campaign).whole
+      let record = try? await sharedStore.campaign(whole)
+      if whole != campaign, let record, record.state.isFinal {
+        log.tell(.ended(campaign: whole, state: record.state))
+      }
+      // Of parts that end together only the last one tells it.
+      let last = record?.parts.max { ($0.finishedAt ?? 0, $0.id) < ($1.finishedAt ?? 0, $1.id) }
+      if let reason = record?.whyNobody, last?.id ?? campaign == campaign {
+        log.tell(.reachedNobody(campaign: whole, reason: reason))
+      }
+    }
+    if state != nil || feedback.isDue { await feedback.deliver() }
+  }
+}

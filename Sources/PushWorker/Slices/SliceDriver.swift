@@ -1,0 +1,103 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Does the steps of a slice in hand, one after the other, until it is finished, parked, given back or lost.
+final class SliceDriver: WorkerPart {
+  let environment: WorkerEnvironment
+  private let dispatcher: CreditDispatcher
+  private let guards: GuardService
+  private let committer: SliceCommitter
+  private let replay: SliceReplay
+  private let closer: SliceCloser
+  private let returns: SliceReturn
+  private let failover: FailoverService
+
+  init(
+    _ environment: WorkerEnvironment, dispatcher: CreditDispatcher, guards: GuardService, committer: SliceCommitter,
+    replay: SliceReplay, closer: SliceCloser, returns: SliceReturn, failover: FailoverService
+  ) {
+    self.environment = environment
+    self.dispatcher = dispatcher
+    self.guards = guards
+    self.committer = committer
+    self.replay = replay
+    self.closer = closer
+    self.returns = returns
+    self.failover = failover
+  }
+
+  /// Drives a slice until it is out of this worker's hands.
+  func drive(_ session: SliceSession) async throws {
+    while true {
+      do {
+        if try await perform(dispatcher.nextStep(of: session), session) { return }
+      } catch let error where !life.isAbandoning && !isFinal(error) {
+        // What is under way is answered all the same, and the answers are ours to record: the slice is not let go of.
+        session.claim.mustReconcile = true
+        log.report("slice", of: session.slice, error)
+        await failover.checkServer()
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+  }
+
+  /// Whether trying again is pointless: the store is not what this version can work with, or the slice is to be taken out.
+  private func isFinal(_ error: any Error) -> Bool {
+    guard let error = error as? StoreError else { return error is CancellationError }
+    return switch error.damage {
+    case .slice?, .campaign?, .partition?: true
+    // Somebody mends it, or not; a worker that stops does not wait for that.
+    case .catalog?, .shared?: life.isStopping
+    case .list?, nil: error.code == .mismatch
+    }
+  }
+
+  /// - Returns: whether the slice is out of our hands.
+  private func perform(_ step: SliceStep, _ session: SliceSession) async throws -> Bool {
+    switch step {
+    case .replay: try await replay.replay(session)
+    case .wait: await session.bell.wait()
+    case .commit(let credit): try await committer.commit(session, credit: credit)
+    case .resend(let count): try await committer.resend(session, count)
+    case .passOver(let count): try await committer.passOver(session, count)
+    case .bisect: try await committer.bisect(session)
+    case .flush: guards.flush(session)
+    case .finish: return try await finish(session)
+    case .cancel:
+      session.claim.ending = .cancel
+      return try await closer.end(session.ledger, session.context, .cancel)
+    case .park(let milliseconds):
+      try await returns.park(session, for: milliseconds)
+      return true
+    case .leave:
+      try await session.ledger.unclaim()
+      try await returns.requeue(session)
+      return true
+    case .abandon:
+      log.tell(.lost(slice: session.slice))
+      try await returns.postpone(session.slice)
+      return true
+    }
+    return false
+  }
+
+  /// Ends a slice every target of which we take for answered.
+  ///
+  /// - Returns: false when Redis knows of targets that are left.
+  private func finish(_ session: SliceSession) async throws -> Bool {
+    session.claim.ending = .finish
+    if try await closer.end(session.ledger, session.context, .finish) { return true }
+    session.claim.ending = nil
+    session.claim.mustReconcile = true
+    try await committer.commit(session, credit: 0)
+    let isStuck =
+      session.doubt.isEmpty && session.claim.waiting + session.claim.later == 0 && session.ungranted == 0
+    if isStuck, !session.claim.mustReplay, session.intent == .send {
+      throw StoreError(
+        .refused, "it has targets left, and none of them is granted, waiting or new",
+        hint: "a defect: keep the keys of the slice for whoever looks into it")
+    }
+    return false
+  }
+}

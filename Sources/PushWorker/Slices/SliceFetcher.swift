@@ -1,0 +1,122 @@
+import CampaignStore
+import EventLoop
+
+/// Takes slices off the lanes while there is room for them.
+final class SliceFetcher: WorkerPart {
+  let environment: WorkerEnvironment
+  private let slices: SliceTable
+  private let campaigns: CampaignTable
+  private let abandoned: AbandonedSlices
+  private let selection: SliceSelection
+  private let reader: CampaignReader
+  private let rates: RateService
+  private let dispatcher: CreditDispatcher
+  private let failover: FailoverService
+  private let housekeeping: HousekeepingLease
+  private let bunches: BunchRunner
+  private let returns: SliceReturn
+  /// ms until the first of the campaigns begins that the latest look passed over, as they wait for registration events; `nil` for
+  /// none.
+  private var eventWait: Int?
+
+  init(
+    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, abandoned: AbandonedSlices,
+    selection: SliceSelection, reader: CampaignReader, rates: RateService, dispatcher: CreditDispatcher,
+    failover: FailoverService, housekeeping: HousekeepingLease, bunches: BunchRunner, returns: SliceReturn
+  ) {
+    self.environment = environment
+    self.slices = slices
+    self.campaigns = campaigns
+    self.abandoned = abandoned
+    self.selection = selection
+    self.reader = reader
+    self.rates = rates
+    self.dispatcher = dispatcher
+    self.failover = failover
+    self.housekeeping = housekeeping
+    self.bunches = bunches
+    self.returns = returns
+  }
+
+  /// Takes slices while there is room, then waits for a reason to look again. Returns when the worker stops and no slice is in hand.
+  func run(_ group: inout DiscardingTaskGroup) async {
+    while !life.isStopping {
+      signals.claims.reset()
+      eventWait = nil
+      do {
+        let taken = try await takeSlices()
+        if !taken.isEmpty {
+          // In hand already: Redis forgot that, and is told it, or they are just being given back.
+          let again = taken.filter(slices.taken.contains)
+          let new = taken.filter { !slices.taken.contains($0) }
+          slices.take(new)
+          if housekeeping.noteBusy(EventLoop.now) { signals.maintenance.ring() }
+          loop.start(in: &group) { await self.bunches.work(on: new) }
+          for slice in again { try await returns.postponeUntilReplayed(slice) }
+          continue
+        }
+        if try await isDone() { signals.onCompletion() }
+      } catch {
+        log.report("could not take a slice", error)
+        await failover.recover(from: error)
+        // Whatever wakes this loop in between: what Redis refuses now it refuses in a few ms too.
+        await pause(milliseconds: 100)
+      }
+      await waitForClaim()
+    }
+    while !slices.taken.isEmpty { await waitForClaim() }
+  }
+
+  /// Whether there is nothing left to do for a worker that is not to wait for more.
+  private func isDone() async throws -> Bool {
+    guard slices.taken.isEmpty else { return false }
+    switch environment.storeLock {
+    case .none: return configuration.drains ? try await sharedStore.isIdle() : false
+    // Jobs that wait in the queue are for later.
+    case .held: return try await sharedStore.standsStill()
+    case .outdated: return true
+    }
+  }
+
+  private func takeSlices() async throws -> [SliceReference] {
+    guard !failover.isInGrace, environment.storeLock != .outdated else { return [] }
+    let now = EventLoop.now
+    let entries = dispatcher.entries(now)
+    let opening = selection.opening(entries, beginning: slices.beginning, window: configuration.window)
+    guard !opening.lanes.isEmpty else { return [] }
+    let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ahead }
+    let enough = campaigns.contexts.compactMapValues { rates.enough(of: $0) }
+    let refused = reader.campaignsPassedOver(now)
+    let taken = try await sharedStore.dequeueSlices(
+      worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
+      atMost: { id in
+        guard let context = campaigns.contexts[id], context.prospect.obstacle == nil else { return 1 }
+        let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
+        return selection.bunch(
+          targets: context.prospect.targetsPerSlice, unfinished: context.prospect.unfinished,
+          fleet: environment.fleet,
+          room: min(room, most ?? room))
+      }, beginning: reader.begin, report: note, while: { !life.isStopping })
+    abandoned.noteTaken(taken)
+    return taken.isEmpty ? try await abandoned.take(entries, excluding: refused) : taken
+  }
+
+  /// Takes note of a campaign that waits for registration events, or has waited long enough.
+  private func note(_ wait: EventWait) {
+    switch wait {
+    case .waits(_, let milliseconds): eventWait = min(eventWait ?? .max, milliseconds + 1)
+    case .overtakes(let campaign, let events): log.tell(.overtook(campaign: campaign, events: events))
+    }
+  }
+
+  /// ms until the next look at the lanes when nothing says that there is something new. Three kinds of workers look by
+  /// themselves: one that is to end when nothing is left, one that waits for Redis to be told what it forgot, and one that
+  /// passed over a campaign which waits for registration events. Messages and heartbeats wake all others.
+  private var claimInterval: Int {
+    configuration.drains || isStoreLocked || failover.isInGrace ? 200 : min(eventWait ?? .max, WakeRule.idleInterval)
+  }
+
+  private func waitForClaim() async {
+    await signals.claims.wait(milliseconds: claimInterval, on: loop)
+  }
+}

@@ -1,0 +1,77 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Prepares a slice in hand: expands it, or reads what an earlier owner left in doubt.
+final class SlicePreparation: WorkerPart {
+  let environment: WorkerEnvironment
+  private let preconditions: ExpansionPreconditions
+  private let committer: SliceCommitter
+  private let returns: SliceReturn
+  /// ms for which a slice is parked that can't be expanded.
+  private static let obstaclePause = 5000
+  /// ms for which a slice of a campaign with a limit is parked, unless the last slice is counted sooner.
+  private static let rankingPause = 2000
+
+  init(
+    _ environment: WorkerEnvironment, preconditions: ExpansionPreconditions, committer: SliceCommitter,
+    returns: SliceReturn
+  ) {
+    self.environment = environment
+    self.preconditions = preconditions
+    self.committer = committer
+    self.returns = returns
+  }
+
+  /// Expands a slice that is not sealed, or reads what an earlier owner left in doubt.
+  ///
+  /// - Returns: false when the claim was lost on the way, or given up for want of room.
+  func prepare(_ session: SliceSession) async throws -> Bool {
+    if session.claim.mustReconcile {
+      try await committer.reconcile(session)
+      if let deaths = session.doubt.beginBisection() {
+        log.tell(.bisecting(slice: session.slice, deaths: deaths))
+      }
+    } else if !session.isReady {
+      guard try await preconditions.canExpand(session.context) else {
+        try await returns.park(session, for: Self.obstaclePause)
+        return false
+      }
+      guard try await preconditions.knowsQuotas(of: session) else {
+        try await returns.park(session, for: Self.rankingPause)
+        return false
+      }
+      let (campaign, filter) = (session.context.campaign, session.context.filter)
+      let quota = session.context.prospect.quotas.map { $0[session.slice.partition] }
+      guard
+        let targets = try await session.expanding.expand(
+          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now),
+          departures: session.claim.departures)
+      else {
+        log.tell(.lost(slice: session.slice))
+        return false
+      }
+      noteSeal(targets, of: session)
+    }
+    return true
+  }
+
+  /// The targets of a slice are fixed.
+  func noteSeal(_ targets: SealedTargets, of session: SliceSession) {
+    crashPoint(.sealed)
+    session.journal.note(targets, at: EventLoop.now)
+    let times = targets.times.map(session.context.times)
+    session.seal(
+      session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
+      times: times)
+    session.context.prospect.noteExpanded(targets: targets.count)
+    let unknown = session.context.noteUnknownZones(targets.unknownZones)
+    if !unknown.isEmpty {
+      log.tell(
+        .zonesUnknown(
+          campaign: session.context.campaign.id.description, zones: unknown,
+          instead: session.context.campaign.timing.defaultZone))
+    }
+    log.tell(.sealed(slice: session.slice, targets: targets.count))
+  }
+}

@@ -1,0 +1,20 @@
+/// The signals that end the waits of a worker's loops, and what parts tell those above them. Confined to the worker's loop.
+final class WorkerSignals {
+  let intake = LoopSignal(isLatched: true)
+  let largeJobs = LoopSignal(isLatched: true)
+  let claims = LoopSignal(isLatched: true)
+  let heartbeat = LoopSignal(isLatched: true)
+  let follower = LoopSignal(isLatched: true)
+  let maintenance = LoopSignal(isLatched: true)
+  /// Called when credit, a rate or a guard may let slices go on.
+  var onCredit: (_ takingMore: Bool) -> Void = { _ in }
+  /// Called when a worker that drains has nothing left to do.
+  var onCompletion: () -> Void = {}
+  /// Called when the task that runs the worker is cancelled.
+  var onCancellation: () -> Void = {}
+
+  /// Wakes the loops that go on while a worker stops, so that they end.
+  func ringAtEnd() {
+    for signal in [heartbeat, follower, maintenance] { signal.ring() }
+  }
+}

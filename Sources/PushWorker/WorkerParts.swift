@@ -1,0 +1,145 @@
+import CampaignStore
+import EventLoop
+
+/// The parts of a worker that the actor uses. This type makes all parts and connects them: each part gets the parts that it uses.
+struct WorkerParts {
+  let intake: JobIntakeLoop
+  let fetcher: SliceFetcher
+  let follower: CampaignFollower
+  let presence: PresenceLoop
+  let maintenance: Maintenance
+  let answers: AnswerHandler
+  let failover: FailoverService
+  let reporter: WorkerReporter
+  let shutdown: WorkerShutdown
+
+  /// - Parameters:
+  ///   - environment: what every part gets.
+  ///   - blocking: the store over the client that waits for jobs.
+  ///   - loop: the worker's loop.
+  ///   - heartbeats: measures the calls for heartbeats.
+  init(_ environment: WorkerEnvironment, blocking: CampaignStore, loop: EventLoop, heartbeats: CallClock) {
+    // State that several parts use.
+    let configuration = environment.configuration
+    let inbox = CompletionInbox(loop: loop)
+    let routes = RouteTable(configuration.apps.values, inbox: inbox)
+    let slices = SliceTable()
+    let campaigns = CampaignTable()
+    let credit = CreditLedger(window: configuration.window)
+    credit.setShared(routes.areSeveral)
+    let figures = WorkerFigures()
+    let housekeeping = HousekeepingLease()
+    let references = OwnReferences()
+    let selection = SliceSelection()
+    var chance = SystemRandomNumberGenerator()
+    let membership = FleetMembership(WorkerInstance(name: configuration.name, using: &chance))
+
+    // What becomes of targets and campaigns.
+    let damage = DamageIsolator(environment, campaigns: campaigns)
+    let takeover = SliceTakeover(environment: environment)
+    let returns = SliceReturn(environment: environment)
+    let feedback = FeedbackDelivery(environment)
+    let recorder = TargetRecorder(environment, credit: credit)
+    let pauses = CampaignPauses(environment, slices: slices, campaigns: campaigns, recorder: recorder)
+    let declined = DeclinedCampaigns(environment, slices: slices, recorder: recorder, pauses: pauses)
+    let rates = RateService(environment, slices: slices, campaigns: campaigns)
+    let backends = BackendMonitor(environment, slices: slices, rates: rates, housekeeping: housekeeping)
+    let guards = GuardService(
+      environment, slices: slices, campaigns: campaigns, credit: credit, recorder: recorder, pauses: pauses,
+      declined: declined, rates: rates)
+    let follower = CampaignFollower(
+      environment, slices: slices, campaigns: campaigns, recorder: recorder, declined: declined, guards: guards,
+      damage: damage)
+    let closer = SliceCloser(environment, campaigns: campaigns, feedback: feedback, returns: returns, figures: figures)
+    let failover = FailoverService(
+      environment, slices: slices, campaigns: campaigns, membership: membership, closer: closer, damage: damage)
+
+    // Credit and pushes.
+    let dispatcher = CreditDispatcher(
+      environment, slices: slices, credit: credit, recorder: recorder, guards: guards, rates: rates,
+      declined: declined, routes: routes, failover: failover)
+    let sender = PushSender(environment, slices: slices, credit: credit, recorder: recorder, figures: figures)
+    let answers = AnswerHandler(
+      environment, inbox: inbox, slices: slices, credit: credit, recorder: recorder, sender: sender, guards: guards,
+      pauses: pauses, declined: declined, figures: figures)
+    let committer = SliceCommitter(
+      environment, credit: credit, recorder: recorder, sender: sender, failover: failover, figures: figures)
+
+    // Slices.
+    let preconditions = ExpansionPreconditions(environment, campaigns: campaigns, pauses: pauses)
+    let factory = CampaignContextFactory(
+      environment, routes: routes, credit: credit, figures: figures, rates: rates)
+    let reader = CampaignReader(
+      environment, campaigns: campaigns, factory: factory, preconditions: preconditions, selection: selection,
+      rates: rates, backends: backends, guards: guards, declined: declined)
+    let claimer = SliceClaimer(
+      environment, slices: slices, reader: reader, rates: rates, declined: declined, recorder: recorder,
+      closer: closer, returns: returns, failover: failover, dispatcher: dispatcher)
+    let preparation = SlicePreparation(
+      environment, preconditions: preconditions, committer: committer, returns: returns)
+    let release = SliceRelease(
+      environment, slices: slices, credit: credit, rates: rates, guards: guards, failover: failover,
+      dispatcher: dispatcher)
+    let replay = SliceReplay(environment, failover: failover, committer: committer, recorder: recorder)
+    let driver = SliceDriver(
+      environment, dispatcher: dispatcher, guards: guards, committer: committer, replay: replay, closer: closer,
+      returns: returns, failover: failover)
+    let abandoned = AbandonedSlices(environment, slices: slices, selection: selection)
+    let runner = SliceRunner(
+      environment, slices: slices, campaigns: campaigns, abandoned: abandoned, claimer: claimer,
+      preparation: preparation, driver: driver, release: release, follower: follower, damage: damage)
+    let bunchDriver = BunchDriver(
+      environment, slices: slices, dispatcher: dispatcher, committer: committer, closer: closer, release: release,
+      runner: runner, failover: failover, damage: damage)
+    let seals = BunchSeal(
+      environment, slices: slices, credit: credit, dispatcher: dispatcher, preparation: preparation,
+      committer: committer, release: release, runner: runner, driver: bunchDriver, failover: failover)
+    let start = BunchStart(
+      environment, slices: slices, campaigns: campaigns, reader: reader, claimer: claimer, release: release,
+      runner: runner, follower: follower, failover: failover, seals: seals)
+    let bunches = BunchRunner(
+      environment, runner: runner, start: start, driver: bunchDriver, failover: failover, damage: damage)
+    fetcher = SliceFetcher(
+      environment, slices: slices, campaigns: campaigns, abandoned: abandoned, selection: selection, reader: reader,
+      rates: rates, dispatcher: dispatcher, failover: failover, housekeeping: housekeeping, bunches: bunches,
+      returns: returns)
+
+    // The fleet.
+    intake = JobIntakeLoop(environment, blocking: blocking, membership: membership, failover: failover)
+    reporter = WorkerReporter(
+      environment, slices: slices, credit: credit, routes: routes, figures: figures, membership: membership)
+    let waiting = WaitingReporter(
+      environment, campaigns: campaigns, declined: declined, rates: rates, preconditions: preconditions)
+    let heartbeat = Heartbeat(
+      environment, membership: membership, campaigns: campaigns, housekeeping: housekeeping, references: references,
+      reporter: reporter, callClock: heartbeats)
+    let messages = FleetMessages(
+      environment, membership: membership, campaigns: campaigns, housekeeping: housekeeping, abandoned: abandoned,
+      takeover: takeover)
+    let upkeep = OwnUpkeep(
+      environment, slices: slices, campaigns: campaigns, references: references, takeover: takeover,
+      declined: declined, sender: sender, feedback: feedback, waiting: waiting, failover: failover)
+    presence = PresenceLoop(
+      environment, membership: membership, messages: messages, heartbeat: heartbeat, upkeep: upkeep, routes: routes,
+      failover: failover, damage: damage)
+    let registrations = RegistrationIntake(
+      environment, membership: membership, housekeeping: housekeeping, damage: damage)
+    let webhooks = WebhookDelivery(environment, housekeeping: housekeeping)
+    maintenance = Maintenance(
+      environment, slices: slices, membership: membership, housekeeping: housekeeping, takeover: takeover,
+      feedback: feedback, registrations: registrations, webhooks: webhooks, backends: backends, damage: damage)
+    shutdown = WorkerShutdown(
+      environment, slices: slices, recorder: recorder, intake: intake, dispatcher: dispatcher, routes: routes)
+    self.follower = follower
+    self.answers = answers
+    self.failover = failover
+
+    // What a part tells the parts above it.
+    environment.signals.onCredit = { [unowned dispatcher] in dispatcher.dispatch(takingMore: $0) }
+    environment.signals.onCompletion = { [unowned shutdown] in shutdown.begin() }
+    environment.signals.onCancellation = { [unowned shutdown] in
+      shutdown.begin()
+      shutdown.abandon()
+    }
+  }
+}
