@@ -37,7 +37,7 @@ final class WorkerShutdown: WorkerPart {
   func abandon() {
     environment.life.abandon()
     for session in slices.sessions {
-      session.unanswered = 0
+      session.pending.unanswered = 0
       session.wake()
     }
   }

@@ -11,123 +11,154 @@ import Testing
   }
 
   @Test func freshSliceAsksForCreditUpToAFullBatch() {
-    #expect(step { ($0.ungranted, $0.credit) = (5000, 1000) } == .commit(credit: SliceSituation.fullBatch))
-    #expect(step { ($0.ungranted, $0.credit) = (3, 1000) } == .commit(credit: 3))
+    #expect(
+      step { ($0.backlog.ungranted, $0.credit.amount) = (5000, 1000) } == .commit(credit: SliceSituation.fullBatch))
+    #expect(step { ($0.backlog.ungranted, $0.credit.amount) = (3, 1000) } == .commit(credit: 3))
   }
 
   @Test func littleCreditIsNotWorthARoundTrip() {
-    #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 63, 900) } == .wait)
-    #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 64, 900) } == .commit(credit: 64))
+    #expect(step { ($0.backlog.ungranted, $0.credit.amount, $0.pending.unanswered) = (5000, 63, 900) } == .wait)
+    #expect(
+      step { ($0.backlog.ungranted, $0.credit.amount, $0.pending.unanswered) = (5000, 64, 900) } == .commit(credit: 64))
   }
 
   /// The rest of those whose time has come is little, and is not kept until the others' comes.
   @Test(arguments: [1, 19, 63]) func littleIsSentThoughMuchHasItsTimeLater(ungranted: Int) {
     #expect(
       step {
-        ($0.ungranted, $0.credit, $0.waiting, $0.nextRetry) = (ungranted, 1000, 4000, 3_600_000)
+        ($0.backlog.ungranted, $0.credit.amount, $0.backlog.waiting, $0.backlog.nextRetry) = (
+          ungranted, 1000, 4000, 3_600_000
+        )
       } == .commit(credit: ungranted))
     #expect(
       step {
-        ($0.ungranted, $0.credit, $0.waiting, $0.nextRetry) = (ungranted, 1000, 4000, 3_600_000)
-        $0.unanswered = 5
+        ($0.backlog.ungranted, $0.credit.amount, $0.backlog.waiting, $0.backlog.nextRetry) = (
+          ungranted, 1000, 4000, 3_600_000
+        )
+        $0.pending.unanswered = 5
       } == .commit(credit: ungranted))
   }
 
   @Test func creditThatComesBackWithACommitIsAskedForInItAndIsNoReasonForOne() {
     #expect(
-      step { ($0.ungranted, $0.credit, $0.returning, $0.pending, $0.unanswered) = (5000, 200, 200, 200, 800) } == .wait)
+      step {
+        ($0.backlog.ungranted, $0.credit.amount, $0.pending.returning, $0.pending.outcomes, $0.pending.unanswered) = (
+          5000, 200, 200, 200, 800
+        )
+      } == .wait)
     #expect(
       step {
-        ($0.ungranted, $0.credit, $0.returning, $0.pending) = (5000, 256, 256, SliceSituation.fullBatch)
-        $0.unanswered = 700
+        ($0.backlog.ungranted, $0.credit.amount, $0.pending.returning, $0.pending.outcomes) = (
+          5000, 256, 256, SliceSituation.fullBatch
+        )
+        $0.pending.unanswered = 700
       } == .commit(credit: 256))
     // It is not there before the commit.
-    #expect(step { ($0.doubt, $0.credit, $0.returning, $0.pending, $0.unanswered) = (5, 3, 3, 3, 1) } == .wait)
+    #expect(
+      step {
+        ($0.backlog.doubt, $0.credit.amount, $0.pending.returning, $0.pending.outcomes, $0.pending.unanswered) = (
+          5, 3, 3, 3, 1
+        )
+      } == .wait)
   }
 
   @Test(arguments: 1...300) func anyWindowGetsAnIdleSliceGoing(window: Int) {
-    #expect(step { ($0.ungranted, $0.credit, $0.reach) = (5000, window, window) } != .wait)
+    #expect(step { ($0.backlog.ungranted, $0.credit.amount, $0.credit.reach) = (5000, window, window) } != .wait)
   }
 
   @Test func outcomesWaitForOthersButNotForLong() {
-    #expect(step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, 0, 5) } == .wait)
+    #expect(step { ($0.pending.outcomes, $0.pending.age, $0.pending.unanswered) = (10, 0, 5) } == .wait)
     #expect(
-      step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, SliceSituation.patience, 5) } == .commit(credit: 0))
-    #expect(step { ($0.pending, $0.unanswered) = (SliceSituation.fullBatch, 5) } == .commit(credit: 0))
+      step { ($0.pending.outcomes, $0.pending.age, $0.pending.unanswered) = (10, SliceSituation.patience, 5) }
+        == .commit(credit: 0))
+    #expect(step { ($0.pending.outcomes, $0.pending.unanswered) = (SliceSituation.fullBatch, 5) } == .commit(credit: 0))
     // Nothing else will come.
-    #expect(step { $0.pending = 1 } == .commit(credit: 0))
+    #expect(step { $0.pending.outcomes = 1 } == .commit(credit: 0))
   }
 
   @Test func whatCanNotBeSentNowIsPassedOverWithoutCreditAndBeforeAnythingIsGranted() {
-    #expect(step { ($0.ungranted, $0.blocked) = (5000, 4000) } == .passOver(SliceSituation.fullBatch))
-    #expect(step { ($0.ungranted, $0.blocked, $0.unanswered, $0.credit) = (50, 4, 900, 100) } == .passOver(4))
-    #expect(step { ($0.ungranted, $0.blocked, $0.pending, $0.credit) = (50, 4, 3, 100) } == .commit(credit: 0))
-    #expect(step { ($0.ungranted, $0.blocked, $0.intent) = (50, 4, .leave) } == .leave)
-    #expect(step { ($0.ungranted, $0.blocked, $0.isForgotten) = (50, 4, true) } == .replay)
+    #expect(step { ($0.backlog.ungranted, $0.backlog.blocked) = (5000, 4000) } == .passOver(SliceSituation.fullBatch))
+    #expect(
+      step { ($0.backlog.ungranted, $0.backlog.blocked, $0.pending.unanswered, $0.credit.amount) = (50, 4, 900, 100) }
+        == .passOver(4))
+    #expect(
+      step { ($0.backlog.ungranted, $0.backlog.blocked, $0.pending.outcomes, $0.credit.amount) = (50, 4, 3, 100) }
+        == .commit(credit: 0))
+    #expect(step { ($0.backlog.ungranted, $0.backlog.blocked, $0.intent) = (50, 4, .leave) } == .leave)
+    #expect(step { ($0.backlog.ungranted, $0.backlog.blocked, $0.isForgotten) = (50, 4, true) } == .replay)
   }
 
   @Test func doubtIsSentAgainBeforeAnythingNew() {
-    #expect(step { ($0.doubt, $0.ungranted, $0.credit) = (30, 100, 20) } == .resend(20))
-    #expect(step { ($0.doubt, $0.credit) = (30, 0) } == .wait)
+    #expect(step { ($0.backlog.doubt, $0.backlog.ungranted, $0.credit.amount) = (30, 100, 20) } == .resend(20))
+    #expect(step { ($0.backlog.doubt, $0.credit.amount) = (30, 0) } == .wait)
   }
 
   @Test func sliceFinishesOnlyWhenNothingIsLeft() {
     #expect(step { _ in } == .finish)
-    #expect(step { $0.unanswered = 1 } == .wait)
-    #expect(step { ($0.waiting, $0.nextRetry) = (1, 50) } == .wait)
-    #expect(step { ($0.waiting, $0.nextRetry) = (1, 900_000) } == .park(900_000))
-    #expect(step { ($0.waiting, $0.nextRetry, $0.credit) = (1, 0, 10) } == .commit(credit: 1))
+    #expect(step { $0.pending.unanswered = 1 } == .wait)
+    #expect(step { ($0.backlog.waiting, $0.backlog.nextRetry) = (1, 50) } == .wait)
+    #expect(step { ($0.backlog.waiting, $0.backlog.nextRetry) = (1, 900_000) } == .park(900_000))
+    #expect(step { ($0.backlog.waiting, $0.backlog.nextRetry, $0.credit.amount) = (1, 0, 10) } == .commit(credit: 1))
   }
 
   @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
   func withdrawnSliceRecordsWhatIsUnderWayAndTakesNothingNew(intent: SliceSituation.Intent) {
     let expected: [SliceSituation.Intent: SliceStep] = [.leave: .leave, .cancel: .cancel, .lost: .abandon]
-    let idle = step { ($0.intent, $0.ungranted, $0.doubt, $0.credit) = (intent, 100, 10, 1000) }
+    let idle = step { ($0.intent, $0.backlog.ungranted, $0.backlog.doubt, $0.credit.amount) = (intent, 100, 10, 1000) }
     #expect(idle == expected[intent])
-    #expect(step { ($0.intent, $0.unanswered, $0.ungranted, $0.credit) = (intent, 4, 100, 1000) } == .wait)
-    #expect(step { ($0.intent, $0.pending, $0.ungranted, $0.credit) = (intent, 4, 100, 1000) } == .commit(credit: 0))
+    #expect(
+      step { ($0.intent, $0.pending.unanswered, $0.backlog.ungranted, $0.credit.amount) = (intent, 4, 100, 1000) }
+        == .wait)
+    #expect(
+      step { ($0.intent, $0.pending.outcomes, $0.backlog.ungranted, $0.credit.amount) = (intent, 4, 100, 1000) }
+        == .commit(credit: 0))
   }
 
   @Test func heldAnswersWaitAsLongAsOthersMayCome() {
-    #expect(step { ($0.held, $0.unanswered) = (5, 1) } == .wait)
-    #expect(step { ($0.held, $0.ungranted) = (5, 10) } == .wait)
-    #expect(step { ($0.held, $0.ungranted, $0.credit) = (5, 10, 10) } == .commit(credit: 10))
-    #expect(step { ($0.held, $0.doubt) = (5, 10) } == .wait)
-    #expect(step { ($0.held, $0.doubt, $0.credit) = (5, 10, 10) } == .resend(10))
-    #expect(step { ($0.held, $0.pending) = (5, 1) } == .commit(credit: 0))
+    #expect(step { ($0.pending.deferred, $0.pending.unanswered) = (5, 1) } == .wait)
+    #expect(step { ($0.pending.deferred, $0.backlog.ungranted) = (5, 10) } == .wait)
+    #expect(step { ($0.pending.deferred, $0.backlog.ungranted, $0.credit.amount) = (5, 10, 10) } == .commit(credit: 10))
+    #expect(step { ($0.pending.deferred, $0.backlog.doubt) = (5, 10) } == .wait)
+    #expect(step { ($0.pending.deferred, $0.backlog.doubt, $0.credit.amount) = (5, 10, 10) } == .resend(10))
+    #expect(step { ($0.pending.deferred, $0.pending.outcomes) = (5, 1) } == .commit(credit: 0))
   }
 
   @Test func heldAnswersAreFlushedBeforeASliceEndsOrParks() {
-    #expect(step { $0.held = 5 } == .flush)
-    #expect(step { ($0.held, $0.waiting, $0.nextRetry) = (5, 1, 900_000) } == .flush)
-    #expect(step { ($0.held, $0.renews) = (5, true) } == .flush)
+    #expect(step { $0.pending.deferred = 5 } == .flush)
+    #expect(step { ($0.pending.deferred, $0.backlog.waiting, $0.backlog.nextRetry) = (5, 1, 900_000) } == .flush)
+    #expect(step { ($0.pending.deferred, $0.renews) = (5, true) } == .flush)
   }
 
   @Test func heldAnswersWaitForOtherSlicesAnswers() {
-    #expect(step { ($0.held, $0.isScarce, $0.mayMoreCome) = (5, true, true) } == .wait)
-    #expect(step { ($0.held, $0.mayMoreCome, $0.renews) = (5, true, true) } == .commit(credit: 0))
-    #expect(step { ($0.held, $0.isScarce) = (5, true) } == .flush)
-    #expect(step { ($0.held, $0.mayMoreCome, $0.intent) = (5, true, .leave) } == .flush)
+    #expect(step { ($0.pending.deferred, $0.credit.isScarce, $0.mayMoreCome) = (5, true, true) } == .wait)
+    #expect(step { ($0.pending.deferred, $0.mayMoreCome, $0.renews) = (5, true, true) } == .commit(credit: 0))
+    #expect(step { ($0.pending.deferred, $0.credit.isScarce) = (5, true) } == .flush)
+    #expect(step { ($0.pending.deferred, $0.mayMoreCome, $0.intent) = (5, true, .leave) } == .flush)
   }
 
   @Test func scarceCreditIsTakenAsItComes() {
-    #expect(step { ($0.ungranted, $0.credit, $0.isScarce) = (5000, 3, true) } == .commit(credit: 3))
+    #expect(
+      step { ($0.backlog.ungranted, $0.credit.amount, $0.credit.isScarce) = (5000, 3, true) } == .commit(credit: 3))
   }
 
   @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
   func withdrawnSliceFlushesWhatIsHeldOnceAllIsAnswered(intent: SliceSituation.Intent) {
-    #expect(step { ($0.intent, $0.held, $0.unanswered) = (intent, 5, 1) } == .wait)
-    #expect(step { ($0.intent, $0.held, $0.ungranted, $0.doubt) = (intent, 5, 100, 10) } == .flush)
+    #expect(step { ($0.intent, $0.pending.deferred, $0.pending.unanswered) = (intent, 5, 1) } == .wait)
+    #expect(
+      step { ($0.intent, $0.pending.deferred, $0.backlog.ungranted, $0.backlog.doubt) = (intent, 5, 100, 10) } == .flush
+    )
   }
 
   @Test func leaseIsRenewedWithoutAnythingToRecordButNotOnceItIsLost() {
-    #expect(step { ($0.unanswered, $0.renews) = (4, true) } == .commit(credit: 0))
-    #expect(step { ($0.intent, $0.unanswered, $0.renews) = (.lost, 4, true) } == .wait)
+    #expect(step { ($0.pending.unanswered, $0.renews) = (4, true) } == .commit(credit: 0))
+    #expect(step { ($0.intent, $0.pending.unanswered, $0.renews) = (.lost, 4, true) } == .wait)
   }
 
   @Test func whatRedisForgotIsToldAgainBeforeAnythingElse() {
     #expect(step { $0.isForgotten = true } == .replay)
-    #expect(step { ($0.isForgotten, $0.doubt, $0.credit, $0.pending) = (true, 5, 10, 300) } == .replay)
+    #expect(
+      step { ($0.isForgotten, $0.backlog.doubt, $0.credit.amount, $0.pending.outcomes) = (true, 5, 10, 300) } == .replay
+    )
     #expect(step { ($0.isForgotten, $0.intent) = (true, .cancel) } == .replay)
     #expect(step { ($0.isForgotten, $0.intent) = (true, .lost) } == .abandon)
   }

@@ -64,7 +64,9 @@ final class CampaignFollower: WorkerPart {
     // Paused and resumed between two looks.
     let held =
       slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
-    for context in held where context.round < round && !context.isOutdated { guards.withdrawOutdated(context) }
+    for context in held where context.facts.round < round && !context.progress.isOutdated {
+      guards.withdrawOutdated(context)
+    }
     for session in slices.sessions where session.slice.campaign == id && session.intent != .lost {
       switch state {
       case .cancelled: recorder.withdraw(session, .cancel)

@@ -23,8 +23,8 @@ final class CampaignPauses: WorkerPart {
   /// - Parameter round: in which it was found. Once resumed the campaign goes on: it may have been mended meanwhile.
   func pause(_ id: String, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
-    let context = campaigns.contexts[id].flatMap { $0.round == round ? $0 : nil }
-    context?.isPaused = true
+    let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }
+    context?.progress.isPaused = true
     for session in slices.sessions where session.context === context {
       recorder.takeBackBacklog(of: session)
     }
@@ -36,10 +36,10 @@ final class CampaignPauses: WorkerPart {
       if try await sharedStore.control(id, .pause, reason: reason, round: round) == .paused {
         log.tell(.paused(campaign: id, reason: reason))
       } else {
-        context?.isPaused = false
+        context?.progress.isPaused = false
       }
     } catch {
-      context?.isPaused = false
+      context?.progress.isPaused = false
       log.report("could not pause campaign \(id)", error)
     }
     campaigns.endPause(id)

@@ -78,8 +78,8 @@ final class CampaignReader: WorkerPart {
       return .notNow(standing.lane)
     }
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
-    if let known = campaigns.context(id, round: standing.round), known.isNarrowed || !standing.isNarrowed {
-      known.prospect.unfinished = standing.unfinished
+    if let known = campaigns.context(id, round: standing.round), known.progress.isNarrowed || !standing.isNarrowed {
+      known.progress.prospect.unfinished = standing.unfinished
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { guards.pause(known, reason) }
       return .found(known, standing.state)
@@ -100,7 +100,7 @@ final class CampaignReader: WorkerPart {
       let campaign = try parsed.get()
       guard let app = configuration.apps[campaign.app] else { return .unknownApp }
       let context = try factory.context(of: campaign, record, job, app)
-      context.prospect.unfinished = standing.unfinished
+      context.progress.prospect.unfinished = standing.unfinished
       if app.backend != nil { await backends.learn() }
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
@@ -120,10 +120,11 @@ final class CampaignReader: WorkerPart {
   func plainContext(of id: String) async throws -> CampaignContext? {
     guard let standing = try await sharedStore.standing(of: id), standing.state == .active, !life.isStopping,
       !declined.objections.applies(to: id, round: standing.round),
-      let context = campaigns.context(id, round: standing.round), context.isNarrowed, !context.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.limit == nil || context.prospect.quotas != nil
+      let context = campaigns.context(id, round: standing.round), context.progress.isNarrowed,
+      !context.facts.route.isStuck,
+      context.guard.tripReason == nil, context.campaign.limit == nil || context.progress.prospect.quotas != nil
     else { return nil }
-    context.prospect.unfinished = standing.unfinished
+    context.progress.prospect.unfinished = standing.unfinished
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
     return try await preconditions.canExpand(context) ? context : nil
   }

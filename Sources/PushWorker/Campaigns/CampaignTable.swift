@@ -24,7 +24,7 @@ final class CampaignTable {
 
   /// What is known of a campaign, unless it was resumed since.
   func context(_ id: String, round: Int) -> CampaignContext? {
-    contexts[id].flatMap { $0.round >= round ? $0 : nil }
+    contexts[id].flatMap { $0.facts.round >= round ? $0 : nil }
   }
 
   func add(_ context: CampaignContext) { contexts[context.campaign.id] = context }
@@ -63,7 +63,7 @@ final class CampaignTable {
       contexts[id] = nil
     } else if !pausing.contains(id) {
       // Redis has forgotten the pause: the next push that is refused says so again.
-      context?.isPaused = false
+      context?.progress.isPaused = false
     }
     switch state {
     case .paused?, .cancelled?:
@@ -71,7 +71,7 @@ final class CampaignTable {
     default: lately[id] = nil
     }
     guard let context, state == .paused || state == .cancelled else { return false }
-    return !context.isPaused && !pausing.contains(id)
+    return !context.progress.isPaused && !pausing.contains(id)
   }
 
   /// Takes note of a campaign that is sent.

@@ -104,18 +104,18 @@ final class CreditDispatcher: WorkerPart {
 
   /// Pushes that guard trial and rates let a campaign make now; none of one that is paused on this worker's word.
   private func lendable(to context: CampaignContext) -> Int {
-    if context.isPaused { return 0 }
+    if context.progress.isPaused { return 0 }
     let trial = context.guard.isUndecided ? context.trial.allowance : .max
-    return context.limits.isEmpty ? trial : min(trial, rates.allowance(of: context))
+    return context.facts.limits.isEmpty ? trial : min(trial, rates.allowance(of: context))
   }
 
   private func situation(
     of session: SliceSession, _ entry: Scheduler.Entry, _ demand: Scheduler.Demand, _ now: UInt64
   ) -> SliceSituation {
     session.situation(
-      credit: credit(for: session, entry, demand, now), reach: self.credit.budget.reach(session.context.account),
+      credit: credit(for: session, entry, demand, now), reach: self.credit.budget.reach(session.context.facts.account),
       lease: lease,
-      now: now, clock: session.times == nil ? 0 : Int(self.now))
+      now: now, clock: session.targets.times == nil ? 0 : Int(self.now))
   }
 
   /// The slices in hand, for the scheduler.
@@ -134,19 +134,23 @@ final class CreditDispatcher: WorkerPart {
     // What nobody has lent it no credit can send: while its guard is undecided, and where it has a rate.
     let wants = isSending ? min(session.sendable(now), lendable(to: context)) : 0
     return Scheduler.Entry(
-      slot: session.tag.slot, campaign: context.campaign.id, account: context.account, isStuck: context.route.isStuck,
+      slot: session.tag.slot, campaign: context.campaign.id, account: context.facts.account,
+      isStuck: context.facts.route.isStuck,
       isReady: session.isReady, isSending: isSending,
-      isOnlyHeld: session.isReady && !session.held.isEmpty && session.unanswered == 0 && session.ungranted == 0,
-      isBisecting: session.doubt.bisection != nil, served: context.served, wants: wants, ungranted: session.ungranted,
-      unanswered: session.unanswered, returning: session.outcomes.nextCount, enough: rates.enough(of: context))
+      isOnlyHeld: session.isReady && !session.pending.deferred.isEmpty && session.pending.unanswered == 0
+        && session.ungranted == 0,
+      isBisecting: session.doubt.bisection != nil, served: context.progress.served, wants: wants,
+      ungranted: session.ungranted,
+      unanswered: session.pending.unanswered, returning: session.pending.outcomes.nextCount,
+      enough: rates.enough(of: context))
   }
 
   /// Takes back what no connection has taken, where others have a right to its credit.
   private func reclaim(_ now: UInt64) {
     for reclaim in Scheduler.reclaims(entries(now), credit.budget) {
       guard let session = slices.session(in: reclaim.slot) else { continue }
-      let limit = session.unanswered - reclaim.keeping
-      let unsent = session.context.route.pool.cancelBacklog(limit: limit, where: session.tag.matches)
+      let limit = session.pending.unanswered - reclaim.keeping
+      let unsent = session.context.facts.route.pool.cancelBacklog(limit: limit, where: session.tag.matches)
       guard !unsent.isEmpty else { continue }
       recorder.takeBack(session, unsent)
       session.wake()

@@ -13,19 +13,19 @@ final class CreditLedger {
 
   /// Lends credit to a slice.
   func lend(_ amount: Int, to session: SliceSession) {
-    budget.lend(amount, to: session.context.account)
+    budget.lend(amount, to: session.context.facts.account)
     session.note(credit: amount)
   }
 
   /// Takes credit of a slice back.
   func giveBack(_ amount: Int, of session: SliceSession) {
-    budget.giveBack(amount, of: session.context.account)
+    budget.giveBack(amount, of: session.context.facts.account)
     session.note(credit: -amount)
   }
 
   /// Lets go of a slice. Its pushes under way keep their credit until they are answered: another slice must not have it before.
   func release(_ session: SliceSession, underWay count: Int) {
-    if count > 0 { orphans[session.tag] = (session.context.account, count) }
+    if count > 0 { orphans[session.tag] = (session.context.facts.account, count) }
     giveBack(session.credit - count, of: session)
   }
 

@@ -25,7 +25,7 @@ struct FormerSlice {
     granted = session.claim.granted
     ending = session.claim.ending
     journal = session.journal
-    decisions = session.decisions
+    decisions = session.targets.decisions
     at = now
     isDue = session.claim.mustReplay
   }
@@ -221,6 +221,6 @@ struct FailoverReplay {
 
   /// Whether a campaign that Redis does not know may be missing only because it forgot its last writes.
   func mayBeForgotten(_ context: CampaignContext) -> Bool {
-    context.createdAt + Self.forgettable > Int(seenDurableAt)
+    context.facts.createdAt + Self.forgettable > Int(seenDurableAt)
   }
 }

@@ -279,11 +279,12 @@ final class FailoverService: WorkerPart {
           // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
           let campaign =
             whole == id
-            ? context.campaign : try CampaignJob.parse(context.job, configuration.jobApps, as: whole)
-          _ = try await sharedStore.activate(campaign, job: context.job, worker: configuration.name, narrowed: true)
+            ? context.campaign : try CampaignJob.parse(context.facts.job, configuration.jobApps, as: whole)
+          _ = try await sharedStore.activate(
+            campaign, job: context.facts.job, worker: configuration.name, narrowed: true)
         }
         // What was sent to some of a stage is sent to all.
-        try await sharedStore.restoreStage(of: context.campaign, job: context.job, start: context.start)
+        try await sharedStore.restoreStage(of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)

@@ -42,7 +42,8 @@ final class SliceReplay: WorkerPart {
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
-    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal, standing.count == session.count
+    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal,
+      standing.count == session.targets.count
     else {
       if case .claimed = answer { try await session.ledger.unclaim() }
       return recorder.withdraw(session, .lost)
@@ -70,7 +71,7 @@ final class SliceReplay: WorkerPart {
   private func tellAgain(_ session: SliceSession) async throws {
     let isSealed = try await failover.replay(
       session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal,
-      session.decisions)
+      session.targets.decisions)
     if !isSealed, failover.isInGrace {
       // Whoever can seal them again needs the claim for it.
       try await session.ledger.unclaim()

@@ -31,7 +31,9 @@ final class WaitingReporter: WorkerPart {
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = declined.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where declined.objections.raised[context.campaign.id] == nil {
-      if let obstacle = context.route.obstacle ?? context.prospect.obstacle.map({ (reason: $0.reason, since: $0.since) }
+      if let obstacle = context.facts.route.obstacle ?? context.progress.prospect.obstacle.map({
+        (reason: $0.reason, since: $0.since)
+      }
       )
         ?? rates.obstacle(of: context, now)
       {

@@ -66,11 +66,11 @@ final class DeclinedCampaigns: WorkerPart {
   func objectForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context
-      guard let reason = context.app.credential.stopped else { continue }
+      guard let reason = context.facts.app.credential.stopped else { continue }
       object(
-        to: context.campaign.id, round: context.round,
-        "\(context.app.service.title) refuses the credential of app \(context.campaign.app): "
-          + "\(context.app.credential.explain(reason))")
+        to: context.campaign.id, round: context.facts.round,
+        "\(context.facts.app.service.title) refuses the credential of app \(context.campaign.app): "
+          + "\(context.facts.app.credential.explain(reason))")
     }
   }
 }

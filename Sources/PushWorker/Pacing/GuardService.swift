@@ -39,16 +39,16 @@ final class GuardService: WorkerPart {
   func note(decided context: CampaignContext) { decided.append(context) }
 
   /// Keeps an answer until its campaign's guard has decided.
-  func hold(_ answer: HeldAnswer, of session: SliceSession) {
-    session.held.append(answer)
+  func hold(_ answer: DeferredAnswer, of session: SliceSession) {
+    session.pending.deferred.append(answer)
     var holders: [CampaignContext] = []
     var counts: [Int] = []
-    for session in slices.sessions where !session.held.isEmpty {
+    for session in slices.sessions where !session.pending.deferred.isEmpty {
       if let position = holders.firstIndex(where: { $0 === session.context }) {
-        counts[position] += session.held.count
+        counts[position] += session.pending.deferred.count
       } else {
         holders.append(session.context)
-        counts.append(session.held.count)
+        counts.append(session.pending.deferred.count)
       }
     }
     guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window),
@@ -68,11 +68,12 @@ final class GuardService: WorkerPart {
       var (wanted, unanswered, isHolding) = (0, 0, false)
       for session in slices.sessions where session.context === context {
         if session.intent == .send, session.isReady { wanted += session.sendable(now) }
-        unanswered += session.unanswered
-        isHolding = isHolding || !session.held.isEmpty
+        unanswered += session.pending.unanswered
+        isHolding = isHolding || !session.pending.deferred.isEmpty
       }
       let question = context.trial.question(
-        wanted: min(wanted, credit.budget.allowance(context.account), context.limits.soon), unanswered: unanswered,
+        wanted: min(wanted, credit.budget.allowance(context.facts.account), context.facts.limits.soon),
+        unanswered: unanswered,
         isHolding: isHolding,
         counts: context.guard.counts,
         minimum: context.guard.policy.minimum, isAlone: environment.fleet <= 1,
@@ -86,7 +87,7 @@ final class GuardService: WorkerPart {
       let answer = try await sharedStore.guardTrial(
         context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
         lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
-        round: context.round)
+        round: context.facts.round)
       context.trial.take(answer, to: question, lease: lease, now: EventLoop.now)
       if answer != nil {
         if context.guard.judge(context.trial.fleetCounts) {
@@ -109,7 +110,7 @@ final class GuardService: WorkerPart {
 
   /// Asks control whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
   func askToStandDown(_ now: UInt64) {
-    for session in slices.sessions where session.context.guard.isSuspended && !session.context.isOutdated {
+    for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
       guard !context.watch.isReporting else { continue }
       if let withdrawal = context.trial.withdrawal(now: now) {
@@ -124,12 +125,12 @@ final class GuardService: WorkerPart {
       let answer = try await sharedStore.standDown(
         configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
         isOpen: context.guard.state == .open,
-        told: withdrawal.told, leased: withdrawal.leased, timeout: configuration.lease, round: context.round)
+        told: withdrawal.told, leased: withdrawal.leased, timeout: configuration.lease, round: context.facts.round)
       context.trial.endWithdrawal()
       switch answer {
       case .leave where context.guard.isSuspended:
         let reason = context.guard.standDown()
-        declined.object(to: id, round: context.round, reason, remedy: CampaignGuard.remedy)
+        declined.object(to: id, round: context.facts.round, reason, remedy: CampaignGuard.remedy)
         for session in slices.sessions where session.context === context { carryOut(session) }
       case .leave, .stay: if context.guard.isSuspended { goOn(context) }
       case .outdated: withdrawOutdated(context)
@@ -173,7 +174,7 @@ final class GuardService: WorkerPart {
   private func report(_ news: GuardCounts, of context: CampaignContext) async {
     do {
       let fleet = try await sharedStore.guardWatch(
-        context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.round)
+        context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.facts.round)
       let last = context.watch.arrived()
       guard let fleet else { return withdrawOutdated(context) }
       if context.guard.watch(fleet) {
@@ -192,10 +193,10 @@ final class GuardService: WorkerPart {
   /// Tells control of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
   /// more, and gives back what was lent and not sent: the guards of others go by both.
   func tellRest(of context: CampaignContext) {
-    guard context.guard.isUndecided, !context.guard.isSuspended, !context.isOutdated,
+    guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),
       let question = context.trial.rest(
-        counts: context.guard.counts, unanswered: credit.orphanCount(of: context.account), now: EventLoop.now)
+        counts: context.guard.counts, unanswered: credit.orphanCount(of: context.facts.account), now: EventLoop.now)
     else { return }
     loop.start { await self.ask(question, context) }
   }
@@ -228,7 +229,7 @@ final class GuardService: WorkerPart {
 
   /// Pauses a campaign whose guard has tripped here: of several workers one may be set up wrongly.
   func pause(_ context: CampaignContext, _ reason: String) {
-    pauses.pause(context.campaign.id, round: context.round, "\(reason) (found by worker \(configuration.name))")
+    pauses.pause(context.campaign.id, round: context.facts.round, "\(reason) (found by worker \(configuration.name))")
   }
 
   /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let
@@ -241,12 +242,12 @@ final class GuardService: WorkerPart {
     if guarding.isSuspended, session.intent == .send { return }
     let isUndecided =
       (guarding.isUndecided || report == .max && !mayAct(on: session.context)) && session.intent != .send
-    let isPaused = !life.isStopping || session.context.isOutdated
+    let isPaused = !life.isStopping || session.context.progress.isOutdated
     let isWithheld =
       guarding.tripReason != nil
       || isUndecided && (isPaused || guarding.objection(to: known(of: session.context)) != nil)
-    let waiting = session.held.filter { $0.report > report }
-    for answer in session.held where answer.report <= report {
+    let waiting = session.pending.deferred.filter { $0.report > report }
+    for answer in session.pending.deferred where answer.report <= report {
       if isWithheld, !breaks(.guardDeaf) {
         withhold(answer, of: session)
       } else {
@@ -254,11 +255,11 @@ final class GuardService: WorkerPart {
       }
       session.end(answer.index)
     }
-    session.held = waiting
+    session.pending.deferred = waiting
   }
 
   /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.
-  func withhold(_ answer: HeldAnswer, of session: SliceSession) {
+  func withhold(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
     case .cancel: return recorder.append(answer, to: session, fate: .keep)
     // To its new owner it is in doubt, and stays so: an outcome would keep it from being sent to again.
@@ -268,7 +269,7 @@ final class GuardService: WorkerPart {
     var record = answer.record
     record.state = .waiting
     record.at = 0
-    session.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
+    session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
   }
 
   /// The most that is known of a campaign's answers: of its own a worker always knows.
@@ -280,7 +281,7 @@ final class GuardService: WorkerPart {
   /// Somebody has resumed the campaign since its slices in hand were claimed: what they were answered before may be the
   /// fault of what was mended meanwhile.
   func withdrawOutdated(_ context: CampaignContext) {
-    context.isOutdated = true
+    context.progress.isOutdated = true
     campaigns.drop(context)
     for session in slices.sessions where session.context === context { recorder.withdraw(session, .leave) }
   }

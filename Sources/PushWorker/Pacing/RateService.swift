@@ -28,22 +28,22 @@ final class RateService: WorkerPart {
   /// Pushes that its rates let a campaign make now. When its time has passed nothing is sent of what is left, and that is
   /// recorded at once.
   func allowance(of context: CampaignContext) -> Int {
-    if let deadline = context.deadline, deadline * 1000 <= Int(now) { return .max }
-    return context.limits.allowance
+    if let deadline = context.schedule.deadline, deadline * 1000 <= Int(now) { return .max }
+    return context.facts.limits.allowance
   }
 
   /// Targets of a campaign that are enough to have in hand, where its rate and not the window says so; else `nil`.
   func enough(of context: CampaignContext) -> Int? {
-    guard !context.limits.isEmpty, let ahead = context.limits.ahead else { return nil }
+    guard !context.facts.limits.isEmpty, let ahead = context.facts.limits.ahead else { return nil }
     return ahead < 2 * configuration.window ? ahead : nil
   }
 
   /// Lets go of what is due, and asks control for more where slices have a use for it.
   func refresh(_ now: UInt64) {
     var demands: [(limit: RateLimit, wanted: Int)] = []
-    for session in slices.sessions where session.context.limits.contains(where: \.isInForce) {
+    for session in slices.sessions where session.context.facts.limits.contains(where: \.isInForce) {
       let wanted = wanted(by: session, now)
-      for limit in session.context.limits where limit.isInForce {
+      for limit in session.context.facts.limits where limit.isInForce {
         if let position = demands.lastIndex(where: { $0.limit === limit }) {
           demands[position].wanted += wanted
         } else {
@@ -66,7 +66,7 @@ final class RateService: WorkerPart {
     let context = session.context
     guard session.intent == .send, session.isReady, session.claim.graceEnd <= now else { return 0 }
     // One push after the other is enough to find out when the pool can send again.
-    if context.route.isStuck { return min(1, session.sendable(now)) }
+    if context.facts.route.isStuck { return min(1, session.sendable(now)) }
     let trial = context.guard.isUndecided ? max(0, context.trial.allowance) : .max
     return min(session.sendable(now), trial)
   }
@@ -74,7 +74,9 @@ final class RateService: WorkerPart {
   /// The slices in hand of what has a rate of which the targets are known, and these.
   private func known(of limit: RateLimit) -> (slices: Int, targets: Int) {
     slices.sessions.reduce((0, 0)) { known, session in
-      guard let count = session.count, session.context.limits.contains(where: { $0 === limit }) else { return known }
+      guard let count = session.targets.count, session.context.facts.limits.contains(where: { $0 === limit }) else {
+        return known
+      }
       return (known.0 + 1, known.1 + count)
     }
   }
@@ -89,14 +91,14 @@ final class RateService: WorkerPart {
       log.report("could not ask what \(limit.subject) may send", error)
     }
     // What came for slices that are not in hand any more.
-    if !slices.sessions.contains(where: { $0.context.limits.contains { $0 === limit } }) { tellRest(of: limit) }
+    if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { tellRest(of: limit) }
     wakeSlices(takingMore: false)
   }
 
   /// Gives back what was lent for a campaign and not sent, when none of its slices is in hand any more.
   func tellRest(of context: CampaignContext) {
-    for limit in context.limits where limit.isInForce {
-      let isNeeded = slices.sessions.contains { $0.context.limits.contains { $0 === limit } }
+    for limit in context.facts.limits where limit.isInForce {
+      let isNeeded = slices.sessions.contains { $0.context.facts.limits.contains { $0 === limit } }
       if !isNeeded { tellRest(of: limit) }
     }
   }
@@ -130,13 +132,13 @@ final class RateService: WorkerPart {
       || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
     guard isCrowded || hasEnough else { return false }
     try await sharedStore.requeue(
-      reference, lane: Lane.allCases[context.account.lane], worker: configuration.name)
+      reference, lane: Lane.allCases[context.facts.account.lane], worker: configuration.name)
     return true
   }
 
   /// What holds a campaign up when nothing but its rate does, and since when.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
-    guard let obstacle = context.limits.obstacle, now - obstacle.since >= Self.shortestWait,
+    guard let obstacle = context.facts.limits.obstacle, now - obstacle.since >= Self.shortestWait,
       slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
     else { return nil }
     return obstacle

@@ -50,22 +50,22 @@ final class AnswerHandler: WorkerPart {
         continue
       }
       let index = SliceTag.index(completion.tag)
-      guard session.targets.contains(index) else { continue }
+      guard session.targets.underWay.contains(index) else { continue }
       // After the deadline of a stop nothing is waited for; what comes all the same counts.
-      session.unanswered = max(0, session.unanswered - 1)
+      session.pending.unanswered = max(0, session.pending.unanswered - 1)
       if completion.answer.isAccepted {
         crashPoint(.answered)
         figures.totals.accepted += 1
-        session.context.tally.accepted += 1
-        let attempt = session.targets.attempt(of: index)
+        session.context.facts.tally.accepted += 1
+        let attempt = session.targets.underWay.attempt(of: index)
         var record = LedgerRecord(
           state: .terminal(.accepted), attempt: attempt.attempt, history: attempt.history, status: completion.status,
           at: now)
         if session.context.hasVariants { record.variant = session.variant(of: index) }
-        if session.context.campaign.results == .all, let (chunk, position) = session.targets.place(of: index) {
-          session.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
+        if session.context.campaign.results == .all, let (chunk, position) = session.targets.underWay.place(of: index) {
+          session.pending.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
         } else {
-          session.outcomes.record(clock) { $0.append(record, at: index) }
+          session.pending.outcomes.record(clock) { $0.append(record, at: index) }
         }
         session.end(index)
         count(.accepted, of: session.context)
@@ -93,9 +93,9 @@ final class AnswerHandler: WorkerPart {
         continue
       }
       do {
-        try sender.submit(session, session.times == nil ? indexes : sender.admit(session, indexes))
+        try sender.submit(session, session.targets.times == nil ? indexes : sender.admit(session, indexes))
       } catch {
-        for index in indexes where session.targets.contains(index) { recorder.settle(session, index, nil) }
+        for index in indexes where session.targets.underWay.contains(index) { recorder.settle(session, index, nil) }
       }
     }
   }
@@ -103,19 +103,19 @@ final class AnswerHandler: WorkerPart {
   /// An answer that says more than "accepted", or a push without an answer.
   private func handle(_ completion: PushCompletion, of session: SliceSession, _ index: Int, _ now: UInt64) {
     let campaign = session.context.campaign
-    let tally = session.context.tally
+    let tally = session.context.facts.tally
     if completion.answer.kind != .answered {
       tally.unanswered += 1
     } else if !completion.answer.isAccepted {
       tally.count(refusal: completion.reason)
     }
-    var (attempt, history) = session.targets.attempt(of: index)
+    var (attempt, history) = session.targets.underWay.attempt(of: index)
     let decision = Disposition.decide(
-      completion.answer, attempt: history.counted + 1, of: session.context.app.service,
+      completion.answer, attempt: history.counted + 1, of: session.context.facts.app.service,
       policy: environment.configuration.retry, ambiguity: campaign.ambiguity, jitter: .random(in: 0..<1),
-      isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
-    if session.context.app.service.blamesToken(completion.answer),
-      let (chunk, position) = session.targets.place(of: index)
+      isBreakerOpen: completion.status >= 500 && session.context.facts.route.isStuck)
+    if session.context.facts.app.service.blamesToken(completion.answer),
+      let (chunk, position) = session.targets.underWay.place(of: index)
     {
       sender.noteRejected(chunk.token(position))
     }
@@ -141,9 +141,9 @@ final class AnswerHandler: WorkerPart {
       credit.giveBack(1, of: session)
     case (.waiting, _):
       tally.retries += 1
-      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+      session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     default:
-      var answer = HeldAnswer(
+      var answer = DeferredAnswer(
         index: index, record: record, fate: decision.token, timestamp: completion.timestamp,
         unknownReason: completion.unknownReason)
       if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
@@ -153,10 +153,10 @@ final class AnswerHandler: WorkerPart {
       }
       if decision.token != .keep, session.context.guard.tripReason == nil, !guards.mayAct(on: session.context) {
         answer.report = session.context.watch.report
-        session.held.append(answer)
+        session.pending.deferred.append(answer)
         return apply(decision.effect, of: session.context, completion)
       }
-      if decision.token != .keep, session.context.guard.tripReason != nil || session.context.isOutdated {
+      if decision.token != .keep, session.context.guard.tripReason != nil || session.context.progress.isOutdated {
         guards.withhold(answer, of: session)
       } else {
         recorder.append(answer, to: session, fate: answer.fate)
@@ -178,17 +178,17 @@ final class AnswerHandler: WorkerPart {
     switch effect {
     case .none: return
     // It is paused already, or was resumed since the push: what was refused may have been mended meanwhile.
-    case .pauseCampaign where context.isPaused || context.isOutdated: return
+    case .pauseCampaign where context.progress.isPaused || context.progress.isOutdated: return
     case .pauseCampaign:
-      pauses.pause(id, round: context.round, refusal(completion, of: context) + ", then resume")
-    case .leaveCampaign: declined.object(to: id, round: context.round, refusal(completion, of: context))
+      pauses.pause(id, round: context.facts.round, refusal(completion, of: context) + ", then resume")
+    case .leaveCampaign: declined.object(to: id, round: context.facts.round, refusal(completion, of: context))
     // The connection has told the credential, which has stopped unless it was another's by then.
     case .stopCredential: declined.objectForStoppedCredentials()
     }
   }
 
   private func refusal(_ completion: PushCompletion, of context: CampaignContext) -> String {
-    let service = context.app.service
+    let service = context.facts.app.service
     let words = service.words(of: completion.answer, unknownReason: completion.unknownReason)
     return "\(service.title) refuses every push of it: \(words); mend the job, its app or the way to \(service.title)"
   }

@@ -33,12 +33,14 @@ final class PushSender: WorkerPart {
       credit.giveBack(targets.count, of: session)
       throw error
     }
-    let fresh = targets.filter { !session.targets.contains($0.index) }
-    for target in targets where session.targets.contains(target.index) {
-      session.targets.renumber(target.index, attempt: target.attempt, history: target.history)
+    let fresh = targets.filter { !session.targets.underWay.contains($0.index) }
+    for target in targets where session.targets.underWay.contains(target.index) {
+      session.targets.underWay.renumber(target.index, attempt: target.attempt, history: target.history)
       credit.giveBack(1, of: session)
     }
-    for target in fresh { session.targets.begin(target.index, attempt: target.attempt, history: target.history) }
+    for target in fresh {
+      session.targets.underWay.begin(target.index, attempt: target.attempt, history: target.history)
+    }
     session.context.unspend(targets.count - fresh.count)
     // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
     try submit(session, admit(session, settleWithheld(session, fresh.map(\.index))))
@@ -52,7 +54,9 @@ final class PushSender: WorkerPart {
   /// - Returns: the others.
   func admit(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
     let now = Int(now)
-    if session.times == nil, session.intent == .send, session.context.deadline.map({ $0 * 1000 > now }) ?? true {
+    if session.targets.times == nil, session.intent == .send,
+      session.context.schedule.deadline.map({ $0 * 1000 > now }) ?? true
+    {
       return indexes
     }
     var admitted: [Int] = []
@@ -73,11 +77,11 @@ final class PushSender: WorkerPart {
   ///
   /// - Returns: the others.
   private func settleWithheld(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
-    guard !session.decisions.isEmpty else { return indexes }
+    guard !session.targets.decisions.isEmpty else { return indexes }
     var sent: [Int] = []
     sent.reserveCapacity(indexes.count)
     for index in indexes {
-      if let outcome = session.decisions[index].withheld {
+      if let outcome = session.targets.decisions[index].withheld {
         recorder.settle(session, index, outcome)
       } else {
         sent.append(index)
@@ -90,8 +94,8 @@ final class PushSender: WorkerPart {
   /// Hands targets that are under way to the connections.
   func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
-    guard let times = session.times, case .after = context.campaign.expiration else {
-      return try submit(session, indexes, by: context.composer)
+    guard let times = session.targets.times, case .after = context.campaign.expiration else {
+      return try submit(session, indexes, by: context.composers.standard)
     }
     // They stand in the order of their times.
     var rest = indexes[...]
@@ -99,7 +103,7 @@ final class PushSender: WorkerPart {
       let expiration = times.expiration(of: first)
       let same = rest.prefix { times.expiration(of: $0) == expiration }
       rest = rest.dropFirst(same.count)
-      let composer = expiration.map(context.composer(expiration:)) ?? context.composer
+      let composer = expiration.map(context.composer(expiration:)) ?? context.composers.standard
       try submit(session, Array(same), by: composer)
     }
   }
@@ -108,11 +112,12 @@ final class PushSender: WorkerPart {
     var batch = composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
     var (tooLarge, erased): ([Int], [Int]) = ([], [])
-    let isPersonal = session.context.filter.isPersonal
+    let isPersonal = session.context.facts.filter.isPersonal
     for index in indexes {
-      guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
+      guard let (chunk, position) = session.targets.underWay.place(of: index), position < chunk.count else {
         throw StoreError(
-          .mismatch, "slice \(session.slice) has no target \(index), though it was sealed with \(session.count ?? 0)",
+          .mismatch,
+          "slice \(session.slice) has no target \(index), though it was sealed with \(session.targets.count ?? 0)",
           hint: "Redis lost writes that it had acknowledged; see its persistence settings")
       }
       guard !chunk.isErased(position) else {
@@ -123,7 +128,7 @@ final class PushSender: WorkerPart {
       crashPoint(sending: token)
       let tag = session.tag.tag(index)
       var values = isPersonal ? chunk.values(position) : nil
-      if let badge = session.decisions[index].badge {
+      if let badge = session.targets.decisions[index].badge {
         if values == nil { values = TargetValues.none }
         values?.badge = badge
       }
@@ -149,11 +154,11 @@ final class PushSender: WorkerPart {
     guard !batch.pushes.isEmpty else { return }
     var batch = batch
     batch.flow = session.context.flow
-    session.unanswered += batch.pushes.count
-    session.context.noteServed(batch.pushes.count)
+    session.pending.unanswered += batch.pushes.count
+    session.context.progress.noteServed(batch.pushes.count)
     figures.totals.submitted += batch.pushes.count
-    session.context.tally.submitted += batch.pushes.count
-    if !session.context.route.pool.submit(batch, lane: session.context.account.lane) {
+    session.context.facts.tally.submitted += batch.pushes.count
+    if !session.context.facts.route.pool.submit(batch, lane: session.context.facts.account.lane) {
       recorder.takeBack(session, batch.pushes.map(\.tag))
     }
   }
@@ -165,22 +170,22 @@ final class PushSender: WorkerPart {
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
     if user.isEmpty { return session.context.campaign.channel == nil }
-    return session.targets.attempt(of: index).history.counted > 0 || rejected.contains(token)
+    return session.targets.underWay.attempt(of: index).history.counted > 0 || rejected.contains(token)
   }
 
   /// Takes back what waits for a connection while its time has passed, or it has become a quiet one.
   func expireBacklogs() {
     let now = Int(now)
-    for session in slices.sessions where session.unanswered > 0 {
-      let pool = session.context.route.pool
-      if session.times != nil {
+    for session in slices.sessions where session.pending.unanswered > 0 {
+      let pool = session.context.facts.route.pool
+      if session.targets.times != nil {
         let tag = session.tag
         let unsent = pool.cancelBacklog { tag.matches($0) && session.fate(of: SliceTag.index($0), now: now) != .send }
         guard !unsent.isEmpty else { continue }
-        session.unanswered -= unsent.count
+        session.pending.unanswered -= unsent.count
         _ = admit(session, unsent.map(SliceTag.index))
       } else {
-        guard let deadline = session.context.deadline, deadline * 1000 <= now else { continue }
+        guard let deadline = session.context.schedule.deadline, deadline * 1000 <= now else { continue }
         recorder.takeBack(session, pool.cancelBacklog(where: session.tag.matches), as: .expired)
       }
       session.wake()
@@ -189,8 +194,8 @@ final class PushSender: WorkerPart {
 
   /// Records as accepted what has only been handed over, for a test.
   private func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
-    for index in indexes where session.targets.contains(index) {
-      session.unanswered -= 1
+    for index in indexes where session.targets.underWay.contains(index) {
+      session.pending.unanswered -= 1
       recorder.settle(session, index, .accepted)
     }
   }

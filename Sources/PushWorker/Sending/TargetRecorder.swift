@@ -15,18 +15,18 @@ final class TargetRecorder: WorkerPart {
   }
 
   /// Records a final answer, with what it does to the device.
-  func append(_ answer: HeldAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
+  func append(_ answer: DeferredAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
     let index = answer.index
     var record = answer.record
     if session.context.hasVariants { record.variant = session.variant(of: index) }
-    let tally = session.context.tally
+    let tally = session.context.facts.tally
     if case .terminal(let outcome) = record.state { tally.count(outcome) }
     let results = session.context.campaign.results
     let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
     guard keepsResult || fate != .keep || record.reason == .other,
-      let (chunk, position) = session.targets.place(of: index)
+      let (chunk, position) = session.targets.underWay.place(of: index)
     else {
-      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+      session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
       return
     }
     let action: OutcomeBatch.Action =
@@ -37,7 +37,7 @@ final class TargetRecorder: WorkerPart {
       }
     if fate == .prune { tally.prunes += 1 }
     if fate == .quarantine { tally.quarantines += 1 }
-    session.outcomes.record(EventLoop.now) { batch in
+    session.pending.outcomes.record(EventLoop.now) { batch in
       batch.append(
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
         // Without a timestamp the time of receipt counts (design: absent timestamp).
@@ -53,18 +53,18 @@ final class TargetRecorder: WorkerPart {
     _ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none,
     after milliseconds: Int = 0
   ) {
-    let (attempt, history) = session.targets.attempt(of: index)
+    let (attempt, history) = session.targets.underWay.attempt(of: index)
     var record = LedgerRecord(
       state: .waiting, attempt: attempt, history: history, reason: reason, at: UInt64(max(0, milliseconds)))
     defer { session.end(index) }
     if let outcome {
       // Whatever keeps it from being sent now, an earlier attempt may have been delivered.
       record.finish(history.isAmbiguous ? .unknown : outcome, at: now)
-      append(HeldAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
+      append(DeferredAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     } else if session.intent == .lost {
       credit.giveBack(1, of: session)
     } else {
-      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+      session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     }
   }
 
@@ -83,7 +83,7 @@ final class TargetRecorder: WorkerPart {
   func takeBack(_ session: SliceSession, _ tags: [UInt64], as outcome: Outcome? = nil) {
     session.context.unspend(tags.count)
     for tag in tags {
-      session.unanswered -= 1
+      session.pending.unanswered -= 1
       settle(session, SliceTag.index(tag), outcome)
     }
   }
@@ -97,6 +97,6 @@ final class TargetRecorder: WorkerPart {
 
   /// Settles the pushes of a slice that no connection has taken.
   func takeBackBacklog(of session: SliceSession) {
-    takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches))
+    takeBack(session, session.context.facts.route.pool.cancelBacklog(where: session.tag.matches))
   }
 }

@@ -126,7 +126,7 @@ final class BunchDriver: WorkerPart {
     for (session, counters) in ended { closer.noteEnd(of: session.slice, counters) }
     do {
       let state = try await sharedStore.finish(
-        ended.map { ($0.session.slice, $0.counters) }, lane: Lane.allCases[context.account.lane],
+        ended.map { ($0.session.slice, $0.counters) }, lane: Lane.allCases[context.facts.account.lane],
         worker: configuration.name)
       for (session, _) in ended {
         release.discard(session)

@@ -77,7 +77,7 @@ final class BunchSeal: WorkerPart {
         slices.drop(session.slice)
       case .success(let answer):
         preparation.noteSeal(targets, of: session)
-        if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.keep(targets.chunk, number: 0) }
+        if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.underWay.keep(targets.chunk, number: 0) }
         if let counters = answer.counters {
           session.claim.ending = .finish
           ended.append((session, counters))

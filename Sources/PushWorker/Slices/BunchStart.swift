@@ -48,12 +48,13 @@ final class BunchStart: WorkerPart {
       }
       let ledgers = references.map {
         SliceLedger(
-          store: store, slice: $0, lease: configuration.lease, app: context.campaign.app, rules: context.rules)
+          store: store, slice: $0, lease: configuration.lease, app: context.campaign.app, rules: context.facts.rules)
       }
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var expansion = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.prospect.quotas,
+        ledgers, store: expanding, of: context.campaign, filter: context.facts.filter,
+        quotas: context.progress.prospect.quotas,
         now: Int(now))
       var bunch = Bunch(context: context)
       let number = slices.nextBunch()

@@ -28,8 +28,8 @@ final class ExpansionPreconditions: WorkerPart {
     if reason == nil { reason = try await missingSegment(of: context) }
     if reason == nil { reason = try await shortage(for: context) }
     let now = EventLoop.now
-    context.prospect.obstacle = reason.map {
-      .init(reason: $0, since: context.prospect.obstacle?.since ?? now, seenAt: now)
+    context.progress.prospect.obstacle = reason.map {
+      .init(reason: $0, since: context.progress.prospect.obstacle?.since ?? now, seenAt: now)
     }
     return reason == nil
   }
@@ -44,7 +44,7 @@ final class ExpansionPreconditions: WorkerPart {
       context.narrow(definitions)
       return true
     } catch let error as StoreError where error.code == .invalid {
-      pauses.pause(context.campaign.id, round: context.round, "audience: \(error.message): \(error.hint)")
+      pauses.pause(context.campaign.id, round: context.facts.round, "audience: \(error.message): \(error.hint)")
       return false
     }
   }
@@ -53,21 +53,22 @@ final class ExpansionPreconditions: WorkerPart {
   /// all slices wait until the last has been.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
-    guard context.campaign.recipients.limit != nil, context.prospect.quotas == nil else { return true }
-    context.prospect.quotas = try await session.expanding.expansion.quotas(
-      for: session.slice, of: context.campaign, filter: context.filter)
-    return context.prospect.quotas != nil
+    guard context.campaign.limit != nil, context.progress.prospect.quotas == nil else { return true }
+    context.progress.prospect.quotas = try await session.expanding.quotas(
+      for: session.slice, of: context.campaign, filter: context.facts.filter)
+    return context.progress.prospect.quotas != nil
   }
 
   /// Campaigns of which nothing is taken just now, as it could not be expanded.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
-    campaigns.contexts.values.filter { $0.prospect.obstacle.map { now - $0.seenAt < Self.patience } ?? false }.map(
-      \.campaign.id)
+    campaigns.contexts.values.filter { $0.progress.prospect.obstacle.map { now - $0.seenAt < Self.patience } ?? false }
+      .map(
+        \.campaign.id)
   }
 
   /// Looks whether campaigns can go on that could not be expanded.
   func lookAtObstacles() async throws {
-    for context in campaigns.contexts.values where context.prospect.obstacle != nil {
+    for context in campaigns.contexts.values where context.progress.prospect.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
     }
   }
@@ -76,11 +77,12 @@ final class ExpansionPreconditions: WorkerPart {
   private func shortage(for context: CampaignContext) async throws -> String? {
     if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
-    let slices = max(1, context.prospect.unfinished)
-    if context.prospect.targetsPerSlice == nil, context.prospect.estimatedTargetsPerSlice == nil {
-      context.prospect.estimatedTargetsPerSlice = try await sharedStore.estimate(of: context.campaign).targets / slices
+    let slices = max(1, context.progress.prospect.unfinished)
+    if context.progress.prospect.targetsPerSlice == nil, context.progress.prospect.estimatedTargetsPerSlice == nil {
+      context.progress.prospect.estimatedTargetsPerSlice =
+        try await sharedStore.estimate(of: context.campaign).targets / slices
     }
-    let targets = context.prospect.targetsPerSlice ?? context.prospect.estimatedTargetsPerSlice ?? 0
+    let targets = context.progress.prospect.targetsPerSlice ?? context.progress.prospect.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
     return use.shortage(of: "what is left of the campaign", taking: bytes)
   }
@@ -89,14 +91,14 @@ final class ExpansionPreconditions: WorkerPart {
   /// all segments exist.
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
-    if let seenAt = context.prospect.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
+    if let seenAt = context.progress.prospect.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
     guard let name = try await sharedStore.missingSegment(of: context.campaign) else {
-      context.prospect.segmentsSeenAt = now
+      context.progress.prospect.segmentsSeenAt = now
       return nil
     }
     let reason = "audience: the segment \(Excerpt.quoted(name)), which it names, does not exist"
     pauses.pause(
-      context.campaign.id, round: context.round,
+      context.campaign.id, round: context.facts.round,
       "\(reason) any more: import it and resume the campaign, or cancel the campaign")
     return reason
   }
@@ -106,17 +108,18 @@ final class ExpansionPreconditions: WorkerPart {
   private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
     guard !context.campaign.earlier.isEmpty else { return nil }
     let now = EventLoop.now
-    if let endedAt = context.prospect.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
+    if let endedAt = context.progress.prospect.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
     do {
       if let id = try await sharedStore.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"
       }
       context.refer(to: try await sharedStore.withEarlierParts(context.campaign))
-      context.prospect.earlierEndedAt = now
+      context.progress.prospect.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {
       pauses.pause(
-        context.campaign.id, round: context.round, "\(error.message): cancel it, and submit it with another audience")
+        context.campaign.id, round: context.facts.round,
+        "\(error.message): cancel it, and submit it with another audience")
       return "audience: \(error.message)"
     }
   }

@@ -43,13 +43,14 @@ final class SliceClaimer: WorkerPart {
     }
     guard let (context, state) = try await reader.context(of: reference) else { return nil }
     // Those in hand are enough to find out when the pool can send again.
-    if state == .active, context.route.isStuck, slices.sessions.contains(where: { $0.context.route === context.route }),
+    if state == .active, context.facts.route.isStuck,
+      slices.sessions.contains(where: { $0.context.facts.route === context.facts.route }),
       try await returns.park(reference, for: Self.stuckPause)
     {
       return nil
     }
     let ledger = SliceLedger(
-      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app, rules: context.rules)
+      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app, rules: context.facts.rules)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
@@ -84,7 +85,8 @@ final class SliceClaimer: WorkerPart {
     crashPoint(.claimed)
     log.tell(.claimed(slice: ledger.slice, targets: standing.isSealed ? standing.count : nil))
     if !slices.has(id) {
-      context.startServing(at: Scheduler.start(of: context.account, among: dispatcher.entries(EventLoop.now)))
+      context.progress.startServing(
+        at: Scheduler.start(of: context.facts.account, among: dispatcher.entries(EventLoop.now)))
     }
     let session = SliceSession(tag: slices.nextTag(), ledger: ledger, context: context, expanding: expanding)
     session.claim.graceEnd = failover.claimsResume
@@ -92,7 +94,7 @@ final class SliceClaimer: WorkerPart {
     dispatcher.startTicking()
     session.adopt(standing, at: claimedAt, lease: lease)
     inherit(standing, session)
-    let isObjected = declined.objections.applies(to: id, round: context.round)
+    let isObjected = declined.objections.applies(to: id, round: context.facts.round)
     if life.isStopping || !isActive || context.guard.tripReason != nil || isObjected {
       recorder.withdraw(session, .leave)
     }

@@ -36,7 +36,7 @@ final class SliceCloser: WorkerPart {
       return true
     }
     noteEnd(of: ledger.slice, counters)
-    let lane = Lane.allCases[context.account.lane]
+    let lane = Lane.allCases[context.facts.account.lane]
     let state = try await sharedStore.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
     await noteCount(of: ledger.slice.campaign, state)
     return true

@@ -38,9 +38,9 @@ final class SliceCommitter: WorkerPart {
     var commit = beginCommit(session, credit: asked)
     let answer: CommitAnswer
     do {
-      if commit.credit > 0, session.claim.granted < (session.count ?? 0) {
+      if commit.credit > 0, session.claim.granted < (session.targets.count ?? 0) {
         try await session.load(
-          session.claim.granted..<min(session.claim.granted + commit.credit, (session.count ?? 0)))
+          session.claim.granted..<min(session.claim.granted + commit.credit, (session.targets.count ?? 0)))
         commit.request.suspects = session.suspects(within: commit.credit)
       }
       answer = try await session.ledger.commit(&commit.batch, commit.request)
@@ -54,7 +54,7 @@ final class SliceCommitter: WorkerPart {
 
   /// Takes the outcomes that are to be recorded, and lends the credit that is asked for with them.
   func beginCommit(_ session: SliceSession, credit asked: Int) -> CommitUnderWay {
-    let batch = session.outcomes.takeBatch(EventLoop.now)
+    let batch = session.pending.outcomes.takeBatch(EventLoop.now)
     // After a lost reply Redis may have granted what we never heard of: first that is to be known.
     let lent = session.claim.mustReconcile ? 0 : asked
     credit.lend(lent, to: session)
@@ -65,14 +65,14 @@ final class SliceCommitter: WorkerPart {
       batch: batch,
       request: CommitRequest(
         seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: lent,
-        resent: session.doubt.resent, departures: session.departed.number), at: now)
+        resent: session.doubt.resent, departures: session.targets.departed.number), at: now)
   }
 
   /// Nobody knows what became of a commit.
   func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
     session.context.settle(spent: commit.credit, sent: 0)
     // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
-    session.outcomes.putBack(commit.batch)
+    session.pending.outcomes.putBack(commit.batch)
     session.claim.uncertain += commit.credit
   }
 
@@ -83,7 +83,7 @@ final class SliceCommitter: WorkerPart {
     defer { session.context.settle(spent: lent, sent: sent) }
     if !batch.isEmpty { crashPoint(.committed) }
     session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
-    session.outcomes.markTold(batch)
+    session.pending.outcomes.markTold(batch)
     session.doubt.resent -= resent
     figures.totals.recorded += batch.count
     figures.totals.commits += 1
@@ -93,8 +93,8 @@ final class SliceCommitter: WorkerPart {
       return await noteLostClaim(session)
     }
     // Pushes that wait for a connection are sent for as long as some claim of their pool holds.
-    session.context.route.maySend(until: commit.at + lease)
-    let sealed = session.count ?? 0
+    session.context.facts.route.maySend(until: commit.at + lease)
+    let sealed = session.targets.count ?? 0
     // Under another seal there may be more of them: Redis has forgotten ours.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       credit.giveBack(lent, of: session)
@@ -124,16 +124,18 @@ final class SliceCommitter: WorkerPart {
     } else {
       if session.claim.granted > before || !answer.retries.isEmpty { crashPoint(.granted) }
       sent = session.claim.granted - before + answer.retries.count
-      if breaks(.creditIgnored) { session.claim.granted = min((session.count ?? 0), session.claim.granted + 64) }
+      if breaks(.creditIgnored) {
+        session.claim.granted = min((session.targets.count ?? 0), session.claim.granted + 64)
+      }
       credit.giveBack(lent - (session.claim.granted - before) - answer.retries.count, of: session)
-      session.decisions.note(answer.firstDecisions, from: before, of: sealed)
-      for (index, decision) in answer.withheld { session.decisions.note(decision, index, of: sealed) }
+      session.targets.decisions.note(answer.firstDecisions, from: before, of: sealed)
+      for (index, decision) in answer.withheld { session.targets.decisions.note(decision, index, of: sealed) }
       for (target, decision) in zip(answer.retries, answer.retryDecisions) {
-        session.decisions.note(decision, target.index, of: sealed)
+        session.targets.decisions.note(decision, target.index, of: sealed)
       }
       // In one call: who can't read targets gives back the credit of all of them.
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
-      session.departed.note(answer.departures)
+      session.targets.departed.note(answer.departures)
       guard !targets.isEmpty else { return }
       do {
         try await session.check(targets, except: commit.request.suspects)
@@ -182,15 +184,15 @@ final class SliceCommitter: WorkerPart {
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
         // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
-        let isUnrecorded = session.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
-        if session.targets.contains(index) {
+        let isUnrecorded = session.pending.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
+        if session.targets.underWay.contains(index) {
           var history = record.history
           history.isWithheld = false
-          session.targets.renumber(index, attempt: record.attempt, history: history)
+          session.targets.underWay.renumber(index, attempt: record.attempt, history: history)
         }
-        guard !session.targets.contains(index), !isUnrecorded, !known.contains(index) else { continue }
+        guard !session.targets.underWay.contains(index), !isUnrecorded, !known.contains(index) else { continue }
         if let outcome = record.withheld {
-          session.decisions.note(GrantDecision(withheldAs: outcome), index, of: session.count ?? 0)
+          session.targets.decisions.note(GrantDecision(withheldAs: outcome), index, of: session.targets.count ?? 0)
         }
         var history = record.history
         history.isWithheld = false
@@ -241,7 +243,7 @@ final class SliceCommitter: WorkerPart {
   /// A target in doubt that is sent again: its earlier owner may have sent it, unless it was withheld.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
-    if session.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }
+    if session.targets.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }
     return target
   }
 
@@ -249,10 +251,10 @@ final class SliceCommitter: WorkerPart {
   /// with its outcome.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
     var record = LedgerRecord(state: .granted, attempt: target.attempt, history: target.history)
-    record.finish(session.decisions[target.index].withheld ?? .unknown, at: now)
+    record.finish(session.targets.decisions[target.index].withheld ?? .unknown, at: now)
     recorder.append(
-      HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
-    session.outcomes.markUntold(target.index)
+      DeferredAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
+    session.pending.outcomes.markUntold(target.index)
   }
 
   // MARK: Passing over
@@ -264,12 +266,13 @@ final class SliceCommitter: WorkerPart {
     let indexes = session.claim.granted..<session.claim.granted + count
     try await session.load(indexes)
     // While they were read something may have been answered, or the slice have been lost or paused: another time then.
-    guard session.intent == .send, session.outcomes.count == 0, !session.claim.mustReconcile, !session.claim.mustReplay
+    guard session.intent == .send, session.pending.outcomes.count == 0, !session.claim.mustReconcile,
+      !session.claim.mustReplay
     else { return }
     credit.lend(count, to: session)
     session.claim.granted = indexes.upperBound
     for index in indexes {
-      session.targets.begin(index, attempt: 0, history: AttemptHistory())
+      session.targets.underWay.begin(index, attempt: 0, history: AttemptHistory())
       recorder.settle(session, index, session.fate(of: index, now: Int(now)))
     }
   }
@@ -307,11 +310,12 @@ final class SliceCommitter: WorkerPart {
   private func payload(
     of chunk: TargetChunk, _ position: Int, badge: Int?, _ context: CampaignContext
   ) -> [UInt8]? {
-    guard let content = context.campaign.message.content else { return nil }
-    var batch = context.composer.batch(isUnproven: false, capacity: 1)
+    guard let content = context.campaign.content else { return nil }
+    var batch = context.composers.standard.batch(isUnproven: false, capacity: 1)
     var values = chunk.values(position)
     values.badge = badge
-    guard batch.append(chunk.token(position), values, tag: 0, by: context.composer), let push = batch.pushes.first
+    guard batch.append(chunk.token(position), values, tag: 0, by: context.composers.standard),
+      let push = batch.pushes.first
     else {
       return nil
     }
@@ -324,14 +328,14 @@ final class SliceCommitter: WorkerPart {
   /// between, it stands there twice, and not nowhere.
   private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
-    guard let (chunk, position) = session.targets.place(of: target.index) else { return }
+    guard let (chunk, position) = session.targets.underWay.place(of: target.index) else { return }
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
     let job = try CampaignJob.alone(
-      session.context.job, token: session.context.app.service.text(of: token),
+      session.context.facts.job, token: session.context.facts.app.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
-        of: chunk, position, badge: session.decisions[target.index].badge, session.context))
+        of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context))
     try await sharedStore.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",

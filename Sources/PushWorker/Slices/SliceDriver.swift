@@ -57,7 +57,7 @@ final class SliceDriver: WorkerPart {
   private func perform(_ step: SliceStep, _ session: SliceSession) async throws -> Bool {
     switch step {
     case .replay: try await replay.replay(session)
-    case .wait: await session.bell.wait()
+    case .wait: await session.wait()
     case .commit(let credit): try await committer.commit(session, credit: credit)
     case .resend(let count): try await committer.resend(session, count)
     case .passOver(let count): try await committer.passOver(session, count)

@@ -33,9 +33,9 @@ final class SliceRelease: WorkerPart {
     guards.tellRest(of: session.context)
     failover.keep(session)
     // Of a slice that has ended everything was answered.
-    let isEnded = session.claim.ending != nil && session.unanswered == 0
-    let unsent = isEnded ? 0 : session.context.route.pool.cancelBacklog(where: session.tag.matches).count
-    let underWay = max(0, session.unanswered - unsent)
+    let isEnded = session.claim.ending != nil && session.pending.unanswered == 0
+    let unsent = isEnded ? 0 : session.context.facts.route.pool.cancelBacklog(where: session.tag.matches).count
+    let underWay = max(0, session.pending.unanswered - unsent)
     session.context.unspend(unsent)
     rates.tellRest(of: session.context)
     credit.release(session, underWay: underWay)

@@ -9,7 +9,7 @@ struct SliceReturn: WorkerPart {
 
   /// Gives a slice back to all workers. Its claim has ended.
   func requeue(_ session: SliceSession) async throws {
-    let lane = Lane.allCases[session.context.account.lane]
+    let lane = Lane.allCases[session.context.facts.account.lane]
     try await sharedStore.requeue(session.slice, lane: lane, worker: name)
     log.tell(.gaveBack(slice: session.slice))
   }

@@ -5,11 +5,7 @@ import PushCore
 
 /// A slice in this worker's hands, from its claim until it is let go of. Confined to the worker's loop.
 ///
-/// What it does next is ``SliceSituation/next``; the worker does it, and wakes the session when there may be something
-/// new. What it holds stands in parts: what Redis told (``claim``), what is under way (``targets``), what is known and
-/// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``), when
-/// they may be sent (``times``). Its many properties are the parts, what never changes, who drives it, and the numbers that
-/// every step looks at.
+/// The driver does its next step, ``SliceSituation/next``, and waits for a wake-up when there is none.
 final class SliceSession {
   /// Its place in the table, and what every tag of its pushes begins with.
   let tag: SliceTag
@@ -18,29 +14,17 @@ final class SliceSession {
   /// For the expansion: the store by way of the connection on which the slice was claimed.
   let expanding: CampaignStore
   private(set) var intent = SliceSituation.Intent.send
-  /// Sealed targets; `nil` before they are known.
-  private(set) var count: Int?
   /// Credit of the worker's budget that this slice holds.
   private(set) var credit = 0
-  /// Handed to the pool and not answered.
-  var unanswered = 0
-  /// Answered, but held back by the campaign's guard; still under way, and their credit still lent.
-  var held: [HeldAnswer] = []
+  /// What Redis last told of it.
   var claim = SliceClaim()
+  /// What is in doubt.
   var doubt = SliceDoubt()
+  /// What Redis may forget.
   var journal = SliceJournal()
-  var outcomes = OutcomeQueue()
-  var targets = TargetsUnderWay()
-  /// When they may be sent; `nil` for all at once.
-  private(set) var times: SliceTimes?
-  /// What was decided about its granted targets.
-  var decisions = GrantDecisions()
-  /// The users whose targets are checked before they are sent.
-  var departed = DepartedUsers()
-  /// What it is woken by: of its own, or that of the bunch that it is driven with.
-  private(set) var bell = LoopSignal()
-  /// Which bunch it is driven with; `nil` for none.
-  private(set) var bunch: Int?
+  var targets = SliceTargets()
+  var pending = PendingAnswers()
+  private var wakeUp = SliceWakeUp()
 
   init(tag: SliceTag, ledger: SliceLedger, context: CampaignContext, expanding: CampaignStore) {
     self.tag = tag
@@ -54,10 +38,10 @@ final class SliceSession {
   // MARK: Standing
 
   /// Whether its targets are known.
-  var isReady: Bool { count != nil }
+  var isReady: Bool { targets.count != nil }
 
   /// Targets that were never granted, and could be.
-  var ungranted: Int { max(0, (count ?? 0) - claim.later - claim.granted) }
+  var ungranted: Int { max(0, (targets.count ?? 0) - claim.later - claim.granted) }
 
   /// Takes note of the targets, once they are sealed.
   ///
@@ -65,13 +49,11 @@ final class SliceSession {
   func seal(
     _ seal: [UInt8], count: Int, granted: Int = 0, waiting: Int = 0, later: Int = 0, times: SliceTimes? = nil
   ) {
-    self.count = count
-    self.times = times
+    targets.seal(count, times)
     claim.seal = seal
     claim.granted = granted
     claim.note(waiting: waiting, later: later)
-    targets.prepare(for: count)
-    outcomes.prepare(for: count)
+    pending.outcomes.prepare(for: count)
   }
 
   /// Returns the ns between renewals of a lease.
@@ -84,9 +66,9 @@ final class SliceSession {
   ///   - lease: ns.
   func adopt(_ standing: SliceStanding, at claimedAt: UInt64, lease: UInt64) {
     claim.renewAt = claimedAt + Self.renewal(of: lease)
-    context.route.maySend(until: claimedAt + lease)
+    context.facts.route.maySend(until: claimedAt + lease)
     claim.departures = standing.departures
-    departed.forgetNumber()
+    targets.departed.forgetNumber()
     guard standing.isSealed else { return }
     claim.version = standing.version
     if isReady {
@@ -102,12 +84,12 @@ final class SliceSession {
   ///
   /// - Parameter now: ms since the epoch.
   func fate(of index: Int, now: Int) -> SliceTimes.Fate {
-    if let fate = times?.fate(of: index, now: now) { return fate }
-    return context.deadline.map { $0 * 1000 <= now } ?? false ? .expire : .send
+    if let fate = targets.times?.fate(of: index, now: now) { return fate }
+    return context.schedule.deadline.map { $0 * 1000 <= now } ?? false ? .expire : .send
   }
 
   /// UNIX seconds from which on a target is not sent any more; `nil` for never.
-  func deadline(of index: Int) -> Int? { times.map { $0.deadline(of: index) } ?? context.deadline }
+  func deadline(of index: Int) -> Int? { targets.times.map { $0.deadline(of: index) } ?? context.schedule.deadline }
 
   /// Stops sending, or says for what else the slice is held from now on.
   ///
@@ -132,24 +114,23 @@ final class SliceSession {
     var situation = SliceSituation()
     situation.intent = intent
     situation.isForgotten = claim.mustReplay
-    situation.pending = outcomes.count
-    situation.returning = outcomes.nextCount
-    situation.pendingAge = outcomes.age(now)
-    situation.unanswered = unanswered
-    situation.held = held.count
-    situation.isScarce = context.guard.isUndecided || context.route.isStuck || !context.limits.isEmpty
+    situation.pending = .init(
+      outcomes: pending.outcomes.count, age: pending.outcomes.age(now), returning: pending.outcomes.nextCount,
+      unanswered: pending.unanswered, deferred: pending.deferred.count)
+    situation.credit = .init(
+      amount: credit, reach: reach,
+      isScarce: context.guard.isUndecided || context.facts.route.isStuck || !context.facts.limits.isEmpty)
     situation.mayMoreCome =
-      context.guard.isSuspended || context.guard.isUndecided && context.limits.obstacle != nil
+      context.guard.isSuspended || context.guard.isUndecided && context.facts.limits.obstacle != nil
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
-    situation.doubt = doubt.targets.count
-    situation.ungranted = ungranted
-    if times != nil, ungranted > 0, !claim.mustReconcile {
-      situation.blocked = times?.blocked(from: claim.granted, before: claim.granted + ungranted, now: clock) ?? 0
+    let ungranted = ungranted
+    situation.backlog = .init(
+      doubt: doubt.targets.count, ungranted: ungranted, waiting: claim.waiting + claim.later,
+      nextRetry: claim.nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 })
+    if targets.times != nil, ungranted > 0, !claim.mustReconcile {
+      situation.backlog.blocked =
+        targets.times?.blocked(from: claim.granted, before: claim.granted + ungranted, now: clock) ?? 0
     }
-    situation.waiting = claim.waiting + claim.later
-    situation.nextRetry = claim.nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
-    situation.credit = credit
-    situation.reach = reach
     situation.isBisecting = doubt.bisection != nil
     situation.renews = now >= claim.renewAt
     return situation
@@ -164,14 +145,15 @@ final class SliceSession {
 
   /// Whether the tokens are there that a commit could grant.
   func mayCommitAtOnce(_ credit: Int) -> Bool {
-    let next = claim.granted..<min(claim.granted + credit, count ?? 0)
-    return credit == 0 || targets.missing(next) == nil
+    let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
+    return credit == 0 || targets.underWay.missing(next) == nil
   }
 
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
   func ends(with batch: OutcomeBatch) -> Bool {
-    intent == .send && isReady && ungranted == 0 && unanswered == 0 && held.isEmpty
-      && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.later == 0
+    intent == .send && isReady && ungranted == 0 && pending.unanswered == 0 && pending.deferred.isEmpty
+      && pending.outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0
+      && claim.later == 0
       && claim.uncertain == 0
       && !claim.mustReplay
       && !claim.mustReconcile && batch.isFinal
@@ -179,7 +161,7 @@ final class SliceSession {
 
   /// What the ledger calls the variant of a target that has been read; 0 for none.
   func variant(of index: Int) -> UInt8 {
-    guard let content = context.campaign.message.content, let (chunk, position) = targets.place(of: index),
+    guard let content = context.campaign.content, let (chunk, position) = targets.underWay.place(of: index),
       position < chunk.count, let place = content.variant(of: chunk.values(position))
     else { return 0 }
     return UInt8(place + 1)
@@ -187,26 +169,26 @@ final class SliceSession {
 
   // MARK: Waiting
 
-  /// Its next steps are those of a bunch, and taken when that one's bell rings.
-  func join(_ bunch: Int, _ bell: LoopSignal) {
-    self.bunch = bunch
-    self.bell = bell
-  }
+  /// The bunch with which it is driven; `nil` for none.
+  var bunch: Int? { wakeUp.bunch }
 
-  /// It goes on apart from its bunch.
-  func leaveBunch() {
-    bunch = nil
-    bell = LoopSignal()
-  }
+  /// Joins a bunch: the steps of the slice are taken when the bunch's signal rings.
+  func join(_ bunch: Int, _ signal: LoopSignal) { wakeUp = SliceWakeUp(signal: signal, bunch: bunch) }
 
-  func wake() { bell.ring() }
+  /// Leaves its bunch.
+  func leaveBunch() { wakeUp = SliceWakeUp() }
+
+  /// Suspends until ``wake()``.
+  func wait() async { await wakeUp.signal.wait() }
+
+  func wake() { wakeUp.signal.ring() }
 
   // MARK: Targets
 
   /// Takes a target out of those under way, once its outcome is queued.
   func end(_ index: Int) {
-    targets.end(index, granted: claim.granted)
-    outcomes.markUntold(index)
+    targets.underWay.end(index, granted: claim.granted)
+    pending.outcomes.markUntold(index)
   }
 
   /// Reads the tokens of these targets that are not here. Targets that this worker sealed a moment ago are kept and need
@@ -214,12 +196,13 @@ final class SliceSession {
   func load(_ indexes: some Collection<Int>) async throws {
     let size = TargetsUnderWay.chunkSize
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
-    while let number = targets.missing(indexes) {
-      if let sealed = journal.targets, sealed.count == count {
-        targets.keep(sealed.chunk(from: number * size, count: size), number: number)
+    while let number = targets.underWay.missing(indexes) {
+      if let sealed = journal.targets, sealed.count == targets.count {
+        targets.underWay.keep(sealed.chunk(from: number * size, count: size), number: number)
       } else {
-        targets.keep(
-          try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
+        targets.underWay.keep(
+          try await ledger.targets(from: number * size, count: size, of: targets.count ?? 0, seal: claim.seal),
+          number: number)
       }
     }
   }
@@ -231,10 +214,10 @@ final class SliceSession {
 
   /// Those of the targets that a commit may grant whose users may have departed, as far as the targets are here.
   func suspects(within credit: Int) -> [SealedTarget] {
-    let next = claim.granted..<min(claim.granted + credit, count ?? 0)
-    guard !departed.isEmpty, !next.isEmpty, targets.missing(next) == nil else { return [] }
+    let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
+    guard !targets.departed.isEmpty, !next.isEmpty, targets.underWay.missing(next) == nil else { return [] }
     return suspects(among: next).compactMap { index in
-      targets.place(of: index).map { $0.chunk.target($0.position) }
+      targets.underWay.place(of: index).map { $0.chunk.target($0.position) }
     }
   }
 
@@ -243,25 +226,25 @@ final class SliceSession {
     var suspects: [Int] = []
     var rest = indexes[...]
     // Targets of one chunk, one behind the other.
-    while let first = rest.first, let (chunk, position) = targets.place(of: first) {
+    while let first = rest.first, let (chunk, position) = targets.underWay.place(of: first) {
       let most = min(rest.count, chunk.count - position)
       guard most > 0 else { break }
       let run = rest.prefix(most).enumerated().prefix { $0.element == first + $0.offset }.count
       chunk.forEachUser(position..<(position + run)) { position, user in
-        if departed.mayInclude(user) { suspects.append(chunk.first + position) }
+        if targets.departed.mayInclude(user) { suspects.append(chunk.first + position) }
       }
       rest = rest.dropFirst(run)
     }
     return suspects
   }
 
-  /// Checks those of newly granted targets whose users may have departed.
+  /// Checks those of newly granted targets whose users may have targets.departed.
   ///
   /// - Parameter checked: those that were checked when they were granted.
   func check(
     _ granted: [GrantedTarget], except checked: [SealedTarget]
   ) async throws {
-    guard !departed.isEmpty else { return }
+    guard !targets.departed.isEmpty else { return }
     let indexes = granted.map(\.index)
     try await load(indexes)
     let known = Set(checked.map(\.index))
@@ -273,7 +256,7 @@ final class SliceSession {
     _ indexes: [Int]
   ) async throws {
     let asked = indexes.compactMap { index -> SealedTarget? in
-      guard decisions[index].withheld == nil, let (chunk, position) = targets.place(of: index),
+      guard targets.decisions[index].withheld == nil, let (chunk, position) = targets.underWay.place(of: index),
         position < chunk.count
       else { return nil }
       return chunk.target(position)
@@ -283,6 +266,8 @@ final class SliceSession {
       claim.mustReplay = true
       throw NotSealed()
     }
-    for (target, decision) in zip(asked, answers) { decisions.note(decision, target.index, of: count ?? 0) }
+    for (target, decision) in zip(asked, answers) {
+      targets.decisions.note(decision, target.index, of: targets.count ?? 0)
+    }
   }
 }

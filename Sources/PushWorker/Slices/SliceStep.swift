@@ -39,37 +39,52 @@ struct SliceSituation: Equatable {
     case lost
   }
 
+  /// Targets that are left to be sent.
+  struct Backlog: Equatable {
+    /// Targets in doubt that are yet to be sent again.
+    var doubt = 0
+    /// Targets never granted that could be.
+    var ungranted = 0
+    /// Of them, how many are next and can't be sent now.
+    var blocked = 0
+    /// Targets that wait for a retry, or for their own time.
+    var waiting = 0
+    /// ms until the nearest of them is due; `nil` for none.
+    var nextRetry: Int?
+  }
+
+  /// Pushes and outcomes that are not recorded.
+  struct Pending: Equatable {
+    /// Outcomes not recorded yet.
+    var outcomes = 0
+    /// ms since the oldest of them came.
+    var age = 0
+    /// How much credit comes back with the next commit.
+    var returning = 0
+    /// Pushes without an answer.
+    var unanswered = 0
+    /// Answers that the guard defers.
+    var deferred = 0
+  }
+
+  /// What may be lent to the slice.
+  struct Credit: Equatable {
+    /// Credit that could be lent with a commit.
+    var amount = 0
+    /// What its pool could come to hold of the window.
+    var reach = 1000
+    /// Whether the campaign's guard has not decided, its pool can't send, or it has a rate.
+    var isScarce = false
+  }
+
   var intent = Intent.send
   /// Whether Redis has forgotten something that it had acknowledged.
   var isForgotten = false
-  /// Outcomes not recorded yet.
-  var pending = 0
-  /// ms since the oldest of them came.
-  var pendingAge = 0
-  /// Pushes without an answer.
-  var unanswered = 0
-  /// Answers that the guard holds back.
-  var held = 0
-  /// Whether the campaign's guard has not decided, its pool can't send, or it has a rate: then credit is scarce.
-  var isScarce = false
-  /// Whether other slices' answers may yet let it decide.
+  var backlog = Backlog()
+  var pending = Pending()
+  var credit = Credit()
+  /// Whether other slices' answers may yet let the guard decide.
   var mayMoreCome = false
-  /// Targets in doubt that are yet to be sent again.
-  var doubt = 0
-  /// Targets never granted that could be.
-  var ungranted = 0
-  /// Of them, how many are next and can't be sent now.
-  var blocked = 0
-  /// Targets that wait for a retry, or for their own time.
-  var waiting = 0
-  /// ms until the nearest of them is due; `nil` for none.
-  var nextRetry: Int?
-  /// Credit that could be lent to this slice with a commit.
-  var credit = 0
-  /// How much of it comes back with that commit.
-  var returning = 0
-  /// What its pool could come to hold of the window.
-  var reach = 1000
   /// Whether something in the slice kills its workers: then nothing is sent but what is being tried.
   var isBisecting = false
   /// Whether the lease is due to be renewed.
@@ -82,40 +97,42 @@ struct SliceSituation: Equatable {
   static let patience = 5
   /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of what its pool
   /// can have, so that it always comes together.
-  private var worthwhileCredit: Int { isScarce ? 1 : min(64, max(1, reach / 4)) }
+  private var worthwhileCredit: Int { credit.isScarce ? 1 : min(64, max(1, credit.reach / 4)) }
   /// ms: a retry nearer than this is waited for, a later one lets the slice be parked.
   static let shortWait = 200
 
   var next: SliceStep {
     // Whatever else is asked of Redis, it would answer for a slice that it knows less of than we do.
     if isForgotten, intent != .lost { return .replay }
-    let free = max(0, credit - returning)
-    if intent == .send, doubt > 0, free > 0 { return .resend(min(doubt, free)) }
-    let isBlocked = intent == .send && blocked > 0 && !isBisecting
+    let free = max(0, credit.amount - pending.returning)
+    if intent == .send, backlog.doubt > 0, free > 0 { return .resend(min(backlog.doubt, free)) }
+    let isBlocked = intent == .send && backlog.blocked > 0 && !isBisecting
     // It takes no credit: nothing is sent. What else is to be recorded comes first, so that it is one batch.
-    if isBlocked, pending == 0 { return .passOver(min(blocked, Self.fullBatch)) }
-    let grantable = ungranted + (dueRetries ? waiting : 0)
-    let wanted = intent == .send && !isBisecting && !isBlocked ? min(credit, grantable, Self.fullBatch) : 0
-    if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
+    if isBlocked, pending.outcomes == 0 { return .passOver(min(backlog.blocked, Self.fullBatch)) }
+    let grantable = backlog.ungranted + (dueRetries ? backlog.waiting : 0)
+    let wanted = intent == .send && !isBisecting && !isBlocked ? min(credit.amount, grantable, Self.fullBatch) : 0
+    if pending.outcomes > 0,
+      pending.outcomes >= Self.fullBatch || pending.unanswered == 0 || pending.age >= Self.patience
+    {
       return .commit(credit: wanted)
     }
     // What comes back with a commit is no reason for one: more outcomes may come with it.
     if wanted > 0, min(wanted, free) >= min(worthwhileCredit, grantable) { return .commit(credit: wanted) }
-    if pending == 0, unanswered == 0 {
+    if pending.outcomes == 0, pending.unanswered == 0 {
       // Whatever follows ends or parks the slice, and what is held must not be forgotten.
-      if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isBisecting) {
+      if pending.deferred > 0, intent != .send || backlog.doubt == 0 && (backlog.ungranted == 0 || isBisecting) {
         return intent == .send && mayMoreCome ? renewal : .flush
       }
       // Without credit nothing is tried, and who is not tried is not to blame for a death.
-      if intent == .send, isBisecting, doubt == 0 { return credit > 0 ? .bisect : renewal }
+      if intent == .send, isBisecting, backlog.doubt == 0 { return credit.amount > 0 ? .bisect : renewal }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave
       case .cancel: return .cancel
       case .send:
-        if doubt == 0, ungranted == 0 {
-          guard waiting > 0 else { return .finish }
-          if let nextRetry, nextRetry > Self.shortWait { return .park(nextRetry) }
+        if backlog.doubt == 0, backlog.ungranted == 0 {
+          guard backlog.waiting > 0 else { return .finish }
+          if let nextRetry = backlog.nextRetry, nextRetry > Self.shortWait { return .park(nextRetry) }
         }
       }
     }
@@ -124,5 +141,5 @@ struct SliceSituation: Equatable {
 
   private var renewal: SliceStep { renews && intent != .lost ? .commit(credit: 0) : .wait }
 
-  private var dueRetries: Bool { nextRetry.map { $0 <= 0 } ?? false }
+  private var dueRetries: Bool { backlog.nextRetry.map { $0 <= 0 } ?? false }
 }

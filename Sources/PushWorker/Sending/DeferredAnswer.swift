@@ -1,7 +1,7 @@
 import PushCore
 
 /// A final answer that is not recorded yet, as it would touch the device.
-struct HeldAnswer {
+struct DeferredAnswer {
   var index: Int
   var record: LedgerRecord
   var fate: Disposition.TokenFate
