@@ -41,14 +41,14 @@ public actor PushWorker: WorkerLoopHost {
 
   /// Whether the store is being given other partitions, or has them: nothing new is taken in, and the worker ends when
   /// nothing runs.
-  public var isHeld: Bool { environment.storeLock != .none }
+  public var isStoreLocked: Bool { environment.storeLock != .none }
 
   /// Returns what the worker is doing and has done. Asks neither Redis nor a connection's queue.
   public func metrics() -> WorkerMetrics { parts.reporter.metrics() }
 
   // MARK: Start and end
 
-  /// Works until ``stop(within:)``, or until no campaign is left when it drains, or when the store is locked (``isHeld``).
+  /// Works until ``stop(within:)``, or until no campaign is left when it drains, or when the store is locked (``isStoreLocked``).
   ///
   /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
   public func run() async throws {

@@ -22,7 +22,7 @@ struct WorkerParts {
     // State that several parts use.
     let configuration = environment.configuration
     let inbox = CompletionInbox(loop: loop)
-    let routes = RouteTable(configuration.apps.values, inbox: inbox)
+    let routes = PushRouteTable(configuration.apps.values, inbox: inbox)
     let slices = SliceTable()
     let campaigns = CampaignTable()
     let credit = CreditLedger(window: configuration.window)

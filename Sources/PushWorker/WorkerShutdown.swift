@@ -5,11 +5,11 @@ final class WorkerShutdown: WorkerPart {
   private let recorder: TargetRecorder
   private let intake: JobIntakeLoop
   private let dispatcher: CreditDispatcher
-  private let routes: RouteTable
+  private let routes: PushRouteTable
 
   init(
     _ environment: WorkerEnvironment, slices: SliceTable, recorder: TargetRecorder, intake: JobIntakeLoop,
-    dispatcher: CreditDispatcher, routes: RouteTable
+    dispatcher: CreditDispatcher, routes: PushRouteTable
   ) {
     self.environment = environment
     self.slices = slices

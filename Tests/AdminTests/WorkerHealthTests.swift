@@ -5,14 +5,15 @@ import Testing
 
 struct WorkerHealthTests {
   private func metrics(
-    silence: UInt64? = 1_000_000_000, isStopping: Bool = false, isListed: Bool = true, isHeld: Bool = false,
+    silence: UInt64? = 1_000_000_000, isStopping: Bool = false, isListed: Bool = true, isStoreLocked: Bool = false,
     stopped: [String?] = [nil]
   ) -> WorkerMetrics {
     WorkerMetrics(
       apps: [], pools: [],
       credentials: stopped.enumerated().map { .init(apps: ["app\($0)"], stopped: $1) }, totals: WorkerTotals(),
       events: WorkerEventCounts(), window: 1, windowUsed: 0, slicesInHand: 0, fleet: 1, isStopping: isStopping,
-      isListed: isListed, isHeld: isHeld, silence: silence, pulseError: silence == nil ? nil : "connection refused")
+      isListed: isListed, isStoreLocked: isStoreLocked, silence: silence,
+      heartbeatError: silence == nil ? nil : "connection refused")
   }
 
   private func reasons(_ metrics: WorkerMetrics?, obstacle: String? = nil) -> (isReady: Bool, reasons: [String]) {
@@ -38,6 +39,6 @@ struct WorkerHealthTests {
   func credentials() {
     #expect(reasons(metrics(stopped: ["refused", nil])) == (true, ["refused"]))
     #expect(reasons(metrics(stopped: ["refused", "refused too"])) == (false, ["refused", "refused too"]))
-    #expect(reasons(metrics(isHeld: true)).isReady)
+    #expect(reasons(metrics(isStoreLocked: true)).isReady)
   }
 }

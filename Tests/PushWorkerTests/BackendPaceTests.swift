@@ -89,7 +89,7 @@ import Testing
     #expect(limit.reason.contains("the backend of app news is not well (status 503)") && limit.reason.contains("250"))
     #expect(!limit.follow(slow, rate: 1000))
     // What was asked for before it held comes back without having been lent.
-    limit.lease.settle(spent: 10, sent: 10)
+    limit.lease.reconcile(spent: 10, sent: 10)
     #expect(limit.lease.reserved == 0)
     #expect(limit.follow(nil, rate: 1000) && !limit.isInForce && limits.allowance == .max)
     #expect(!limit.follow(nil, rate: 1000))

@@ -88,7 +88,7 @@ import Testing
   @Test func roundsGoOnOnceASecondAndBeatsAreMissedSooner() {
     let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
-    let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.goesRound($0) }
+    let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.isSweepDue($0) }
     #expect(rounds == [true, false, false, true, true])
     housekeeping.heard(5 * second, next: 250)
     #expect(housekeeping.untilMissing(5 * second) == 700)
@@ -155,7 +155,7 @@ import Testing
 
   /// The one before it, whose process has ended, waits for no further look.
   @Test func nextHousekeeperLooksAroundAtOnceAndThenWithEverySecondLook() {
-    var (housekeeping, watch) = (HousekeepingLease(), PresenceWatch())
+    var (housekeeping, watch) = (HousekeepingLease(), LivenessMonitor())
     let looks = (0..<2).map { _ in watch.look([sight("before", at: 7)]).map(\.name) }
     #expect(looks == [[], ["before"]])
     _ = housekeeping.begin(HousekeepingNotes())
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test func goneIsWhoWasNotThereTwiceAndGaveNoHeartbeatMeanwhile() {
-    var watch = PresenceWatch()
+    var watch = LivenessMonitor()
     let gone = [
       watch.look([sight("dead", at: 7), sight("slow", at: 7), sight("well", listens: true, at: 7)]),
       watch.look([sight("dead", at: 7), sight("slow", at: 8), sight("well", at: 7)]),
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test func anotherLifeOfANameIsAnother() {
-    var watch = PresenceWatch()
+    var watch = LivenessMonitor()
     let gone = [watch.look([sight("w", "a", at: 7)]), watch.look([sight("w", "b", at: 7)])]
     #expect(gone == [[], []])
     watch.forget()
@@ -357,7 +357,7 @@ import Testing
     let policy = GuardPolicy(threshold: 0.1, pruneShare: 0.5, minimum: 200)
     for (fleet, suspects, gone) in [(2, 10, 50), (10, 2, 10), (500, 1, 1)] {
       for (outcome, limit) in [(Outcome.badToken, suspects), (.unregistered, gone)] {
-        var watch = GuardWatch()
+        var watch = GuardReports()
         for _ in 0..<1000 { watch.count(.accepted, policy, fleet: fleet) }
         for _ in 0..<limit { watch.count(outcome, policy, fleet: fleet) }
         #expect(watch.mayAct(policy, fleet: fleet))
@@ -368,7 +368,7 @@ import Testing
   }
 
   @Test func loneWorkerAsksNobody() {
-    var watch = GuardWatch()
+    var watch = GuardReports()
     let policy = GuardPolicy()
     for _ in 0..<1000 { watch.count(.badToken, policy, fleet: 1) }
     #expect(watch.mayAct(policy, fleet: 1))
@@ -377,7 +377,7 @@ import Testing
   }
 
   @Test func reportTellsOfAllBeforeItAndNoMore() {
-    var watch = GuardWatch()
+    var watch = GuardReports()
     let policy = GuardPolicy(minimum: 10)
     watch.count(.accepted, policy, fleet: 2)
     let nothing = watch.next(1_000_000_000)
@@ -409,7 +409,7 @@ import Testing
 
   /// However many answers there were between two reports: a fast worker tells of no larger share than a slow one.
   @Test(arguments: [100, 1000, 100_000]) func reportTellsOfTheShareThereIs(answers: Int) throws {
-    var watch = GuardWatch()
+    var watch = GuardReports()
     let policy = GuardPolicy()
     for number in 1...answers {
       let outcome: Outcome = number % 50 == 0 ? .badToken : number % 20 == 0 ? .unregistered : .accepted
@@ -508,13 +508,13 @@ import Testing
     var chance = SystemRandomNumberGenerator()
     let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
     #expect(membership.silence(5) == nil)
-    membership.notePulse(at: 10)
-    membership.noteNoPulse("Redis is away")
+    membership.noteHeartbeat(at: 10)
+    membership.noteFailedHeartbeat("Redis is away")
     #expect(membership.silence(25) == 15)
-    #expect(membership.pulseError == "Redis is away")
-    membership.notePulse(at: 30)
+    #expect(membership.heartbeatError == "Redis is away")
+    membership.noteHeartbeat(at: 30)
     #expect(membership.silence(29) == 0, "a clock that was read before")
-    #expect(membership.pulseError == nil)
+    #expect(membership.heartbeatError == nil)
   }
 
   @Test func backendIsAskedAtItsPaceAndNotTwiceAtATime() {
@@ -539,12 +539,12 @@ import Testing
   }
 
   @Test func slicesThatWereExpandedLatelySayHowLargeOneIs() {
-    var prospect = CampaignProspect()
-    #expect(prospect.targetsPerSlice == nil)
-    prospect.noteExpanded(targets: 0)
-    #expect(prospect.targetsPerSlice == 1)
-    for _ in 0..<256 { prospect.noteExpanded(targets: 100) }
-    for _ in 0..<512 { prospect.noteExpanded(targets: 10) }
-    #expect(prospect.targetsPerSlice ?? 100 < 40, "what was long ago counts less")
+    var expansion = ExpansionEstimate()
+    #expect(expansion.targetsPerSlice == nil)
+    expansion.noteExpanded(targets: 0)
+    #expect(expansion.targetsPerSlice == 1)
+    for _ in 0..<256 { expansion.noteExpanded(targets: 100) }
+    for _ in 0..<512 { expansion.noteExpanded(targets: 10) }
+    #expect(expansion.targetsPerSlice ?? 100 < 40, "what was long ago counts less")
   }
 }

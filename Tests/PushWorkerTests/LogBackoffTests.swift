@@ -2,28 +2,28 @@ import Testing
 
 @testable import PushWorker
 
-@Suite struct RepetitionTests {
+@Suite struct LogBackoffTests {
   private let second: UInt64 = 1_000_000_000
 
   @Test func whatGoesOnIsToldEverLessOften() {
-    var repetition = Repetition()
+    var backoff = LogBackoff()
     var told: [UInt64] = []
-    for tenth in 0..<3000 where repetition.note(UInt64(tenth) * second / 10) != nil { told.append(UInt64(tenth) / 10) }
+    for tenth in 0..<3000 where backoff.note(UInt64(tenth) * second / 10) != nil { told.append(UInt64(tenth) / 10) }
     #expect(told == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243])
   }
 
   @Test func whatIsKeptQuietIsCounted() {
-    var repetition = Repetition()
-    #expect(repetition.note(5) == 0)
-    for _ in 0..<7 { #expect(repetition.note(6) == nil) }
-    #expect(repetition.note(5 + second) == 7)
-    #expect(repetition.note(5 + 4 * second) == 0)
+    var backoff = LogBackoff()
+    #expect(backoff.note(5) == 0)
+    for _ in 0..<7 { #expect(backoff.note(6) == nil) }
+    #expect(backoff.note(5 + second) == 7)
+    #expect(backoff.note(5 + 4 * second) == 0)
   }
 
   @Test func whatHadEndedIsToldAtOnceAgain() {
-    var repetition = Repetition()
-    for number in 0..<5 { _ = repetition.note(UInt64(number) * 20 * second) }
-    #expect(repetition.note(1000 * second) == 0)
-    #expect(repetition.note(1001 * second) == 0)
+    var backoff = LogBackoff()
+    for number in 0..<5 { _ = backoff.note(UInt64(number) * 20 * second) }
+    #expect(backoff.note(1000 * second) == 0)
+    #expect(backoff.note(1001 * second) == 0)
   }
 }

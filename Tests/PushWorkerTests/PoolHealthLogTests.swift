@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushWorker
 
-@Suite struct PoolWatchTests {
-  private let minute = PoolWatch.interval
+@Suite struct PoolHealthLogTests {
+  private let minute = PoolHealthLog.interval
 
   private func open(_ openings: Int = 1) -> PoolState {
     var state = PoolState()
@@ -17,13 +17,13 @@ import Testing
   }
 
   @Test func poolThatNeverOpenedAConnectionIsNotTalkedAbout() {
-    var watch = PoolWatch()
+    var watch = PoolHealthLog()
     #expect(watch.look(at: PoolState(), now: minute) == [])
     #expect(watch.look(at: PoolState(), now: 10 * minute) == [])
   }
 
   @Test func connectionsAreToldOfAtOnceThenOnceAMinuteAndOnceMoreWhenClosed() {
-    var watch = PoolWatch()
+    var watch = PoolHealthLog()
     #expect(watch.look(at: open(), now: minute) == [.connections(open())])
     #expect(watch.look(at: open(2), now: 2 * minute - 1) == [])
     #expect(watch.look(at: open(2), now: 2 * minute) == [.connections(open(2))])
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func stormIsToldOfWhenItBeginsAndWhenItEndsHoweverShort() {
-    var watch = PoolWatch()
+    var watch = PoolHealthLog()
     var state = PoolState()
     state.breakerOpenings = 1
     state.breaker = .open(until: 1)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func failuresAreToldOfWithTheLastOnesText() {
-    var watch = PoolWatch()
+    var watch = PoolHealthLog()
     var state = PoolState()
     var connection = ConnectionState()
     connection.failures = 2

@@ -90,7 +90,7 @@ import Testing
         workers[index].question = nil
       }
       for (count, at) in workers[index].commits where at <= now && !isAway {
-        workers[index].lease.settle(spent: count, sent: count)
+        workers[index].lease.reconcile(spent: count, sent: count)
         sent += count
         shares[index] += count
         excess += Double(count)

@@ -17,7 +17,7 @@ import Testing
   private func use(_ lease: inout RateLease) -> Int {
     let count = lease.allowance
     lease.spend(count)
-    lease.settle(spent: count, sent: count)
+    lease.reconcile(spent: count, sent: count)
     return count
   }
 
@@ -51,7 +51,7 @@ import Testing
     var lease = RateLease()
     try ask(&lease, 1000, lent: 100, at: 1000)
     lease.spend(20)
-    lease.settle(spent: 20, sent: 20)
+    lease.reconcile(spent: 20, sent: 20)
     lease.advance(1124 * Self.millisecond)
     #expect(lease.question(wanted: 1000, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 26, returned: 40))
   }
@@ -63,7 +63,7 @@ import Testing
     #expect(lease.allowance == 2)
     lease.spend(2)
     #expect(lease.allowance == 0 && lease.reserved == 2)
-    lease.settle(spent: 2, sent: 1)
+    lease.reconcile(spent: 2, sent: 1)
     #expect(lease.allowance == 1 && lease.reserved == 0)
     lease.giveBack(7)
     #expect(lease.question(wanted: 0, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 11))

@@ -14,7 +14,8 @@ import Testing
   ) -> Entry {
     var entry = Entry(
       slot: slot, campaign: campaign, account: .init(pool: pool, lane: lane), isStuck: false, isReady: true,
-      isSending: true, isOnlyHeld: false, isBisecting: false, served: 0, wants: wants, ungranted: wants, unanswered: 0,
+      isSending: true, isOnlyDeferred: false, isBisecting: false, served: 0, wants: wants, ungranted: wants,
+      unanswered: 0,
       returning: 0)
     change(&entry)
     return entry

@@ -67,7 +67,7 @@ import Testing
     #expect(question.wanted == 25)
     take(question, leased: 25, known: 0, 1000)
     trial.spend(25)
-    trial.settle(spent: 25, sent: 25)
+    trial.reconcile(spent: 25, sent: 25)
     own.answers = 25
     question = try ask(1100)
     #expect(question.news.answers == 25)
@@ -104,7 +104,7 @@ import Testing
     }
     #expect(try ask(1000, isAlone: false, at: 100) == 200)
     probe.spend(200)
-    probe.settle(spent: 200, sent: 200)
+    probe.reconcile(spent: 200, sent: 200)
     #expect(try ask(1000, isAlone: false, answers: 50, unanswered: 150, at: 200) == 0)
     // Ten have ended without an answer that counts.
     #expect(try ask(1000, isAlone: false, answers: 90, unanswered: 100, at: 300) == 10)

@@ -6,7 +6,7 @@ import Testing
 @testable import PushWorker
 
 /// When a webhook is told again, and what it is told of.
-struct WebhookRoundTests {
+struct WebhookPolicyTests {
   private static let change = Change(
     id: "5-0", at: 5, subject: .campaign(id: "a", state: "paused"), text: "why", isByWorker: true)
 
@@ -14,14 +14,14 @@ struct WebhookRoundTests {
     var standing = WebhookStanding(name: "w", position: "1-0")
     var pauses: [Int] = []
     for _ in 0..<12 {
-      standing = WebhookRound.after(standing, Self.change, error: "no", now: 1000)
+      standing = WebhookPolicy.after(standing, Self.change, error: "no", now: 1000)
       pauses.append((standing.retryAt - 1000) / 1000)
     }
     #expect(pauses == [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600])
     #expect(standing.position == "1-0" && standing.failures == 12 && standing.error == "no")
     #expect(
-      WebhookRound.after(standing, Self.change, error: nil, now: 1) == WebhookStanding(name: "w", position: "5-0"))
-    for _ in 0..<100 { standing = WebhookRound.after(standing, Self.change, error: "no", now: 0) }
+      WebhookPolicy.after(standing, Self.change, error: nil, now: 1) == WebhookStanding(name: "w", position: "5-0"))
+    for _ in 0..<100 { standing = WebhookPolicy.after(standing, Self.change, error: "no", now: 0) }
     #expect(standing.retryAt == 600_000)
   }
 
@@ -30,15 +30,15 @@ struct WebhookRoundTests {
       id: "6-0", at: 6, subject: .alarm(kind: "dead", subject: "dead", isRaised: false), text: "t", isByWorker: false)
     let webhook = { (kinds: Set<Webhook.Kind>) in Webhook(name: "w", url: "https://a", secret: [], kinds: kinds) }
     #expect(
-      WebhookRound.concerns(Self.change, webhook([.campaigns]))
-        && !WebhookRound.concerns(Self.change, webhook([.alarms])))
-    #expect(WebhookRound.concerns(alarm, webhook([.alarms])) && !WebhookRound.concerns(alarm, webhook([.campaigns])))
+      WebhookPolicy.concerns(Self.change, webhook([.campaigns]))
+        && !WebhookPolicy.concerns(Self.change, webhook([.alarms])))
+    #expect(WebhookPolicy.concerns(alarm, webhook([.alarms])) && !WebhookPolicy.concerns(alarm, webhook([.campaigns])))
     #expect(
-      String(decoding: WebhookRound.body(alarm, namespace: "n", nil), as: UTF8.self)
+      String(decoding: WebhookPolicy.body(alarm, namespace: "n", nil), as: UTF8.self)
         == #"{"event":"6-0","at":"1970-01-01T00:00:00.006Z","namespace":"n","kind":"alarm","state":"cleared","alarm":{"kind":"dead","subject":"dead","text":"t"}}"#
     )
     #expect(
-      String(decoding: WebhookRound.body(Self.change, namespace: "n", nil), as: UTF8.self)
+      String(decoding: WebhookPolicy.body(Self.change, namespace: "n", nil), as: UTF8.self)
         == #"{"event":"5-0","at":"1970-01-01T00:00:00.005Z","namespace":"n","kind":"campaign","state":"paused","reason":"why","pausedItself":true,"campaign":{"id":"a"}}"#
     )
   }

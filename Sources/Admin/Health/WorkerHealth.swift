@@ -31,7 +31,7 @@ public struct WorkerHealth: Sendable, Equatable {
     var redis: String?
     if worker.silence ?? .max > Self.patience {
       let since = worker.silence.map { " for \($0 / 1_000_000_000) s" } ?? " yet"
-      redis = "Redis has taken no sign of life\(since)" + (worker.pulseError.map { ": \($0)" } ?? "")
+      redis = "Redis has taken no sign of life\(since)" + (worker.heartbeatError.map { ": \($0)" } ?? "")
     }
     checks = [
       Check(name: "redis", reason: redis, isFatal: true),
@@ -41,7 +41,8 @@ public struct WorkerHealth: Sendable, Equatable {
       Check(name: "draining", reason: worker.isStopping ? "it ends, and takes nothing new" : nil, isFatal: true),
       Check(
         name: "store",
-        reason: worker.isHeld ? "no campaign begins: the store is being given other partitions" : nil, isFatal: false),
+        reason: worker.isStoreLocked ? "no campaign begins: the store is being given other partitions" : nil,
+        isFatal: false),
     ]
     // With one of several credentials it still sends: that is for the metrics to tell.
     let isUseless = worker.credentials.allSatisfy { $0.stopped != nil }

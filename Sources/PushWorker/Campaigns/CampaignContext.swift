@@ -13,12 +13,12 @@ final class CampaignContext {
   /// What may be sent while the guard has not decided.
   var trial = TrialLease()
   /// What the fleet has yet to hear of the campaign since the guard is open.
-  var watch = GuardWatch()
+  var reports = GuardReports()
   var progress: CampaignProgress
 
   init(
     campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, zones: ZoneDatabase = .system,
-    route: Route, policy: GuardPolicy, limits: [RateLimit] = [], tally: PushTally? = nil
+    route: PushRoute, policy: GuardPolicy, limits: [RateLimit] = [], tally: PushTally? = nil
   ) {
     self.campaign = campaign
     facts = CampaignFacts(
@@ -70,9 +70,9 @@ final class CampaignContext {
   }
 
   /// Notes what became of that credit.
-  func settle(spent count: Int, sent: Int) {
-    trial.settle(spent: count, sent: sent)
-    for limit in facts.limits where limit.isInForce { limit.lease.settle(spent: count, sent: sent) }
+  func reconcile(spent count: Int, sent: Int) {
+    trial.reconcile(spent: count, sent: sent)
+    for limit in facts.limits where limit.isInForce { limit.lease.reconcile(spent: count, sent: sent) }
   }
 
   /// Gives the permits of pushes back that were certainly not sent: others may send as many.

@@ -4,13 +4,13 @@ import PushCore
 /// Makes the contexts of campaigns.
 final class CampaignContextFactory: WorkerPart {
   let environment: WorkerEnvironment
-  private let routes: RouteTable
+  private let routes: PushRouteTable
   private let credit: CreditLedger
   private let figures: WorkerFigures
   private let rates: RateService
 
   init(
-    _ environment: WorkerEnvironment, routes: RouteTable, credit: CreditLedger, figures: WorkerFigures,
+    _ environment: WorkerEnvironment, routes: PushRouteTable, credit: CreditLedger, figures: WorkerFigures,
     rates: RateService
   ) {
     self.environment = environment

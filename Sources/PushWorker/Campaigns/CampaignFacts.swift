@@ -6,7 +6,7 @@ struct CampaignFacts {
   /// The job without white space; of a part that of its campaign.
   let job: [UInt8]
   let app: AppChannel
-  let route: Route
+  let route: PushRoute
   let filter: DeviceFilter
   /// The rules by which its targets are granted.
   let rules: GrantRules

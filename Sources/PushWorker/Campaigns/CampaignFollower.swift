@@ -86,7 +86,7 @@ final class CampaignFollower: WorkerPart {
     guard hold != environment.storeLock else { return }
     let wasLocked = isStoreLocked
     environment.storeLock = hold
-    if isStoreLocked != wasLocked { log.tell(isStoreLocked ? .held : .released) }
+    if isStoreLocked != wasLocked { log.tell(isStoreLocked ? .storeLocked : .storeUnlocked) }
     wakeClaims()
   }
 }

@@ -7,7 +7,7 @@ struct CampaignProgress {
   /// Whether it has been resumed since its context was made.
   var isOutdated = false
   /// What is yet to be expanded of it.
-  var prospect = CampaignProspect()
+  var expansion = ExpansionEstimate()
   /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
   private(set) var served = 0
 

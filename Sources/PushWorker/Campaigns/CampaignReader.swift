@@ -79,7 +79,7 @@ final class CampaignReader: WorkerPart {
     }
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round), known.progress.isNarrowed || !standing.isNarrowed {
-      known.progress.prospect.unfinished = standing.unfinished
+      known.progress.expansion.unfinished = standing.unfinished
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { guards.pause(known, reason) }
       return .found(known, standing.state)
@@ -100,7 +100,7 @@ final class CampaignReader: WorkerPart {
       let campaign = try parsed.get()
       guard let app = configuration.apps[campaign.app] else { return .unknownApp }
       let context = try factory.context(of: campaign, record, job, app)
-      context.progress.prospect.unfinished = standing.unfinished
+      context.progress.expansion.unfinished = standing.unfinished
       if app.backend != nil { await backends.learn() }
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
@@ -122,9 +122,9 @@ final class CampaignReader: WorkerPart {
       !declined.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), context.progress.isNarrowed,
       !context.facts.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.limit == nil || context.progress.prospect.quotas != nil
+      context.guard.tripReason == nil, context.campaign.limit == nil || context.progress.expansion.quotas != nil
     else { return nil }
-    context.progress.prospect.unfinished = standing.unfinished
+    context.progress.expansion.unfinished = standing.unfinished
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
     return try await preconditions.canExpand(context) ? context : nil
   }

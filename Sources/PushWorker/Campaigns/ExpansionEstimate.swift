@@ -1,7 +1,7 @@
 import CampaignStore
 
 /// What a worker knows of what a campaign has yet to expand: how much that is, and what is in its way.
-struct CampaignProspect {
+struct ExpansionEstimate {
   /// What keeps a campaign from being expanded.
   struct Obstacle {
     /// For people.

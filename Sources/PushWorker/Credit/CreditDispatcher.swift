@@ -13,14 +13,14 @@ final class CreditDispatcher: WorkerPart {
   private let guards: GuardService
   private let rates: RateService
   private let declined: DeclinedCampaigns
-  private let routes: RouteTable
+  private let routes: PushRouteTable
   private let failover: FailoverService
   /// Runs while slices are in hand, see ``tick()``.
   private var ticks: LoopTimer?
 
   init(
     _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, recorder: TargetRecorder,
-    guards: GuardService, rates: RateService, declined: DeclinedCampaigns, routes: RouteTable,
+    guards: GuardService, rates: RateService, declined: DeclinedCampaigns, routes: PushRouteTable,
     failover: FailoverService
   ) {
     self.environment = environment
@@ -137,7 +137,7 @@ final class CreditDispatcher: WorkerPart {
       slot: session.tag.slot, campaign: context.campaign.id, account: context.facts.account,
       isStuck: context.facts.route.isStuck,
       isReady: session.isReady, isSending: isSending,
-      isOnlyHeld: session.isReady && !session.pending.deferred.isEmpty && session.pending.unanswered == 0
+      isOnlyDeferred: session.isReady && !session.pending.deferred.isEmpty && session.pending.unanswered == 0
         && session.ungranted == 0,
       isBisecting: session.doubt.bisection != nil, served: context.progress.served, wants: wants,
       ungranted: session.ungranted,

@@ -18,7 +18,7 @@ enum Scheduler {
     /// Whether it is held in order to send; not to be given back or closed.
     var isSending: Bool
     /// Whether it waits for nothing but its campaign's guard.
-    var isOnlyHeld: Bool
+    var isOnlyDeferred: Bool
     /// Whether the target that kills its workers is being searched for.
     var isBisecting: Bool
     /// Pushes that its campaign was granted, as ``start(of:among:)`` counts.

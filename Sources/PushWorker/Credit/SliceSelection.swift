@@ -81,7 +81,7 @@ final class SliceSelection {
     var (busy, remaining) = (0, 0)
     for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
       // What only waits for its guard keeps nobody busy; the window bounds how many there are.
-      if other.counts, !other.isOnlyHeld, other.enough == nil { busy += 1 }
+      if other.counts, !other.isOnlyDeferred, other.enough == nil { busy += 1 }
       remaining += other.ahead
     }
     // Twice the window ahead keeps the connections busy while further slices are prepared.

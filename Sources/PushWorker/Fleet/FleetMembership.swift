@@ -13,9 +13,9 @@ final class FleetMembership {
   /// When others are taken for dead again who don't listen.
   private var othersBackAt: UInt64 = 0
   /// When Redis took the last sign of life.
-  private var pulseTakenAt: UInt64?
+  private var heartbeatAt: UInt64?
   /// Why Redis did not take the latest; `nil` when it did.
-  private(set) var pulseError: String?
+  private(set) var heartbeatError: String?
 
   init(_ instance: WorkerInstance) {
     self.instance = instance
@@ -27,13 +27,13 @@ final class FleetMembership {
   /// Whether it means anything that somebody does not listen.
   func canTellTheDead(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
-  func notePulse(at now: UInt64) {
-    pulseTakenAt = now
-    pulseError = nil
+  func noteHeartbeat(at now: UInt64) {
+    heartbeatAt = now
+    heartbeatError = nil
   }
 
-  func noteNoPulse(_ error: String) { pulseError = error }
+  func noteFailedHeartbeat(_ error: String) { heartbeatError = error }
 
   /// ns since the last sign of life that Redis took; `nil` before the first.
-  func silence(_ now: UInt64) -> UInt64? { pulseTakenAt.map { now - min($0, now) } }
+  func silence(_ now: UInt64) -> UInt64? { heartbeatAt.map { now - min($0, now) } }
 }

@@ -37,7 +37,7 @@ final class Heartbeat: WorkerPart {
       reporter.forget()
       throw error
     }
-    membership.notePulse(at: EventLoop.now)
+    membership.noteHeartbeat(at: EventLoop.now)
     environment.setClock(pulse.now)
     environment.fleet = pulse.workers
     references.note(holdsSlices: pulse.holdsSlices)

@@ -4,7 +4,7 @@ import CampaignStore
 ///
 /// A live worker that lost its connection gives a heartbeat at once. Should that be too late, it is taken for dead: its
 /// claims are fenced, and what it sends meanwhile is bounded by its window.
-struct PresenceWatch {
+struct LivenessMonitor {
   /// Those that were not there at the last look, and their last heartbeat.
   private var absent: [WorkerInstance: Int] = [:]
 

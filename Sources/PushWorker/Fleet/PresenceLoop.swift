@@ -10,13 +10,13 @@ final class PresenceLoop: WorkerPart {
   private let messages: FleetMessages
   private let heartbeat: Heartbeat
   private let upkeep: OwnUpkeep
-  private let routes: RouteTable
+  private let routes: PushRouteTable
   private let failover: FailoverService
   private let damage: DamageIsolator
 
   init(
     _ environment: WorkerEnvironment, membership: FleetMembership, messages: FleetMessages, heartbeat: Heartbeat,
-    upkeep: OwnUpkeep, routes: RouteTable, failover: FailoverService, damage: DamageIsolator
+    upkeep: OwnUpkeep, routes: PushRouteTable, failover: FailoverService, damage: DamageIsolator
   ) {
     self.environment = environment
     self.membership = membership
@@ -68,7 +68,7 @@ final class PresenceLoop: WorkerPart {
         try await upkeep.run()
         routes.reportConnections(to: log)
       } catch {
-        membership.noteNoPulse("\(error)")
+        membership.noteFailedHeartbeat("\(error)")
         log.report("sign of life failed", error)
         await damage.mend(error)
         if await !isServerKnown() { await failover.checkServer() }

@@ -31,7 +31,7 @@ final class WaitingReporter: WorkerPart {
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = declined.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where declined.objections.raised[context.campaign.id] == nil {
-      if let obstacle = context.facts.route.obstacle ?? context.progress.prospect.obstacle.map({
+      if let obstacle = context.facts.route.obstacle ?? context.progress.expansion.obstacle.map({
         (reason: $0.reason, since: $0.since)
       }
       )

@@ -8,13 +8,13 @@ final class WorkerReporter: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
   private let credit: CreditLedger
-  private let routes: RouteTable
+  private let routes: PushRouteTable
   private let figures: WorkerFigures
   private let membership: FleetMembership
   private var pace = ReportPace()
 
   init(
-    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, routes: RouteTable,
+    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, routes: PushRouteTable,
     figures: WorkerFigures, membership: FleetMembership
   ) {
     self.environment = environment
@@ -52,7 +52,8 @@ final class WorkerReporter: WorkerPart {
       totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.lent,
       slicesInHand: slices.taken.count, fleet: environment.fleet, isStopping: life.isStopping,
       isListed: membership.hasJoined,
-      isHeld: isStoreLocked, silence: membership.silence(EventLoop.now), pulseError: membership.pulseError)
+      isStoreLocked: isStoreLocked, silence: membership.silence(EventLoop.now),
+      heartbeatError: membership.heartbeatError)
   }
 
   /// How it is now.

@@ -20,7 +20,7 @@ final class HousekeepingLease {
   /// Where its rounds stand.
   var notes = HousekeepingNotes()
   /// When the partitions' rounds go on.
-  private var nextRound: UInt64 = 0
+  private var nextSweep: UInt64 = 0
   /// Looks so far.
   private var beats = 0
   /// Whether others are looked at with the next look. They are with every second one: twice makes them dead, so within a
@@ -111,21 +111,21 @@ final class HousekeepingLease {
   }
 
   /// Whether the rounds through partitions and campaigns go on, this time: once a second.
-  func goesRound(_ now: UInt64) -> Bool {
-    guard now >= nextRound else { return false }
-    nextRound = now + 1_000_000_000
+  func isSweepDue(_ now: UInt64) -> Bool {
+    guard now >= nextSweep else { return false }
+    nextSweep = now + 1_000_000_000
     return true
   }
 
   /// Partitions between two looks after references and scheduled campaigns that got lost.
   private static let rareEvery = 8
   /// Seconds in which a round through all partitions is made.
-  private static let round = 256
+  private static let sweepTime = 256
 
   /// The partitions to look at now, and whether to look for what got lost.
   func nextPartitions(of count: Int) -> (partitions: [Int], isRare: Bool) {
     let first = notes.partition % count
-    let number = min(count, (count + Self.round - 1) / Self.round)
+    let number = min(count, (count + Self.sweepTime - 1) / Self.sweepTime)
     notes.partition = (first + number) % count
     return ((0..<number).map { (first + $0) % count }, first / number % Self.rareEvery == 0)
   }

@@ -14,7 +14,7 @@ final class Maintenance: WorkerPart {
   private let webhooks: WebhookDelivery
   private let backends: BackendMonitor
   private let damage: DamageIsolator
-  private var presence = PresenceWatch()
+  private var presence = LivenessMonitor()
 
   init(
     _ environment: WorkerEnvironment, slices: SliceTable, membership: FleetMembership,
@@ -107,7 +107,7 @@ final class Maintenance: WorkerPart {
   /// - Returns: ms until the next beat.
   private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
     let heard = EventLoop.now
-    if housekeeping.begin(chores.notes) { log.tell(.keepsHouse) }
+    if housekeeping.begin(chores.notes) { log.tell(.becameHousekeeper) }
     await lookAfter("slices that are due") {
       try await sharedStore.unpark(chores.due, worker: configuration.name)
     }
@@ -132,7 +132,7 @@ final class Maintenance: WorkerPart {
       }
     }
     registrations.apply(chores.events)
-    if housekeeping.goesRound(heard) { try await goRound() }
+    if housekeeping.isSweepDue(heard) { try await sweep() }
     // Those that lead nowhere must not hold up the others.
     if chores.isMoreDue { return 0 }
     return min(HousekeepingLease.beat, chores.nextScheduled ?? .max)
@@ -159,7 +159,7 @@ final class Maintenance: WorkerPart {
 
   /// Looks after a few partitions: prunes that nobody delivered, moves that nobody ended. Now and then, after references
   /// that got lost and campaigns that the schedule lost.
-  private func goRound() async throws {
+  private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {
       await lookAfter("partition \(partition)") { _ = try await sharedStore.redoMoves(in: partition) }

@@ -31,7 +31,7 @@ final class WebhookDelivery: WorkerPart {
       }
       while !self.life.isFinished, !Task.isCancelled {
         if self.housekeeping.isMine { await self.beginDeliveries(&group) }
-        try? await Task.sleep(for: .milliseconds(WebhookRound.interval))
+        try? await Task.sleep(for: .milliseconds(WebhookPolicy.interval))
       }
     }
   }
@@ -41,7 +41,7 @@ final class WebhookDelivery: WorkerPart {
     do {
       let (standings, latest) = try await sharedStore.standings(of: configuration.webhooks.map(\.name))
       for (webhook, standing) in zip(configuration.webhooks, standings)
-      where WebhookRound.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
+      where WebhookPolicy.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
         loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
       }
     } catch {
@@ -52,9 +52,9 @@ final class WebhookDelivery: WorkerPart {
   /// Notes alarms that were raised or cleared. Apart from the deliveries: it looks at the whole fleet, which takes a while.
   private func alarmLoop() async {
     while !life.isFinished, !Task.isCancelled {
-      var pause = WebhookRound.interval
+      var pause = WebhookPolicy.interval
       if housekeeping.isMine {
-        pause = WebhookRound.alarmInterval
+        pause = WebhookPolicy.alarmInterval
         do {
           try await sharedStore.note(sharedStore.fleet(lease: configuration.lease).alarms())
         } catch {
@@ -87,14 +87,14 @@ final class WebhookDelivery: WorkerPart {
     for change in changes {
       guard housekeeping.isMine, !life.isFinished, !Task.isCancelled else { return nil }
       var error: String?
-      if WebhookRound.concerns(change, webhook) {
+      if WebhookPolicy.concerns(change, webhook) {
         var record: CampaignRecord?
         if case .campaign(let id, _) = change.subject { record = try await sharedStore.campaign(id) }
         error = await webhook.deliver(
-          event: change.id, body: WebhookRound.body(change, namespace: sharedStore.keys.namespace, record),
+          event: change.id, body: WebhookPolicy.body(change, namespace: sharedStore.keys.namespace, record),
           timestamp: Int(now / 1000))
       }
-      standing = WebhookRound.after(standing, change, error: error, now: Int(now))
+      standing = WebhookPolicy.after(standing, change, error: error, now: Int(now))
       try await sharedStore.keep(standing)
       if let error {
         log.report("webhook \(webhook.name)", "webhook \(webhook.name) was not told of event \(change.id): \(error)")

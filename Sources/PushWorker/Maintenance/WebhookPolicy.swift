@@ -3,7 +3,7 @@ import PushCore
 import PushTransport
 
 /// What a webhook is told, and when it is tried again. Pure: time is an argument.
-enum WebhookRound {
+enum WebhookPolicy {
   /// ms between looks whether there is anything to deliver: an event arrives well within a second, and one worker of a fleet
   /// asks Redis for two small replies.
   static let interval = 250

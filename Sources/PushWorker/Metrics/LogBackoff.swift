@@ -1,5 +1,5 @@
 /// When to tell again of trouble that goes on: at once, then after a second, two, four, and so on up to a minute.
-struct Repetition {
+struct LogBackoff {
   private var toldAt: UInt64?
   private var pause = Self.shortest
   private var unsaid = 0

@@ -36,7 +36,7 @@ public enum WorkerEvent: Sendable {
   /// A slice or a campaign was taken out because what Redis has of it can't be right, and put on the dead list.
   case takenOut(String, reason: String)
   /// This worker does from now on what one does for all.
-  case keepsHouse
+  case becameHousekeeper
   /// Slices of a silent worker were given back to everybody.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.
@@ -75,9 +75,9 @@ public enum WorkerEvent: Sendable {
   /// Something failed and is tried again; with the slice that it concerns, where it does one.
   case trouble(String, slice: SliceReference?)
   /// The store is being given other partitions: nothing begins until that is done.
-  case held
+  case storeLocked
   /// It is not any more.
-  case released
+  case storeUnlocked
   case draining
   case stopped(WorkerTotals)
 }

@@ -46,11 +46,11 @@ public struct WorkerMetrics: Sendable {
   /// Whether it was begun and listed.
   public var isListed: Bool
   /// Whether the store is being given other partitions.
-  public var isHeld: Bool
+  public var isStoreLocked: Bool
   /// Nanoseconds since Redis took its last sign of life; `nil` before the first.
   public var silence: UInt64?
   /// Why it did not take the latest.
-  public var pulseError: String?
+  public var heartbeatError: String?
 }
 
 /// How often things happened that are worth a line in the log.

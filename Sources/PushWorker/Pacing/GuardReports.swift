@@ -4,7 +4,7 @@ import PushCore
 /// has: so what a fault in the middle of a campaign costs does not grow with the fleet. Pure.
 ///
 /// A worker alone is the fleet, and asks nobody.
-struct GuardWatch {
+struct GuardReports {
   /// The latest answers since the last report, good and bad in their shares.
   private var news = GuardCounts()
   /// All that were bad since the last report.

@@ -39,7 +39,7 @@ final class GuardService: WorkerPart {
   func note(decided context: CampaignContext) { decided.append(context) }
 
   /// Keeps an answer until its campaign's guard has decided.
-  func hold(_ answer: DeferredAnswer, of session: SliceSession) {
+  func deferAnswer(_ answer: DeferredAnswer, of session: SliceSession) {
     session.pending.deferred.append(answer)
     var holders: [CampaignContext] = []
     var counts: [Int] = []
@@ -112,7 +112,7 @@ final class GuardService: WorkerPart {
   func askToStandDown(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
-      guard !context.watch.isReporting else { continue }
+      guard !context.reports.isReporting else { continue }
       if let withdrawal = context.trial.withdrawal(now: now) {
         loop.start { await self.standDown(withdrawal, from: context) }
       }
@@ -148,7 +148,7 @@ final class GuardService: WorkerPart {
     applyDecisions()
     guard context.guard.state == .open else { return }
     for session in slices.sessions where session.context === context {
-      carryOut(session, reportedUpTo: context.watch.heard)
+      carryOut(session, reportedUpTo: context.reports.heard)
     }
   }
 
@@ -157,15 +157,15 @@ final class GuardService: WorkerPart {
   /// Whether what an answer says may be done to a device before the fleet has heard of it.
   func mayAct(on context: CampaignContext) -> Bool {
     context.guard.isOff
-      || !context.guard.isSuspended && context.watch.mayAct(context.guard.policy, fleet: environment.fleet)
+      || !context.guard.isSuspended && context.reports.mayAct(context.guard.policy, fleet: environment.fleet)
   }
 
   /// Tells the fleet of answers that touch devices.
   func reportWatches(_ now: UInt64) {
-    for session in slices.sessions where !session.context.watch.isReporting && session.context.guard.state == .open {
+    for session in slices.sessions where !session.context.reports.isReporting && session.context.guard.state == .open {
       let context = session.context
       guard !context.guard.isSuspended else { continue }
-      if !context.guard.isOff, let news = context.watch.next(now) {
+      if !context.guard.isOff, let news = context.reports.next(now) {
         loop.start { await self.report(news, of: context) }
       }
     }
@@ -175,7 +175,7 @@ final class GuardService: WorkerPart {
     do {
       let fleet = try await sharedStore.guardWatch(
         context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.facts.round)
-      let last = context.watch.arrived()
+      let last = context.reports.arrived()
       guard let fleet else { return withdrawOutdated(context) }
       if context.guard.watch(fleet) {
         note(decided: context)
@@ -184,7 +184,7 @@ final class GuardService: WorkerPart {
         for session in slices.sessions where session.context === context { carryOut(session, reportedUpTo: last) }
       }
     } catch {
-      context.watch.failed()
+      context.reports.failed()
       log.report("could not tell the fleet how campaign \(context.campaign.id) is answered", error)
     }
     wakeSlices()
@@ -243,13 +243,13 @@ final class GuardService: WorkerPart {
     let isUndecided =
       (guarding.isUndecided || report == .max && !mayAct(on: session.context)) && session.intent != .send
     let isPaused = !life.isStopping || session.context.progress.isOutdated
-    let isWithheld =
+    let isDropped =
       guarding.tripReason != nil
       || isUndecided && (isPaused || guarding.objection(to: known(of: session.context)) != nil)
     let waiting = session.pending.deferred.filter { $0.report > report }
     for answer in session.pending.deferred where answer.report <= report {
-      if isWithheld, !breaks(.guardDeaf) {
-        withhold(answer, of: session)
+      if isDropped, !breaks(.guardDeaf) {
+        drop(answer, of: session)
       } else {
         recorder.append(answer, to: session, fate: answer.fate)
       }
@@ -259,7 +259,7 @@ final class GuardService: WorkerPart {
   }
 
   /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.
-  func withhold(_ answer: DeferredAnswer, of session: SliceSession) {
+  func drop(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
     case .cancel: return recorder.append(answer, to: session, fate: .keep)
     // To its new owner it is in doubt, and stays so: an outcome would keep it from being sent to again.

@@ -66,7 +66,7 @@ struct RateLease {
   }
 
   /// Takes note of what became of credit: the rest of it may be spent again.
-  mutating func settle(spent count: Int, sent: Int) {
+  mutating func reconcile(spent count: Int, sent: Int) {
     // What was spent before the rate held is not known here.
     reserved = max(0, reserved - count)
     allowance += count - sent

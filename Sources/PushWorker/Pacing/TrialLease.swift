@@ -49,7 +49,7 @@ struct TrialLease {
   }
 
   /// Takes note of what became of credit: the rest of it may be spent again.
-  mutating func settle(spent count: Int, sent: Int) {
+  mutating func reconcile(spent count: Int, sent: Int) {
     reserved -= count
     allowance += count - sent
   }

@@ -148,16 +148,16 @@ final class AnswerHandler: WorkerPart {
         unknownReason: completion.unknownReason)
       if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
       if decision.token != .keep, session.context.guard.isUndecided {
-        guards.hold(answer, of: session)
+        guards.deferAnswer(answer, of: session)
         return apply(decision.effect, of: session.context, completion)
       }
       if decision.token != .keep, session.context.guard.tripReason == nil, !guards.mayAct(on: session.context) {
-        answer.report = session.context.watch.report
+        answer.report = session.context.reports.report
         session.pending.deferred.append(answer)
         return apply(decision.effect, of: session.context, completion)
       }
       if decision.token != .keep, session.context.guard.tripReason != nil || session.context.progress.isOutdated {
-        guards.withhold(answer, of: session)
+        guards.drop(answer, of: session)
       } else {
         recorder.append(answer, to: session, fate: answer.fate)
       }
@@ -169,7 +169,7 @@ final class AnswerHandler: WorkerPart {
   private func count(_ outcome: Outcome, of context: CampaignContext) {
     let isOpen = !context.guard.isUndecided
     if context.guard.count(outcome, isAlone: environment.fleet <= 1) { guards.note(decided: context) }
-    if isOpen { context.watch.count(outcome, context.guard.policy, fleet: environment.fleet) }
+    if isOpen { context.reports.count(outcome, context.guard.policy, fleet: environment.fleet) }
   }
 
   /// What an answer says about more than its target.

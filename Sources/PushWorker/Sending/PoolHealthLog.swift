@@ -1,7 +1,7 @@
 import PushTransport
 
 /// What of a pool's state is worth telling, and when. Pure: time is an argument.
-struct PoolWatch {
+struct PoolHealthLog {
   /// Something to tell.
   enum Notice: Equatable {
     /// Connections could not be opened, or broke, since the last look; the text is the last one's.

@@ -4,7 +4,7 @@ import PushCore
 
 /// The way to a push service with one credential: a pool of connections, and what is known of its health. Confined to
 /// the worker's loop.
-final class Route {
+final class PushRoute {
   /// Tells routes apart in accounts of credit.
   let number: Int
   let credential: any PushCredential
@@ -12,7 +12,7 @@ final class Route {
   let pool: ConnectionPool
   /// As of the last look.
   private(set) var health = PoolHealth.ready
-  private var watch = PoolWatch()
+  private var watch = PoolHealthLog()
 
   init(number: Int, credential: any PushCredential, endpoint: PushEndpoint, pool: ConnectionPool) {
     self.number = number
@@ -43,7 +43,7 @@ final class Route {
   }
 
   /// What is worth telling of its connections since the last time.
-  func notices(_ now: UInt64, isLast: Bool) -> [PoolWatch.Notice] {
+  func notices(_ now: UInt64, isLast: Bool) -> [PoolHealthLog.Notice] {
     watch.look(at: pool.published, now: now, isLast: isLast)
   }
 

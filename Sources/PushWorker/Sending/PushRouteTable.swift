@@ -3,8 +3,8 @@ import PushCore
 import PushTransport
 
 /// The routes of a worker, by credential and endpoint. Apps that share both share one route. Confined to the worker's loop.
-final class RouteTable {
-  private(set) var routes: [Route] = []
+final class PushRouteTable {
+  private(set) var routes: [PushRoute] = []
   /// Routes that the configuration can have campaigns for.
   private let configured: Int
 
@@ -28,7 +28,7 @@ final class RouteTable {
   var areSeveral: Bool { max(configured, routes.count) > 1 }
 
   /// Returns the route for an app, and makes it when there is none.
-  func route(for app: AppChannel, _ configuration: WorkerConfiguration) -> Route {
+  func route(for app: AppChannel, _ configuration: WorkerConfiguration) -> PushRoute {
     if let known = routes.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
       return known
     }
@@ -42,7 +42,7 @@ final class RouteTable {
         unprovenStreams: min(configuration.window, Self.maximumStreams),
         requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
       credential: app.credential, onCompletions: { [inbox] in inbox.put($0) })
-    let route = Route(number: routes.count, credential: app.credential, endpoint: app.endpoint, pool: pool)
+    let route = PushRoute(number: routes.count, credential: app.credential, endpoint: app.endpoint, pool: pool)
     routes.append(route)
     return route
   }

@@ -71,7 +71,7 @@ final class BunchSeal: WorkerPart {
       switch answer {
       case .success(let answer) where !answer.isSealed:
         credit.giveBack(commit.credit, of: session)
-        session.context.settle(spent: commit.credit, sent: 0)
+        session.context.reconcile(spent: commit.credit, sent: 0)
         log.tell(.lost(slice: session.slice))
         release.discard(session)
         slices.drop(session.slice)
@@ -87,7 +87,7 @@ final class BunchSeal: WorkerPart {
           bunch.sessions.append(session)
         }
       case .failure(let error):
-        session.context.settle(spent: commit.credit, sent: 0)
+        session.context.reconcile(spent: commit.credit, sent: 0)
         release.discard(session)
         await runner.drop(session.slice, error)
       }

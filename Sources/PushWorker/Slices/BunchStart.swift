@@ -54,7 +54,7 @@ final class BunchStart: WorkerPart {
       let expanding = store.pinned()
       var expansion = SliceBunch(
         ledgers, store: expanding, of: context.campaign, filter: context.facts.filter,
-        quotas: context.progress.prospect.quotas,
+        quotas: context.progress.expansion.quotas,
         now: Int(now))
       var bunch = Bunch(context: context)
       let number = slices.nextBunch()

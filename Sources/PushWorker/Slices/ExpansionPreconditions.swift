@@ -9,7 +9,7 @@ final class ExpansionPreconditions: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
   private let pauses: CampaignPauses
-  private var memory = MemoryWatch()
+  private var memory = MemoryMonitor()
 
   init(_ environment: WorkerEnvironment, campaigns: CampaignTable, pauses: CampaignPauses) {
     self.environment = environment
@@ -28,8 +28,8 @@ final class ExpansionPreconditions: WorkerPart {
     if reason == nil { reason = try await missingSegment(of: context) }
     if reason == nil { reason = try await shortage(for: context) }
     let now = EventLoop.now
-    context.progress.prospect.obstacle = reason.map {
-      .init(reason: $0, since: context.progress.prospect.obstacle?.since ?? now, seenAt: now)
+    context.progress.expansion.obstacle = reason.map {
+      .init(reason: $0, since: context.progress.expansion.obstacle?.since ?? now, seenAt: now)
     }
     return reason == nil
   }
@@ -53,22 +53,22 @@ final class ExpansionPreconditions: WorkerPart {
   /// all slices wait until the last has been.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
-    guard context.campaign.limit != nil, context.progress.prospect.quotas == nil else { return true }
-    context.progress.prospect.quotas = try await session.expanding.quotas(
+    guard context.campaign.limit != nil, context.progress.expansion.quotas == nil else { return true }
+    context.progress.expansion.quotas = try await session.expanding.quotas(
       for: session.slice, of: context.campaign, filter: context.facts.filter)
-    return context.progress.prospect.quotas != nil
+    return context.progress.expansion.quotas != nil
   }
 
   /// Campaigns of which nothing is taken just now, as it could not be expanded.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
-    campaigns.contexts.values.filter { $0.progress.prospect.obstacle.map { now - $0.seenAt < Self.patience } ?? false }
+    campaigns.contexts.values.filter { $0.progress.expansion.obstacle.map { now - $0.seenAt < Self.patience } ?? false }
       .map(
         \.campaign.id)
   }
 
   /// Looks whether campaigns can go on that could not be expanded.
   func lookAtObstacles() async throws {
-    for context in campaigns.contexts.values where context.progress.prospect.obstacle != nil {
+    for context in campaigns.contexts.values where context.progress.expansion.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
     }
   }
@@ -77,12 +77,12 @@ final class ExpansionPreconditions: WorkerPart {
   private func shortage(for context: CampaignContext) async throws -> String? {
     if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
-    let slices = max(1, context.progress.prospect.unfinished)
-    if context.progress.prospect.targetsPerSlice == nil, context.progress.prospect.estimatedTargetsPerSlice == nil {
-      context.progress.prospect.estimatedTargetsPerSlice =
+    let slices = max(1, context.progress.expansion.unfinished)
+    if context.progress.expansion.targetsPerSlice == nil, context.progress.expansion.estimatedTargetsPerSlice == nil {
+      context.progress.expansion.estimatedTargetsPerSlice =
         try await sharedStore.estimate(of: context.campaign).targets / slices
     }
-    let targets = context.progress.prospect.targetsPerSlice ?? context.progress.prospect.estimatedTargetsPerSlice ?? 0
+    let targets = context.progress.expansion.targetsPerSlice ?? context.progress.expansion.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
     return use.shortage(of: "what is left of the campaign", taking: bytes)
   }
@@ -91,9 +91,9 @@ final class ExpansionPreconditions: WorkerPart {
   /// all segments exist.
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
-    if let seenAt = context.progress.prospect.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
+    if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
     guard let name = try await sharedStore.missingSegment(of: context.campaign) else {
-      context.progress.prospect.segmentsSeenAt = now
+      context.progress.expansion.segmentsSeenAt = now
       return nil
     }
     let reason = "audience: the segment \(Excerpt.quoted(name)), which it names, does not exist"
@@ -108,13 +108,13 @@ final class ExpansionPreconditions: WorkerPart {
   private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
     guard !context.campaign.earlier.isEmpty else { return nil }
     let now = EventLoop.now
-    if let endedAt = context.progress.prospect.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
+    if let endedAt = context.progress.expansion.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
     do {
       if let id = try await sharedStore.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"
       }
       context.refer(to: try await sharedStore.withEarlierParts(context.campaign))
-      context.progress.prospect.earlierEndedAt = now
+      context.progress.expansion.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {
       pauses.pause(

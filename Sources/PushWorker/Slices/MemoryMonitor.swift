@@ -1,7 +1,7 @@
 import CampaignStore
 
 /// What Redis last said of its memory. Pure: time is an argument.
-struct MemoryWatch {
+struct MemoryMonitor {
   /// `nil` before the first look.
   private(set) var use: MemoryUse?
   private var seenAt: UInt64 = 0

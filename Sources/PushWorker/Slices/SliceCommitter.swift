@@ -70,7 +70,7 @@ final class SliceCommitter: WorkerPart {
 
   /// Nobody knows what became of a commit.
   func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
-    session.context.settle(spent: commit.credit, sent: 0)
+    session.context.reconcile(spent: commit.credit, sent: 0)
     // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
     session.pending.outcomes.putBack(commit.batch)
     session.claim.uncertain += commit.credit
@@ -80,7 +80,7 @@ final class SliceCommitter: WorkerPart {
   func endCommit(_ commit: CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer) async throws {
     let (batch, lent, resent) = (commit.batch, commit.credit, commit.request.resent)
     var sent = 0
-    defer { session.context.settle(spent: lent, sent: sent) }
+    defer { session.context.reconcile(spent: lent, sent: sent) }
     if !batch.isEmpty { crashPoint(.committed) }
     session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
     session.pending.outcomes.markTold(batch)
@@ -214,7 +214,7 @@ final class SliceCommitter: WorkerPart {
     credit.lend(count, to: session)
     session.context.spend(count)
     var spent = 0
-    defer { session.context.settle(spent: count, sent: spent) }
+    defer { session.context.reconcile(spent: count, sent: spent) }
     do {
       try await session.load(targets.map(\.index))
       if resends || !session.doubt.isInherited {

@@ -90,10 +90,10 @@ final class SliceFetcher: WorkerPart {
     let taken = try await sharedStore.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { id in
-        guard let context = campaigns.contexts[id], context.progress.prospect.obstacle == nil else { return 1 }
+        guard let context = campaigns.contexts[id], context.progress.expansion.obstacle == nil else { return 1 }
         let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
         return selection.bunch(
-          targets: context.progress.prospect.targetsPerSlice, unfinished: context.progress.prospect.unfinished,
+          targets: context.progress.expansion.targetsPerSlice, unfinished: context.progress.expansion.unfinished,
           fleet: environment.fleet,
           room: min(room, most ?? room))
       }, beginning: reader.begin, report: note, while: { !life.isStopping })

@@ -42,7 +42,7 @@ final class SlicePreparation: WorkerPart {
         return false
       }
       let (campaign, filter) = (session.context.campaign, session.context.facts.filter)
-      let quota = session.context.progress.prospect.quotas.map { $0[session.slice.partition] }
+      let quota = session.context.progress.expansion.quotas.map { $0[session.slice.partition] }
       guard
         let targets = try await session.expanding.expand(
           session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now),
@@ -64,7 +64,7 @@ final class SlicePreparation: WorkerPart {
     session.seal(
       session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
       times: times)
-    session.context.progress.prospect.noteExpanded(targets: targets.count)
+    session.context.progress.expansion.noteExpanded(targets: targets.count)
     let unknown = session.context.noteUnknownZones(targets.unknownZones)
     if !unknown.isEmpty {
       log.tell(

@@ -122,7 +122,7 @@ final class SliceSession {
       isScarce: context.guard.isUndecided || context.facts.route.isStuck || !context.facts.limits.isEmpty)
     situation.mayMoreCome =
       context.guard.isSuspended || context.guard.isUndecided && context.facts.limits.obstacle != nil
-      || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
+      || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.reports.isDue)
     let ungranted = ungranted
     situation.backlog = .init(
       doubt: doubt.targets.count, ungranted: ungranted, waiting: claim.waiting + claim.later,

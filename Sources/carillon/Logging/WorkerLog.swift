@@ -82,7 +82,7 @@ final class WorkerLog: Sendable {
       log(
         .error, .redis, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
         ["what": "\(what)", "reason": "\(reason)"])
-    case .keepsHouse: log(.debug, .fleet, "keepsHouse", "does from now on what one worker does for all", [:])
+    case .becameHousekeeper: log(.debug, .fleet, "keepsHouse", "does from now on what one worker does for all", [:])
     case .requeued(let worker, let slices):
       log(
         .warning, .fleet, "requeued", "requeued the slices of a dead worker",
@@ -145,12 +145,12 @@ final class WorkerLog: Sendable {
     case .connections(let endpoint, let state): write(state, of: endpoint)
     case .trouble(let text, let slice):
       log(.warning, .worker, "trouble", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])
-    case .held:
+    case .storeLocked:
       log(
         .info, .worker, "held",
         "takes in no campaign: the store is being given other partitions (carillon store repartition)",
         [:])
-    case .released: log(.info, .worker, "released", "takes in campaigns again: the store stays as it is", [:])
+    case .storeUnlocked: log(.info, .worker, "released", "takes in campaigns again: the store stays as it is", [:])
     case .draining: log(.info, .worker, "draining", "finishing what is in flight", [:])
     case .stopped(let last):
       let totals = earlier.withLock { $0 + last }

@@ -117,7 +117,7 @@ struct WorkerCommand: LongRunningCommand {
     defer { reloading.cancel() }
     // A store that is given other partitions is left, and taken up again under its new ones. So is the work when the
     // configuration has changed.
-    var isHeld = false
+    var isStoreLocked = false
     repeat {
       let isReload = stop.takeRenewal()
       let configuration = await reload.current
@@ -152,9 +152,9 @@ struct WorkerCommand: LongRunningCommand {
       watch.begin(worker)
       stop.begin(worker)
       try await worker.run()
-      isHeld = await worker.isHeld
+      isStoreLocked = await worker.isStoreLocked
       for store in [store, control, blocking] { await store.close() }
-    } while (isHeld && !drain || stop.isRenewed) && !stop.isAsked
+    } while (isStoreLocked && !drain || stop.isRenewed) && !stop.isAsked
   }
 
   private func setup(
