@@ -35,12 +35,12 @@ struct WorkerParts {
     let membership = FleetMembership(WorkerInstance(name: configuration.name, using: &chance))
 
     // What becomes of targets and campaigns.
-    let damage = DamageIsolator(environment, campaigns: campaigns)
+    let damage = DamageIsolator(environment: environment, campaigns: campaigns)
     let takeover = SliceTakeover(environment: environment)
     let returns = SliceReturn(environment: environment)
     let feedback = FeedbackDelivery(environment)
-    let recorder = TargetRecorder(environment, credit: credit)
-    let pauses = CampaignPauses(environment, slices: slices, campaigns: campaigns, recorder: recorder)
+    let recorder = TargetRecorder(environment: environment, credit: credit)
+    let pauses = CampaignPauses(environment: environment, slices: slices, campaigns: campaigns, recorder: recorder)
     let declined = DeclinedCampaigns(environment, slices: slices, recorder: recorder, pauses: pauses)
     let rates = RateService(environment, slices: slices, campaigns: campaigns)
     let backends = BackendMonitor(environment, slices: slices, rates: rates, housekeeping: housekeeping)
@@ -48,9 +48,11 @@ struct WorkerParts {
       environment, slices: slices, campaigns: campaigns, credit: credit, recorder: recorder, pauses: pauses,
       declined: declined, rates: rates)
     let follower = CampaignFollower(
-      environment, slices: slices, campaigns: campaigns, recorder: recorder, declined: declined, guards: guards,
+      environment: environment, slices: slices, campaigns: campaigns, recorder: recorder, declined: declined,
+      guards: guards,
       damage: damage)
-    let closer = SliceCloser(environment, campaigns: campaigns, feedback: feedback, returns: returns, figures: figures)
+    let closer = SliceCloser(
+      environment: environment, campaigns: campaigns, feedback: feedback, returns: returns, figures: figures)
     let failover = FailoverService(
       environment, slices: slices, campaigns: campaigns, membership: membership, closer: closer, damage: damage)
 
@@ -63,42 +65,46 @@ struct WorkerParts {
       environment, inbox: inbox, slices: slices, credit: credit, recorder: recorder, sender: sender, guards: guards,
       pauses: pauses, declined: declined, figures: figures)
     let committer = SliceCommitter(
-      environment, credit: credit, recorder: recorder, sender: sender, failover: failover, figures: figures)
+      environment: environment, credit: credit, recorder: recorder, sender: sender, failover: failover, figures: figures
+    )
 
     // Slices.
     let preconditions = ExpansionPreconditions(environment, campaigns: campaigns, pauses: pauses)
     let factory = CampaignContextFactory(
-      environment, routes: routes, credit: credit, figures: figures, rates: rates)
+      environment: environment, routes: routes, credit: credit, figures: figures, rates: rates)
     let reader = CampaignReader(
       environment, campaigns: campaigns, factory: factory, preconditions: preconditions, selection: selection,
       rates: rates, backends: backends, guards: guards, declined: declined)
     let claimer = SliceClaimer(
-      environment, slices: slices, reader: reader, rates: rates, declined: declined, recorder: recorder,
+      environment: environment, slices: slices, reader: reader, rates: rates, declined: declined, recorder: recorder,
       closer: closer, returns: returns, failover: failover, dispatcher: dispatcher)
     let preparation = SlicePreparation(
-      environment, preconditions: preconditions, committer: committer, returns: returns)
+      environment: environment, preconditions: preconditions, committer: committer, returns: returns)
     let release = SliceRelease(
-      environment, slices: slices, credit: credit, rates: rates, guards: guards, failover: failover,
+      environment: environment, slices: slices, credit: credit, rates: rates, guards: guards, failover: failover,
       dispatcher: dispatcher)
-    let replay = SliceReplay(environment, failover: failover, committer: committer, recorder: recorder)
+    let replay = SliceReplay(environment: environment, failover: failover, committer: committer, recorder: recorder)
     let driver = SliceDriver(
-      environment, dispatcher: dispatcher, guards: guards, committer: committer, replay: replay, closer: closer,
+      environment: environment, dispatcher: dispatcher, guards: guards, committer: committer, replay: replay,
+      closer: closer,
       returns: returns, failover: failover)
     let abandoned = AbandonedSlices(environment, slices: slices, selection: selection)
     let runner = SliceRunner(
-      environment, slices: slices, campaigns: campaigns, abandoned: abandoned, claimer: claimer,
+      environment: environment, slices: slices, campaigns: campaigns, abandoned: abandoned, claimer: claimer,
       preparation: preparation, driver: driver, release: release, follower: follower, damage: damage)
     let bunchDriver = BunchDriver(
-      environment, slices: slices, dispatcher: dispatcher, committer: committer, closer: closer, release: release,
+      environment: environment, slices: slices, dispatcher: dispatcher, committer: committer, closer: closer,
+      release: release,
       runner: runner, failover: failover, damage: damage)
     let seals = BunchSeal(
-      environment, slices: slices, credit: credit, dispatcher: dispatcher, preparation: preparation,
+      environment: environment, slices: slices, credit: credit, dispatcher: dispatcher, preparation: preparation,
       committer: committer, release: release, runner: runner, driver: bunchDriver, failover: failover)
     let start = BunchStart(
-      environment, slices: slices, campaigns: campaigns, reader: reader, claimer: claimer, release: release,
+      environment: environment, slices: slices, campaigns: campaigns, reader: reader, claimer: claimer,
+      release: release,
       runner: runner, follower: follower, failover: failover, seals: seals)
     let bunches = BunchRunner(
-      environment, runner: runner, start: start, driver: bunchDriver, failover: failover, damage: damage)
+      environment: environment, runner: runner, start: start, driver: bunchDriver, failover: failover, damage: damage)
     fetcher = SliceFetcher(
       environment, slices: slices, campaigns: campaigns, abandoned: abandoned, selection: selection, reader: reader,
       rates: rates, dispatcher: dispatcher, failover: failover, housekeeping: housekeeping, bunches: bunches,
@@ -111,16 +117,18 @@ struct WorkerParts {
     let waiting = WaitingReporter(
       environment, campaigns: campaigns, declined: declined, rates: rates, preconditions: preconditions)
     let heartbeat = Heartbeat(
-      environment, membership: membership, campaigns: campaigns, housekeeping: housekeeping, references: references,
+      environment: environment, membership: membership, campaigns: campaigns, housekeeping: housekeeping,
+      references: references,
       reporter: reporter, callClock: heartbeats)
     let messages = FleetMessages(
       environment, membership: membership, campaigns: campaigns, housekeeping: housekeeping, abandoned: abandoned,
       takeover: takeover)
     let upkeep = OwnUpkeep(
-      environment, slices: slices, campaigns: campaigns, references: references, takeover: takeover,
+      environment: environment, slices: slices, campaigns: campaigns, references: references, takeover: takeover,
       declined: declined, sender: sender, feedback: feedback, waiting: waiting, failover: failover)
     presence = PresenceLoop(
-      environment, membership: membership, messages: messages, heartbeat: heartbeat, upkeep: upkeep, routes: routes,
+      environment: environment, membership: membership, messages: messages, heartbeat: heartbeat, upkeep: upkeep,
+      routes: routes,
       failover: failover, damage: damage)
     let registrations = RegistrationIntake(
       environment, membership: membership, housekeeping: housekeeping, damage: damage)

@@ -2,23 +2,12 @@ import CampaignStore
 import PushCore
 
 /// Makes the contexts of campaigns.
-final class CampaignContextFactory: WorkerPart {
+struct CampaignContextFactory: WorkerPart {
   let environment: WorkerEnvironment
-  private let routes: PushRouteTable
-  private let credit: CreditLedger
-  private let figures: WorkerFigures
-  private let rates: RateService
-
-  init(
-    _ environment: WorkerEnvironment, routes: PushRouteTable, credit: CreditLedger, figures: WorkerFigures,
-    rates: RateService
-  ) {
-    self.environment = environment
-    self.routes = routes
-    self.credit = credit
-    self.figures = figures
-    self.rates = rates
-  }
+  let routes: PushRouteTable
+  let credit: CreditLedger
+  let figures: WorkerFigures
+  let rates: RateService
 
   /// Returns a new context.
   ///

@@ -4,27 +4,14 @@ import EventLoop
 import PushCore
 
 /// Follows the states of the campaigns in hand, which people and other workers pause, resume and cancel.
-final class CampaignFollower: WorkerPart {
+struct CampaignFollower: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let campaigns: CampaignTable
-  private let recorder: TargetRecorder
-  private let declined: DeclinedCampaigns
-  private let guards: GuardService
-  private let damage: DamageIsolator
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, recorder: TargetRecorder,
-    declined: DeclinedCampaigns, guards: GuardService, damage: DamageIsolator
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.campaigns = campaigns
-    self.recorder = recorder
-    self.declined = declined
-    self.guards = guards
-    self.damage = damage
-  }
+  let slices: SliceTable
+  let campaigns: CampaignTable
+  let recorder: TargetRecorder
+  let declined: DeclinedCampaigns
+  let guards: GuardService
+  let damage: DamageIsolator
 
   /// ms between looks at the states of the campaigns in hand that nothing has told of.
   private static let interval = 1000

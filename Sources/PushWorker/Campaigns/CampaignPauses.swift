@@ -2,18 +2,11 @@ import CampaignStore
 import PushCore
 
 /// Pauses campaigns on this worker's word.
-final class CampaignPauses: WorkerPart {
+struct CampaignPauses: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let campaigns: CampaignTable
-  private let recorder: TargetRecorder
-
-  init(_ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, recorder: TargetRecorder) {
-    self.environment = environment
-    self.slices = slices
-    self.campaigns = campaigns
-    self.recorder = recorder
-  }
+  let slices: SliceTable
+  let campaigns: CampaignTable
+  let recorder: TargetRecorder
 
   /// Pauses a campaign because every further push would fail the same way, whoever sent it.
   ///

@@ -58,7 +58,7 @@ struct FailoverReplay {
   private(set) var claimsResume: UInt64 = 0
   /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.
   private var takeoversResume: UInt64 = 0
-  /// When the server of the control keys was last seen to be one that we knew and that takes writes, in ms since the epoch.
+  /// When the server of the shared keys was last seen to be one that we knew and that takes writes, in ms since the epoch.
   private(set) var seenDurableAt: UInt64 = 0
   /// Redis is yet to be told again of former slices.
   private(set) var isDue = false
@@ -153,7 +153,7 @@ struct FailoverReplay {
   /// forgets is what came last before it died, however long ago that is.
   ///
   /// - Parameters:
-  ///   - clock: ms since the epoch; `nil` when the server of the control keys is not still there.
+  ///   - clock: ms since the epoch; `nil` when the server of the shared keys is not still there.
   ///   - isDurable: whether the server of a partition is.
   /// - Returns: false when all of it may be needed yet.
   mutating func forget(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {

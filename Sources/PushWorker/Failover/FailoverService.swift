@@ -79,8 +79,8 @@ final class FailoverService: WorkerPart {
   }
 
   /// Of a cluster the server that says who is there is missing.
-  private struct NoControl: Error, CustomStringConvertible {
-    var description: String { "the server of the control keys does not answer" }
+  private struct SharedServerMissing: Error, CustomStringConvertible {
+    var description: String { "the server of the shared keys does not answer" }
   }
 
   /// Whether others may still be telling Redis what it forgot.
@@ -91,7 +91,7 @@ final class FailoverService: WorkerPart {
     failover.noteRunning(EventLoop.now)
     do {
       let (first, second) = try await Self.identify(store, sharedStore)
-      guard let home = second.first(where: \.hasControl) else { throw NoControl() }
+      guard let home = second.first(where: \.hasControl) else { throw SharedServerMissing() }
       failover.lookedAt = EventLoop.now
       let isReconnected = failover.noteConnections(
         Dictionary(grouping: first + second, by: \.place).mapValues { $0.map(\.connection) })

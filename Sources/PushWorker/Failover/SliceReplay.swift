@@ -3,20 +3,11 @@ import EventLoop
 import PushCore
 
 /// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
-final class SliceReplay: WorkerPart {
+struct SliceReplay: WorkerPart {
   let environment: WorkerEnvironment
-  private let failover: FailoverService
-  private let committer: SliceCommitter
-  private let recorder: TargetRecorder
-
-  init(
-    _ environment: WorkerEnvironment, failover: FailoverService, committer: SliceCommitter, recorder: TargetRecorder
-  ) {
-    self.environment = environment
-    self.failover = failover
-    self.committer = committer
-    self.recorder = recorder
-  }
+  let failover: FailoverService
+  let committer: SliceCommitter
+  let recorder: TargetRecorder
 
   /// What a slice can't be told again yet: the one who can restore its targets may still do so.
   private struct NotRestoredYet: Error, CustomStringConvertible {

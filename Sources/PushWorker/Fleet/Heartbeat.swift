@@ -2,27 +2,14 @@ import CampaignStore
 import EventLoop
 
 /// Gives the worker's heartbeat, and passes on what its answer says: messages that did not arrive, and the size of the fleet.
-final class Heartbeat: WorkerPart {
+struct Heartbeat: WorkerPart {
   let environment: WorkerEnvironment
-  private let membership: FleetMembership
-  private let campaigns: CampaignTable
-  private let housekeeping: HousekeepingLease
-  private let references: OwnReferences
-  private let reporter: WorkerReporter
-  private let callClock: CallClock
-
-  init(
-    _ environment: WorkerEnvironment, membership: FleetMembership, campaigns: CampaignTable,
-    housekeeping: HousekeepingLease, references: OwnReferences, reporter: WorkerReporter, callClock: CallClock
-  ) {
-    self.environment = environment
-    self.membership = membership
-    self.campaigns = campaigns
-    self.housekeeping = housekeeping
-    self.references = references
-    self.reporter = reporter
-    self.callClock = callClock
-  }
+  let membership: FleetMembership
+  let campaigns: CampaignTable
+  let housekeeping: HousekeepingLease
+  let references: OwnReferences
+  let reporter: WorkerReporter
+  let callClock: CallClock
 
   /// Gives a heartbeat.
   func give() async throws {

@@ -2,34 +2,17 @@ import CampaignStore
 
 /// Looks after what this worker has beside its slices: references in its own list, declined campaigns, backlogs whose time has passed,
 /// prunes to deliver, and the reasons for which campaigns wait.
-final class OwnUpkeep: WorkerPart {
+struct OwnUpkeep: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let campaigns: CampaignTable
-  private let references: OwnReferences
-  private let takeover: SliceTakeover
-  private let declined: DeclinedCampaigns
-  private let sender: PushSender
-  private let feedback: FeedbackDelivery
-  private let waiting: WaitingReporter
-  private let failover: FailoverService
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, references: OwnReferences,
-    takeover: SliceTakeover, declined: DeclinedCampaigns, sender: PushSender, feedback: FeedbackDelivery,
-    waiting: WaitingReporter, failover: FailoverService
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.campaigns = campaigns
-    self.references = references
-    self.takeover = takeover
-    self.declined = declined
-    self.sender = sender
-    self.feedback = feedback
-    self.waiting = waiting
-    self.failover = failover
-  }
+  let slices: SliceTable
+  let campaigns: CampaignTable
+  let references: OwnReferences
+  let takeover: SliceTakeover
+  let declined: DeclinedCampaigns
+  let sender: PushSender
+  let feedback: FeedbackDelivery
+  let waiting: WaitingReporter
+  let failover: FailoverService
 
   /// Whether nothing is in hand, and nothing left to look after.
   var isIdle: Bool {

@@ -4,29 +4,15 @@ import EventLoop
 import PushCore
 
 /// Keeps this worker present in the fleet: its heartbeat, its listing, and what it looks after in its own name.
-final class PresenceLoop: WorkerPart {
+struct PresenceLoop: WorkerPart {
   let environment: WorkerEnvironment
-  private let membership: FleetMembership
-  private let messages: FleetMessages
-  private let heartbeat: Heartbeat
-  private let upkeep: OwnUpkeep
-  private let routes: PushRouteTable
-  private let failover: FailoverService
-  private let damage: DamageIsolator
-
-  init(
-    _ environment: WorkerEnvironment, membership: FleetMembership, messages: FleetMessages, heartbeat: Heartbeat,
-    upkeep: OwnUpkeep, routes: PushRouteTable, failover: FailoverService, damage: DamageIsolator
-  ) {
-    self.environment = environment
-    self.membership = membership
-    self.messages = messages
-    self.heartbeat = heartbeat
-    self.upkeep = upkeep
-    self.routes = routes
-    self.failover = failover
-    self.damage = damage
-  }
+  let membership: FleetMembership
+  let messages: FleetMessages
+  let heartbeat: Heartbeat
+  let upkeep: OwnUpkeep
+  let routes: PushRouteTable
+  let failover: FailoverService
+  let damage: DamageIsolator
 
   /// ms between signs of life while there is something in hand.
   private static let pulseInterval = 1000

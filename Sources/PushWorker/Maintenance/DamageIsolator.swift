@@ -1,14 +1,9 @@
 import CampaignStore
 
 /// Takes slices and campaigns with damaged data in Redis out, with the reason, to the dead list, so that everything else goes on.
-final class DamageIsolator: WorkerPart {
+struct DamageIsolator: WorkerPart {
   let environment: WorkerEnvironment
-  private let campaigns: CampaignTable
-
-  init(_ environment: WorkerEnvironment, campaigns: CampaignTable) {
-    self.environment = environment
-    self.campaigns = campaigns
-  }
+  let campaigns: CampaignTable
 
   /// Does what is to be done about an error: takes out the slice or the campaign that is damaged, if that is what it says.
   ///

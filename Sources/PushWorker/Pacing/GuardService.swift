@@ -57,7 +57,7 @@ final class GuardService: WorkerPart {
     if holders[fullest].guard.decide(on: known(of: holders[fullest])) { note(decided: holders[fullest]) }
   }
 
-  /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
+  /// Asks Redis for sends of campaigns whose guard has not decided, and tells it what was answered.
   func refreshTrials(_ now: UInt64) {
     var seen: Set<ObjectIdentifier> = []
     for first in slices.sessions
@@ -108,7 +108,7 @@ final class GuardService: WorkerPart {
 
   // MARK: Only here
 
-  /// Asks control whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
+  /// Asks Redis whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
   func askToStandDown(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
@@ -190,7 +190,7 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// Tells control of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
+  /// Tells Redis of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
   /// more, and gives back what was lent and not sent: the guards of others go by both.
   func tellRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,

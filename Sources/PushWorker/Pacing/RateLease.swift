@@ -21,7 +21,7 @@ struct RateLease {
   /// Sent since the last question.
   private var used = 0
 
-  /// What control is to be asked.
+  /// What Redis is to be asked.
   struct Question: Equatable {
     var wanted: Int
     /// Lent earlier, and not sent.
@@ -99,7 +99,7 @@ struct RateLease {
     return ask(unused > 0 ? min(wanted - allowance, usable + usable / 4 + 1) : wanted - allowance, now)
   }
 
-  /// What control has yet to be told when there is nothing to send any more; `nil` for nothing, or while it is being asked.
+  /// What Redis has yet to be told when there is nothing to send any more; `nil` for nothing, or while it is being asked.
   mutating func rest(_ now: UInt64) -> Question? {
     limitedSince = nil
     unused += allowance + lot.total - lot.released
@@ -115,7 +115,7 @@ struct RateLease {
     return Question(wanted: wanted, returned: unused)
   }
 
-  /// Takes note of control's answer, or that there was none: nobody knows then what was lent or taken back, so it is
+  /// Notes the answer of Redis, or that there was none: nobody knows then what was lent or taken back, so it is
   /// neither sent nor given back again.
   mutating func take(_ answer: RateAnswer?, now: UInt64) {
     isAsking = false

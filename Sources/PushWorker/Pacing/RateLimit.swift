@@ -10,7 +10,7 @@ final class RateLimit {
   /// Why it does, where that is not so for good.
   private var cause: String?
   var lease = RateLease()
-  /// Pushes a second of the whole fleet, as control last said; 0 while it has said nothing.
+  /// Pushes a second of the whole fleet, as Redis last said; 0 while it has said nothing.
   private(set) var perSecond: Double
   /// Whether there was less to send at the last look than is enough to have in hand.
   private var isShort = false
@@ -43,7 +43,7 @@ final class RateLimit {
     return true
   }
 
-  /// Takes note of control's answer, or that there was none.
+  /// Notes the answer of Redis, or that there was none.
   func take(_ answer: RateAnswer?, now: UInt64) {
     lease.take(answer, now: now)
     if let answer, answer.perSecond > 0 { perSecond = answer.perSecond }

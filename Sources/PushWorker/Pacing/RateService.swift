@@ -38,7 +38,7 @@ final class RateService: WorkerPart {
     return ahead < 2 * configuration.window ? ahead : nil
   }
 
-  /// Lets go of what is due, and asks control for more where slices have a use for it.
+  /// Lets go of what is due, and asks Redis for more where slices have a use for it.
   func refresh(_ now: UInt64) {
     var demands: [(limit: RateLimit, wanted: Int)] = []
     for session in slices.sessions where session.context.facts.limits.contains(where: \.isInForce) {

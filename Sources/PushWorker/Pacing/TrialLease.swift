@@ -7,7 +7,7 @@ struct TrialLease {
   private(set) var allowance = 0
   /// Spent on credit that a slice has asked Redis for.
   private(set) var reserved = 0
-  /// What control last said.
+  /// What Redis last answered.
   private(set) var answer: GuardTrialAnswer?
   /// `EventLoop.now` when it said that.
   private var heardAt: UInt64 = 0
@@ -20,7 +20,7 @@ struct TrialLease {
   private var told = GuardCounts()
   private var returned = 0
 
-  /// What all workers were answered, as control knows it; where Redis has forgotten some of that, what control was told
+  /// What all workers were answered, as Redis knows it; where Redis has forgotten some of that, what Redis was told
   /// here. A worker that has told of all answers that one may have would otherwise wait for others, who may have nothing
   /// left to send.
   var fleetCounts: GuardCounts {
@@ -28,7 +28,7 @@ struct TrialLease {
     return counts
   }
 
-  /// What control is to be told and asked.
+  /// What Redis is to be told and asked.
   struct Question {
     var wanted: Int
     var news: GuardCounts
@@ -87,7 +87,7 @@ struct TrialLease {
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
-  /// What control knows of this worker, when it asks whether to leave the campaign to the others; `nil` while another
+  /// What Redis knows of this worker, when it asks whether to leave the campaign to the others; `nil` while another
   /// question is under way.
   mutating func withdrawal(now: UInt64) -> (told: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
@@ -99,7 +99,7 @@ struct TrialLease {
   /// Control has answered that, or not.
   mutating func endWithdrawal() { isAsking = false }
 
-  /// What control has yet to be told when no slice is in hand any more; `nil` for nothing. What was lent and not answered is
+  /// What Redis has yet to be told when no slice is in hand any more; `nil` for nothing. What was lent and not answered is
   /// for others to send: they must not wait until it is taken for lost.
   ///
   /// - Parameters:
@@ -115,7 +115,7 @@ struct TrialLease {
     return Question(wanted: 0, news: news, returned: max(0, unused))
   }
 
-  /// Takes note of control's answer, or that there was none.
+  /// Notes the answer of Redis, or that there was none.
   ///
   /// - Parameter lease: ns.
   mutating func take(_ answer: GuardTrialAnswer?, to question: Question, lease: UInt64, now: UInt64) {
@@ -134,7 +134,7 @@ struct TrialLease {
 
   /// Whether no further answers are to be expected, from any worker.
   ///
-  /// - Parameter lease: ns without news after which control takes what is under way for lost, and lends it again to whoever
+  /// - Parameter lease: ns without news after which Redis takes what is under way for lost, and lends it again to whoever
   ///   asks, so that more is answered. Only when that much again has passed does nobody want to send: what a dead worker had
   ///   in hand is with another by then.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
@@ -142,6 +142,6 @@ struct TrialLease {
     return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)
   }
 
-  /// ns after which what control said is too old to go by.
+  /// ns after which what Redis said is too old to go by.
   private static func memory(_ lease: UInt64) -> UInt64 { lease / 2 }
 }

@@ -5,14 +5,9 @@ import PushTransport
 
 /// Records what becomes of targets: an outcome, or that a target is granted again later. It also takes pushes back that no
 /// connection has taken.
-final class TargetRecorder: WorkerPart {
+struct TargetRecorder: WorkerPart {
   let environment: WorkerEnvironment
-  private let credit: CreditLedger
-
-  init(_ environment: WorkerEnvironment, credit: CreditLedger) {
-    self.environment = environment
-    self.credit = credit
-  }
+  let credit: CreditLedger
 
   /// Records a final answer, with what it does to the device.
   func append(_ answer: DeferredAnswer, to session: SliceSession, fate: Disposition.TokenFate) {

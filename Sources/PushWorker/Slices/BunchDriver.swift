@@ -3,32 +3,16 @@ import EventLoop
 import PushCore
 
 /// Does the steps of the slices of a bunch together, and ends them.
-final class BunchDriver: WorkerPart {
+struct BunchDriver: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let dispatcher: CreditDispatcher
-  private let committer: SliceCommitter
-  private let closer: SliceCloser
-  private let release: SliceRelease
-  private let runner: SliceRunner
-  private let failover: FailoverService
-  private let damage: DamageIsolator
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, dispatcher: CreditDispatcher, committer: SliceCommitter,
-    closer: SliceCloser, release: SliceRelease, runner: SliceRunner, failover: FailoverService,
-    damage: DamageIsolator
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.dispatcher = dispatcher
-    self.committer = committer
-    self.closer = closer
-    self.release = release
-    self.runner = runner
-    self.failover = failover
-    self.damage = damage
-  }
+  let slices: SliceTable
+  let dispatcher: CreditDispatcher
+  let committer: SliceCommitter
+  let closer: SliceCloser
+  let release: SliceRelease
+  let runner: SliceRunner
+  let failover: FailoverService
+  let damage: DamageIsolator
 
   /// Takes the next steps of its slices until none is left in it.
   func drive(_ bunch: inout Bunch, _ group: inout DiscardingTaskGroup) async {

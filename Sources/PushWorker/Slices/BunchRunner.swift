@@ -9,25 +9,13 @@ struct Bunch {
 
 /// Takes slices of one campaign with few targets each through their lives together: one round trip for each step of all slices. A slice
 /// with something out of the ordinary leaves its bunch and goes on by itself.
-final class BunchRunner: WorkerPart {
+struct BunchRunner: WorkerPart {
   let environment: WorkerEnvironment
-  private let runner: SliceRunner
-  private let start: BunchStart
-  private let driver: BunchDriver
-  private let failover: FailoverService
-  private let damage: DamageIsolator
-
-  init(
-    _ environment: WorkerEnvironment, runner: SliceRunner, start: BunchStart, driver: BunchDriver,
-    failover: FailoverService, damage: DamageIsolator
-  ) {
-    self.environment = environment
-    self.runner = runner
-    self.start = start
-    self.driver = driver
-    self.failover = failover
-    self.damage = damage
-  }
+  let runner: SliceRunner
+  let start: BunchStart
+  let driver: BunchDriver
+  let failover: FailoverService
+  let damage: DamageIsolator
 
   /// Works on slices of one campaign until each is finished, parked, given back or lost.
   func work(on references: [SliceReference]) async {

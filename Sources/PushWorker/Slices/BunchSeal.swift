@@ -3,34 +3,17 @@ import EventLoop
 import PushCore
 
 /// Seals the expanded slices of a bunch, and sends what they are granted.
-final class BunchSeal: WorkerPart {
+struct BunchSeal: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let credit: CreditLedger
-  private let dispatcher: CreditDispatcher
-  private let preparation: SlicePreparation
-  private let committer: SliceCommitter
-  private let release: SliceRelease
-  private let runner: SliceRunner
-  private let driver: BunchDriver
-  private let failover: FailoverService
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, dispatcher: CreditDispatcher,
-    preparation: SlicePreparation, committer: SliceCommitter, release: SliceRelease, runner: SliceRunner,
-    driver: BunchDriver, failover: FailoverService
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.credit = credit
-    self.dispatcher = dispatcher
-    self.preparation = preparation
-    self.committer = committer
-    self.release = release
-    self.runner = runner
-    self.driver = driver
-    self.failover = failover
-  }
+  let slices: SliceTable
+  let credit: CreditLedger
+  let dispatcher: CreditDispatcher
+  let preparation: SlicePreparation
+  let committer: SliceCommitter
+  let release: SliceRelease
+  let runner: SliceRunner
+  let driver: BunchDriver
+  let failover: FailoverService
 
   /// Seals slices that are expanded, by their positions, and sends what they are granted.
   func seal(

@@ -3,34 +3,17 @@ import EventLoop
 import PushCore
 
 /// Claims and expands the slices of a bunch, and sends what they are granted.
-final class BunchStart: WorkerPart {
+struct BunchStart: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let campaigns: CampaignTable
-  private let reader: CampaignReader
-  private let claimer: SliceClaimer
-  private let release: SliceRelease
-  private let runner: SliceRunner
-  private let follower: CampaignFollower
-  private let failover: FailoverService
-  private let seals: BunchSeal
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, reader: CampaignReader,
-    claimer: SliceClaimer, release: SliceRelease, runner: SliceRunner,
-    follower: CampaignFollower, failover: FailoverService, seals: BunchSeal
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.campaigns = campaigns
-    self.reader = reader
-    self.claimer = claimer
-    self.release = release
-    self.runner = runner
-    self.follower = follower
-    self.failover = failover
-    self.seals = seals
-  }
+  let slices: SliceTable
+  let campaigns: CampaignTable
+  let reader: CampaignReader
+  let claimer: SliceClaimer
+  let release: SliceRelease
+  let runner: SliceRunner
+  let follower: CampaignFollower
+  let failover: FailoverService
+  let seals: BunchSeal
 
   /// Claims slices, expands and seals them, and sends what they are granted.
   ///

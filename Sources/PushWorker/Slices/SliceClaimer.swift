@@ -3,37 +3,20 @@ import EventLoop
 import PushCore
 
 /// Claims slices and takes them in hand.
-final class SliceClaimer: WorkerPart {
+struct SliceClaimer: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let reader: CampaignReader
-  private let rates: RateService
-  private let declined: DeclinedCampaigns
-  private let recorder: TargetRecorder
-  private let closer: SliceCloser
-  private let returns: SliceReturn
-  private let failover: FailoverService
-  private let dispatcher: CreditDispatcher
+  let slices: SliceTable
+  let reader: CampaignReader
+  let rates: RateService
+  let declined: DeclinedCampaigns
+  let recorder: TargetRecorder
+  let closer: SliceCloser
+  let returns: SliceReturn
+  let failover: FailoverService
+  let dispatcher: CreditDispatcher
   /// ms for which a slice is parked whose pool can't send. Short, as nobody reports when the pool can send again, and longer than
   /// it takes to go through all slices of a campaign.
   private static let stuckPause = 5000
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, reader: CampaignReader, rates: RateService,
-    declined: DeclinedCampaigns, recorder: TargetRecorder, closer: SliceCloser, returns: SliceReturn,
-    failover: FailoverService, dispatcher: CreditDispatcher
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.reader = reader
-    self.rates = rates
-    self.declined = declined
-    self.recorder = recorder
-    self.closer = closer
-    self.returns = returns
-    self.failover = failover
-    self.dispatcher = dispatcher
-  }
 
   /// Claims a slice, and ends it at once where nothing is left to send.
   func claim(_ reference: SliceReference) async throws -> SliceSession? {

@@ -2,23 +2,12 @@ import CampaignStore
 import PushCore
 
 /// Closes slices, and counts them for their campaigns.
-final class SliceCloser: WorkerPart {
+struct SliceCloser: WorkerPart {
   let environment: WorkerEnvironment
-  private let campaigns: CampaignTable
-  private let feedback: FeedbackDelivery
-  private let returns: SliceReturn
-  private let figures: WorkerFigures
-
-  init(
-    _ environment: WorkerEnvironment, campaigns: CampaignTable, feedback: FeedbackDelivery, returns: SliceReturn,
-    figures: WorkerFigures
-  ) {
-    self.environment = environment
-    self.campaigns = campaigns
-    self.feedback = feedback
-    self.returns = returns
-    self.figures = figures
-  }
+  let campaigns: CampaignTable
+  let feedback: FeedbackDelivery
+  let returns: SliceReturn
+  let figures: WorkerFigures
 
   /// Closes a slice and counts it for its campaign.
   ///

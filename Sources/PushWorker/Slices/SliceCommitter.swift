@@ -4,25 +4,13 @@ import PushCore
 
 /// Records the outcomes of slices in their ledgers and gets new targets granted. It also finds the targets in doubt, sends them
 /// again, and searches for a target that kills its workers.
-final class SliceCommitter: WorkerPart {
+struct SliceCommitter: WorkerPart {
   let environment: WorkerEnvironment
-  private let credit: CreditLedger
-  private let recorder: TargetRecorder
-  private let sender: PushSender
-  private let failover: FailoverService
-  private let figures: WorkerFigures
-
-  init(
-    _ environment: WorkerEnvironment, credit: CreditLedger, recorder: TargetRecorder, sender: PushSender,
-    failover: FailoverService, figures: WorkerFigures
-  ) {
-    self.environment = environment
-    self.credit = credit
-    self.recorder = recorder
-    self.sender = sender
-    self.failover = failover
-    self.figures = figures
-  }
+  let credit: CreditLedger
+  let recorder: TargetRecorder
+  let sender: PushSender
+  let failover: FailoverService
+  let figures: WorkerFigures
 
   /// A commit that was written down, and of which Redis has not been heard yet.
   struct CommitUnderWay {

@@ -3,29 +3,15 @@ import EventLoop
 import PushCore
 
 /// Does the steps of a slice in hand, one after the other, until it is finished, parked, given back or lost.
-final class SliceDriver: WorkerPart {
+struct SliceDriver: WorkerPart {
   let environment: WorkerEnvironment
-  private let dispatcher: CreditDispatcher
-  private let guards: GuardService
-  private let committer: SliceCommitter
-  private let replay: SliceReplay
-  private let closer: SliceCloser
-  private let returns: SliceReturn
-  private let failover: FailoverService
-
-  init(
-    _ environment: WorkerEnvironment, dispatcher: CreditDispatcher, guards: GuardService, committer: SliceCommitter,
-    replay: SliceReplay, closer: SliceCloser, returns: SliceReturn, failover: FailoverService
-  ) {
-    self.environment = environment
-    self.dispatcher = dispatcher
-    self.guards = guards
-    self.committer = committer
-    self.replay = replay
-    self.closer = closer
-    self.returns = returns
-    self.failover = failover
-  }
+  let dispatcher: CreditDispatcher
+  let guards: GuardService
+  let committer: SliceCommitter
+  let replay: SliceReplay
+  let closer: SliceCloser
+  let returns: SliceReturn
+  let failover: FailoverService
 
   /// Drives a slice until it is out of this worker's hands.
   func drive(_ session: SliceSession) async throws {

@@ -3,25 +3,15 @@ import EventLoop
 import PushCore
 
 /// Prepares a slice in hand: expands it, or reads what an earlier owner left in doubt.
-final class SlicePreparation: WorkerPart {
+struct SlicePreparation: WorkerPart {
   let environment: WorkerEnvironment
-  private let preconditions: ExpansionPreconditions
-  private let committer: SliceCommitter
-  private let returns: SliceReturn
+  let preconditions: ExpansionPreconditions
+  let committer: SliceCommitter
+  let returns: SliceReturn
   /// ms for which a slice is parked that can't be expanded.
   private static let obstaclePause = 5000
   /// ms for which a slice of a campaign with a limit is parked, unless the last slice is counted sooner.
   private static let rankingPause = 2000
-
-  init(
-    _ environment: WorkerEnvironment, preconditions: ExpansionPreconditions, committer: SliceCommitter,
-    returns: SliceReturn
-  ) {
-    self.environment = environment
-    self.preconditions = preconditions
-    self.committer = committer
-    self.returns = returns
-  }
 
   /// Expands a slice that is not sealed, or reads what an earlier owner left in doubt.
   ///

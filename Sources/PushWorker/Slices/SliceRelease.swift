@@ -3,27 +3,14 @@ import EventLoop
 import PushTransport
 
 /// Lets go of slices in hand.
-final class SliceRelease: WorkerPart {
+struct SliceRelease: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let credit: CreditLedger
-  private let rates: RateService
-  private let guards: GuardService
-  private let failover: FailoverService
-  private let dispatcher: CreditDispatcher
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, rates: RateService,
-    guards: GuardService, failover: FailoverService, dispatcher: CreditDispatcher
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.credit = credit
-    self.rates = rates
-    self.guards = guards
-    self.failover = failover
-    self.dispatcher = dispatcher
-  }
+  let slices: SliceTable
+  let credit: CreditLedger
+  let rates: RateService
+  let guards: GuardService
+  let failover: FailoverService
+  let dispatcher: CreditDispatcher
 
   /// Lets go of a slice, wherever an error may have ended it. What is on its way stays in doubt in the ledger, and keeps
   /// its credit until it is answered: another slice must not have it meanwhile.

@@ -4,34 +4,17 @@ import EventLoop
 import PushCore
 
 /// Takes a slice through its life on this worker: claims, prepares and drives it, and lets go of it.
-final class SliceRunner: WorkerPart {
+struct SliceRunner: WorkerPart {
   let environment: WorkerEnvironment
-  private let slices: SliceTable
-  private let campaigns: CampaignTable
-  private let abandoned: AbandonedSlices
-  private let claimer: SliceClaimer
-  private let preparation: SlicePreparation
-  private let driver: SliceDriver
-  private let release: SliceRelease
-  private let follower: CampaignFollower
-  private let damage: DamageIsolator
-
-  init(
-    _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, abandoned: AbandonedSlices,
-    claimer: SliceClaimer, preparation: SlicePreparation, driver: SliceDriver, release: SliceRelease,
-    follower: CampaignFollower, damage: DamageIsolator
-  ) {
-    self.environment = environment
-    self.slices = slices
-    self.campaigns = campaigns
-    self.abandoned = abandoned
-    self.claimer = claimer
-    self.preparation = preparation
-    self.driver = driver
-    self.release = release
-    self.follower = follower
-    self.damage = damage
-  }
+  let slices: SliceTable
+  let campaigns: CampaignTable
+  let abandoned: AbandonedSlices
+  let claimer: SliceClaimer
+  let preparation: SlicePreparation
+  let driver: SliceDriver
+  let release: SliceRelease
+  let follower: CampaignFollower
+  let damage: DamageIsolator
 
   /// Works on a slice until it is finished, parked, given back or lost.
   func work(on reference: SliceReference) async {

@@ -1,0 +1,103 @@
+import EventLoop
+import Testing
+
+@testable import PushWorker
+
+/// How parts of a worker share its loop.
+@Suite struct WorkerLoopTests {
+  @Test(.timeLimit(.minutes(1)))
+  func tasksGroupsAndTimersOfAPartRunOnTheLoop() async {
+    let places = await Host().places()
+    #expect(places == [true, true, true, true, true])
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func latchedSignalRemembersARingAndOthersForgetIt() async {
+    #expect(await Host().ringsWithoutAWaiter() == ["latched goes on", "other waits", "other goes on"])
+  }
+}
+
+/// An actor on a loop, in the place of the worker.
+private actor Host: WorkerLoopHost {
+  private let events = EventLoop(label: "worker loop tests")
+  private let loop: WorkerLoop
+  private let part: Part
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { events.asUnownedSerialExecutor() }
+
+  init() {
+    loop = WorkerLoop(events)
+    part = Part(loop)
+  }
+
+  func places() async -> [Bool] {
+    loop.attach(self)
+    return await part.places(self)
+  }
+
+  func ringsWithoutAWaiter() async -> [String] {
+    loop.attach(self)
+    return await part.ringsWithoutAWaiter()
+  }
+
+  func runTask(_ number: Int) async { await loop.task(number)?() }
+
+  func runGroup(_ number: Int) async {
+    await withDiscardingTaskGroup { group in await self.runGroup(number, &group) }
+  }
+
+  private func runGroup(_ number: Int, _ group: inout DiscardingTaskGroup) async { await loop.group(number)?(&group) }
+
+  func runCallback(_ number: Int, _ value: any Sendable) { loop.call(number, value) }
+}
+
+/// A part of the host.
+private final class Part {
+  private let loop: WorkerLoop
+
+  init(_ loop: WorkerLoop) {
+    self.loop = loop
+  }
+
+  /// Returns for a direct call, a task, the body of a group, a task of a group and a callback whether each ran on the actor.
+  func places(_ host: Host) async -> [Bool] {
+    var places = [await isOn(host)]
+    let ended = LoopSignal(isLatched: true)
+    loop.start {
+      places.append(await self.isOn(host))
+      ended.ring()
+    }
+    await ended.wait()
+    await loop.withGroup { group in
+      places.append(await self.isOn(host))
+      self.loop.start(in: &group) { places.append(await self.isOn(host)) }
+    }
+    // The wait ends by a timer's callback.
+    await LoopSignal().wait(milliseconds: 1, on: loop)
+    places.append(await isOn(host))
+    return places
+  }
+
+  func ringsWithoutAWaiter() async -> [String] {
+    var events: [String] = []
+    let (latched, other, ended) = (LoopSignal(isLatched: true), LoopSignal(), LoopSignal(isLatched: true))
+    latched.ring()
+    await latched.wait()
+    events.append("latched goes on")
+    other.ring()
+    loop.start {
+      await other.wait()
+      events.append("other goes on")
+      ended.ring()
+    }
+    // Runs when the first task waits.
+    loop.start {
+      events.append("other waits")
+      other.ring()
+    }
+    await ended.wait()
+    return events
+  }
+
+  private func isOn(_ host: Host) async -> Bool { #isolation === host }
+}
