@@ -1,0 +1,49 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// The campaigns in hand.
+@Suite struct CampaignTableTests {
+  @Test func resumedCampaignIsToldOfOnceARound() {
+    let campaigns = CampaignTable()
+    let told = [0, 1, 1, 2, 1].map { campaigns.noteRound($0, of: "a") }
+    #expect(told == [false, true, false, true, true])
+    // Nothing of it was in hand: somebody else's business.
+    let isNews = campaigns.note(.paused, of: "a", at: 0)
+    #expect(!isNews)
+  }
+
+  @Test func whatPeopleDidIsRememberedForAsLongAsRedisMayForgetIt() {
+    let campaigns = CampaignTable()
+    campaigns.note(.paused, of: "a", at: 0)
+    campaigns.note(.cancelled, of: "b", at: 1_000_000_000)
+    campaigns.note(.active, of: "c", at: 1_000_000_000)
+    #expect(campaigns.recent.map(\.id).sorted() == ["a", "b"])
+    #expect(campaigns.recent.first { $0.id == "b" }?.verb == .cancel)
+    // Seen again, it is no newer.
+    campaigns.note(.paused, of: "a", at: 3_000_000_000)
+    campaigns.forget(before: 3_500_000_000)
+    #expect(campaigns.recent.map(\.id) == ["b"])
+    campaigns.note(.active, of: "b", at: 3_600_000_000)
+    #expect(campaigns.recent.isEmpty)
+  }
+
+  @Test func epochIsFollowedOnce() {
+    let campaigns = CampaignTable()
+    let isNews = [campaigns.sync(0), campaigns.sync(0), campaigns.sync(3)]
+    #expect(isNews == [true, false, true])
+    #expect(campaigns.epoch == 3)
+  }
+
+  @Test func campaignIsPausedOnceAtATime() {
+    let campaigns = CampaignTable()
+    var begins = [campaigns.beginPause("a"), campaigns.beginPause("a")]
+    campaigns.endPause("a")
+    begins.append(campaigns.beginPause("a"))
+    #expect(begins == [true, false, true])
+  }
+}

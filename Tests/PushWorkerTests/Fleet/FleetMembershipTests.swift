@@ -1,0 +1,34 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// What a worker knows of its place in the fleet.
+@Suite struct FleetMembershipTests {
+  @Test func nobodyIsTakenForDeadByWhoHearsNothingOrJustAfterRedisWasAway() {
+    var chance = SystemRandomNumberGenerator()
+    let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
+    #expect(!membership.canTellTheDead(10))
+    membership.isListening = true
+    #expect(membership.canTellTheDead(10))
+    membership.expectOthers(by: 20)
+    #expect(!membership.canTellTheDead(19))
+    #expect(membership.canTellTheDead(20))
+  }
+
+  @Test func silenceCountsFromTheLastSignOfLifeThatRedisTook() {
+    var chance = SystemRandomNumberGenerator()
+    let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
+    #expect(membership.silence(5) == nil)
+    membership.noteHeartbeat(at: 10)
+    membership.noteFailedHeartbeat("Redis is away")
+    #expect(membership.silence(25) == 15)
+    #expect(membership.heartbeatError == "Redis is away")
+    membership.noteHeartbeat(at: 30)
+    #expect(membership.silence(29) == 0, "a clock that was read before")
+    #expect(membership.heartbeatError == nil)
+  }
+}

@@ -1,0 +1,34 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// Which processes of a fleet have ended.
+@Suite struct LivenessMonitorTests {
+  private func sight(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceSight {
+    PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
+  }
+
+  @Test func goneIsWhoWasNotThereTwiceAndGaveNoHeartbeatMeanwhile() {
+    var watch = LivenessMonitor()
+    let gone = [
+      watch.look([sight("dead", at: 7), sight("slow", at: 7), sight("well", listens: true, at: 7)]),
+      watch.look([sight("dead", at: 7), sight("slow", at: 8), sight("well", at: 7)]),
+      watch.look([sight("slow", at: 9), sight("well", listens: true, at: 7)]),
+      watch.look([sight("slow", at: 9), sight("well", at: 7)]),
+    ]
+    #expect(gone.map { $0.map(\.name) } == [[], ["dead"], [], ["slow"]])
+  }
+
+  @Test func anotherLifeOfANameIsAnother() {
+    var watch = LivenessMonitor()
+    let gone = [watch.look([sight("w", "a", at: 7)]), watch.look([sight("w", "b", at: 7)])]
+    #expect(gone == [[], []])
+    watch.forget()
+    let again = watch.look([sight("w", "b", at: 7)])
+    #expect(again.isEmpty)
+  }
+}

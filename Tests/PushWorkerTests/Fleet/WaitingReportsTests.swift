@@ -1,0 +1,22 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// The reasons for which campaigns wait.
+@Suite struct WaitingReportsTests {
+  @Test func whatGoesOnAgainIsSaidOnce() {
+    var reports = WaitingReports()
+    let changes = [
+      reports.update([("a", "away", 5)]), reports.update([("b", "slow", 7)]), reports.update([]), reports.update([]),
+    ]
+    #expect(
+      changes == [
+        [.waits(id: "a", reason: "away", since: 5)],
+        [.waits(id: "b", reason: "slow", since: 7), .goesOn(id: "a")], [.goesOn(id: "b")], [],
+      ])
+  }
+}

@@ -1,0 +1,23 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// How many workers of a fleet look for slices and jobs.
+@Suite struct WakeRuleTests {
+  @Test func ofAFleetAFewLookForEachSlice() {
+    let looking = { (slices: Int, fleet: Int) in
+      (0..<fleet).count { WakeRule.looks(for: slices, roll: $0) }
+    }
+    #expect([looking(1, 3), looking(1, 500), looking(10, 500), looking(256, 500)] == [3, 4, 40, 500])
+    #expect(looking(.max, 500) == 500)
+  }
+
+  @Test func ofAFleetAFewWaitForJobs() {
+    let waiting = { (fleet: Int) in (0..<fleet).count { WakeRule.waitsForJobs(roll: $0) } }
+    #expect([waiting(1), waiting(16), waiting(500)] == [1, 16, 16])
+  }
+}

@@ -1,0 +1,125 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// The lease on the housekeeping tasks.
+@Suite struct HousekeepingLeaseTests {
+  private func sight(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceSight {
+    PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
+  }
+
+  @Test func everyPartitionIsLookedAtInTurn() {
+    let housekeeping = HousekeepingLease()
+    let looks = (0..<20).map { _ in housekeeping.nextPartitions(of: 10) }
+    #expect(looks.flatMap(\.partitions) == Array(0..<10) + Array(0..<10))
+    #expect(looks.filter(\.isRare).flatMap(\.partitions) == [0, 8, 0, 8])
+  }
+
+  /// A round takes as long whatever their number.
+  @Test func ofManyPartitionsSeveralAreLookedAtTogether() {
+    let housekeeping = HousekeepingLease()
+    let looks = (0..<256).map { _ in housekeeping.nextPartitions(of: 16_384) }
+    #expect(looks.flatMap(\.partitions) == Array(0..<16_384))
+    #expect(looks.count(where: \.isRare) == 32)
+  }
+
+  @Test func nextHousekeeperGoesOnWhereTheLastOneStood() {
+    let (first, second) = (HousekeepingLease(), HousekeepingLease())
+    _ = first.begin(HousekeepingNotes())
+    for _ in 0..<3 { _ = first.nextPartitions(of: 10) }
+    let became = [second.begin(first.notes), second.begin(HousekeepingNotes())]
+    #expect(became == [true, false])
+    let next = second.nextPartitions(of: 10)
+    #expect(next.partitions == [3])
+  }
+
+  @Test func roundsGoOnOnceASecondAndBeatsAreMissedSooner() {
+    let housekeeping = HousekeepingLease()
+    let second: UInt64 = 1_000_000_000
+    let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.isSweepDue($0) }
+    #expect(rounds == [true, false, false, true, true])
+    housekeeping.heard(5 * second, next: 250)
+    #expect(housekeeping.untilMissing(5 * second) == 700)
+    #expect(housekeeping.untilMissing(6 * second) == 0)
+    // Nobody waits longer than for the slowest beat there is.
+    for next in [4000, 9_999_999] {
+      housekeeping.heard(7 * second, next: next)
+      #expect(housekeeping.untilMissing(7 * second) == 8200)
+    }
+    // And not for the beat where a heartbeat has said that nobody keeps house.
+    housekeeping.heardOfNone()
+    #expect(housekeeping.untilMissing(7 * second) == 0)
+  }
+
+  /// ms until the next of each beat that is given to a fleet without campaigns; `nil` for each look without one.
+  private func idleBeats(_ housekeeping: HousekeepingLease, looks: Int, fleet: Int) -> [Int?] {
+    (0..<looks).map { _ in
+      let beat = housekeeping.untilIdleBeat(fleet: fleet)
+      _ = housekeeping.begin(HousekeepingNotes())
+      if let beat { housekeeping.gaveIdleBeat(next: beat) }
+      _ = housekeeping.looksAround()
+      return beat
+    }
+  }
+
+  @Test func fleetWithoutCampaignsIsGivenABeatWithEachFourthLook() {
+    let housekeeping = HousekeepingLease()
+    let beats = idleBeats(housekeeping, looks: 8, fleet: 16)
+    #expect(beats == [1000, nil, nil, nil, 1000, nil, nil, nil])
+  }
+
+  @Test func largerFleetIsGivenFewerBeats() {
+    let between = [1, 16, 40, 60, 500].map { fleet in
+      let housekeeping = HousekeepingLease()
+      return idleBeats(housekeeping, looks: 40, fleet: fleet).compactMap(\.self).dropFirst().first
+    }
+    #expect(between == [1000, 1000, 2500, 3750, 4000])
+  }
+
+  @Test func whoeverBeginsToKeepHouseGivesABeatAtOnce() {
+    let housekeeping = HousekeepingLease()
+    _ = idleBeats(housekeeping, looks: 3, fleet: 500)
+    housekeeping.end(1)
+    let beat = housekeeping.untilIdleBeat(fleet: 500)
+    #expect(beat == 4000)
+  }
+
+  /// Of the beats that a fleet without campaigns is given, the next may be four seconds away.
+  @Test func whoHasSlicesInHandMissesABeatAsSoonAsOnesOfARunningCampaignAreMissing() {
+    let housekeeping = HousekeepingLease()
+    let second: UInt64 = 1_000_000_000
+    housekeeping.heard(5 * second, next: 4000)
+    let isSooner = [6, 7].map { housekeeping.noteBusy($0 * second) }
+    #expect(isSooner == [true, false])
+    #expect(housekeeping.untilMissing(6 * second) == 700)
+    housekeeping.noteIdle()
+    #expect(housekeeping.untilMissing(6 * second) == 7200)
+    // With beats of a running campaign nothing changes.
+    housekeeping.heard(8 * second, next: 250)
+    let isSoonerStill = housekeeping.noteBusy(8 * second)
+    #expect(!isSoonerStill)
+    #expect(housekeeping.untilMissing(8 * second) == 700)
+  }
+
+  /// The one before it, whose process has ended, waits for no further look.
+  @Test func nextHousekeeperLooksAroundAtOnceAndThenWithEverySecondLook() {
+    var (housekeeping, watch) = (HousekeepingLease(), LivenessMonitor())
+    let looks = (0..<2).map { _ in watch.look([sight("before", at: 7)]).map(\.name) }
+    #expect(looks == [[], ["before"]])
+    _ = housekeeping.begin(HousekeepingNotes())
+    let around = (0..<4).map { _ in housekeeping.looksAround() }
+    #expect(around == [true, false, true, false])
+    let gone = watch.look([sight("before", at: 7), sight("well", listens: true, at: 7)])
+    #expect(gone.map(\.name) == ["before"])
+    // And again, when it has the house once more.
+    _ = housekeeping.looksAround()
+    housekeeping.end(1)
+    _ = housekeeping.begin(HousekeepingNotes())
+    let again = housekeeping.looksAround()
+    #expect(again)
+  }
+}

@@ -1,0 +1,31 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// When backends are asked.
+@Suite struct BackendScheduleTests {
+  @Test func backendIsAskedAtItsPaceAndNotTwiceAtATime() {
+    var schedule = BackendSchedule()
+    let backend = AppBackend(
+      check: HealthCheck(url: "http://x", slowAfter: 500), interval: 1000, rate: 10, leastShare: 0.1)
+    // "news" hangs from its first look on, which holds up no other.
+    let whileItHangs = [
+      schedule.begin("news", backend, 0), schedule.begin("news", backend, 5_000_000_000),
+      schedule.begin("shop", backend, 0),
+    ]
+    #expect(whileItHangs == [true, false, true])
+    schedule.end("shop")
+    let afterwards = [
+      schedule.begin("shop", backend, 999_999_999), schedule.begin("shop", backend, 1_000_000_000),
+      schedule.begin("news", backend, 5_000_000_000),
+    ]
+    #expect(afterwards == [false, true, false])
+    schedule.end("news")
+    let isAskedAgain = schedule.begin("news", backend, 5_000_000_000)
+    #expect(isAskedAgain)
+  }
+}

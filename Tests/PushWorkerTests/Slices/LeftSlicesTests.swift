@@ -1,0 +1,37 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// The slices that dead workers have left.
+@Suite struct LeftSlicesTests {
+  private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
+
+  @Test func slicesThatWereLeftAreSoughtOneCampaignAfterTheOther() {
+    var left = LeftSlices()
+    let other = SliceReference(campaign: "b", partition: 2)
+    for slice in [slice(1), other, slice(3), slice(1), slice(4)] { left.note(slice, at: 1) }
+    #expect(left.next(1) { _ in false } == [slice(1), slice(3), slice(4)])
+    #expect(left.next(1) { $0 == "a" } == [other])
+    // Others have the first of them.
+    left.note([slice(1), slice(3), slice(4)], found: slice(3))
+    #expect(left.next(1) { _ in false } == [other])
+    #expect(left.next(1) { $0 == "b" } == [slice(4)])
+    left.noteTaken([slice(4), slice(9)])
+    left.note([other], found: nil)
+    #expect(left.isEmpty(1))
+  }
+
+  @Test func slicesThatWereLeftAreForgottenAfterAWhileAndBounded() {
+    var left = LeftSlices()
+    left.note(slice(1), at: 1)
+    #expect(!left.isEmpty(LeftSlices.memory))
+    #expect(left.isEmpty(1 + LeftSlices.memory))
+    #expect(left.next(1 + LeftSlices.memory) { _ in false } == [])
+    for number in 2..<500 { left.note(slice(number), at: 1 + LeftSlices.memory) }
+    #expect(left.next(2 + LeftSlices.memory) { _ in false } == (2..<(2 + LeftSlices.most)).map(slice))
+  }
+}
