@@ -16,11 +16,12 @@ struct CampaignContextFactory: WorkerPart {
     of campaign: Campaign, _ record: CampaignRecord, _ job: [UInt8], _ app: AppChannel
   ) throws(JobError) -> CampaignContext {
     try checkZones(of: campaign)
-    let route = routes.route(for: campaign.channel == nil ? app : app.broadcasting, configuration)
+    let route = routes.route(for: campaign.channel == nil ? app : app.broadcasting, environment.configuration)
     credit.setShared(routes.areSeveral)
     return CampaignContext(
       campaign: campaign, record: record, job: job, app: app, zones: store.zones, route: route,
-      policy: configuration.guard.within(window: configuration.window), limits: rates.limits(of: campaign, app),
+      policy: environment.configuration.guard.within(window: environment.configuration.window),
+      limits: rates.limits(of: campaign, app),
       tally: figures.tally(of: campaign, app.service))
   }
 

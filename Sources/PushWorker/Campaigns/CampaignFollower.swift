@@ -37,7 +37,8 @@ struct CampaignFollower: WorkerPart {
   func follow() async throws {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.objections.campaigns))
-      let view = try await sharedStore.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
+      let view = try await sharedStore.syncControl(
+        ids, worker: environment.configuration.name, applied: campaigns.epoch)
       note(view.hold)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
       // What came into our hands meanwhile is looked at before we say that we have followed.

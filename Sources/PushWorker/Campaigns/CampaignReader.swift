@@ -53,8 +53,8 @@ final class CampaignReader: WorkerPart {
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
-    case .gone: try await sharedStore.dismiss(reference, worker: configuration.name)
-    case .notNow(let lane): try await sharedStore.requeue(reference, lane: lane, worker: configuration.name)
+    case .gone: try await sharedStore.dismiss(reference, worker: environment.configuration.name)
+    case .notNow(let lane): try await sharedStore.requeue(reference, lane: lane, worker: environment.configuration.name)
     case .unknownApp: break
     }
     return nil
@@ -67,7 +67,7 @@ final class CampaignReader: WorkerPart {
     /// This worker passes the campaign over: it has objected to the campaign, or it is reading the campaign's large job. The
     /// claim loop wakes when the job has been read.
     case notNow(Lane)
-    /// Its app is not in the configuration.
+    /// Its app is not in the environment.configuration.
     case unknownApp
   }
 
@@ -98,7 +98,7 @@ final class CampaignReader: WorkerPart {
     }
     do throws(JobError) {
       let campaign = try parsed.get()
-      guard let app = configuration.apps[campaign.app] else { return .unknownApp }
+      guard let app = environment.configuration.apps[campaign.app] else { return .unknownApp }
       let context = try factory.context(of: campaign, record, job, app)
       context.progress.expansion.unfinished = standing.unfinished
       if app.backend != nil { await backends.learn() }
@@ -136,7 +136,7 @@ final class CampaignReader: WorkerPart {
   private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError>? {
     let key = JobReadings.Key(record)
     if let result = readings.take(key) { return result }
-    let (reading, isNew) = readings.begin(key, job, record, configuration.jobApps, hook: jobHook)
+    let (reading, isNew) = readings.begin(key, job, record, environment.configuration.jobApps, hook: jobHook)
     guard LargeJobs.isLarge(job) else {
       let result = await reading.value
       if isNew { readings.end(key) }

@@ -15,8 +15,9 @@ final class CreditDispatcher: WorkerPart {
   private let declined: DeclinedCampaigns
   private let routes: PushRouteTable
   private let failover: FailoverService
-  /// Runs while slices are in hand, see ``tick()``.
-  private var ticks: LoopTimer?
+  /// Calls ``tick()``; made when the first slice comes into hand.
+  private var timer: LoopTimer?
+  private var isTicking = false
 
   init(
     _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, recorder: TargetRecorder,
@@ -36,14 +37,18 @@ final class CreditDispatcher: WorkerPart {
 
   /// Has ``tick()`` called while slices are in hand.
   func startTicking() {
-    guard ticks == nil else { return }
-    let timer = loop.timer { [weak self] in self?.tick() }
+    guard !isTicking else { return }
+    isTicking = true
+    let timer = timer ?? loop.timer { [weak self] in self?.tick() }
+    self.timer = timer
     timer.schedule(every: .milliseconds(SliceSituation.patience))
-    ticks = timer
   }
 
   /// Stops the calls of ``tick()``.
-  func stopTicking() { ticks = nil }
+  func stopTicking() {
+    isTicking = false
+    timer?.disarm()
+  }
 
   /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were
   /// stopped, pools that can't send.
@@ -76,7 +81,7 @@ final class CreditDispatcher: WorkerPart {
       if situation(of: session, entry, demand, now).next != .wait { session.wake() }
       ungranted += entry.ahead
     }
-    if takingMore, !isOnlyLimited, ungranted < configuration.window { wakeClaims() }
+    if takingMore, !isOnlyLimited, ungranted < environment.configuration.window { wakeClaims() }
   }
 
   /// What a slice does next.

@@ -238,7 +238,7 @@ final class FailoverService: WorkerPart {
     let isSealed = try await replay(
       slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, slice.decisions)
     if isSealed, let ending = slice.ending {
-      if case .claimed = try await slice.ledger.claim(worker: configuration.name),
+      if case .claimed = try await slice.ledger.claim(worker: environment.configuration.name),
         try await !closer.end(slice.ledger, slice.context, ending)
       {
         try await slice.ledger.unclaim()
@@ -279,9 +279,9 @@ final class FailoverService: WorkerPart {
           // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
           let campaign =
             whole == id
-            ? context.campaign : try CampaignJob.parse(context.facts.job, configuration.jobApps, as: whole)
+            ? context.campaign : try CampaignJob.parse(context.facts.job, environment.configuration.jobApps, as: whole)
           _ = try await sharedStore.activate(
-            campaign, job: context.facts.job, worker: configuration.name, narrowed: true)
+            campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }
         // What was sent to some of a stage is sent to all.
         try await sharedStore.restoreStage(of: context.campaign, job: context.facts.job, start: context.schedule.start)
@@ -309,8 +309,9 @@ final class FailoverService: WorkerPart {
     if try await !ledger.commit(&nothing, request).isSealed {
       // Ended long since: there is nothing to tell.
       guard let targets = journal.targets,
-        case .claimed(let standing) = try await ledger.claim(worker: configuration.name), !standing.isSealed,
-        try await store.expansion.restore(targets, of: ledger)
+        case .claimed(let standing) = try await ledger.claim(worker: environment.configuration.name),
+        !standing.isSealed,
+        try await store.restore(targets, of: ledger)
       else { return false }
       _ = try await ledger.commit(&nothing, request)
     }

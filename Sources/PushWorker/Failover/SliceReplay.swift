@@ -24,11 +24,11 @@ struct SliceReplay: WorkerPart {
     }
     try await sharedStore.addSlice(session.slice)
     var claimedAt = EventLoop.now
-    var answer = try await session.ledger.claim(worker: configuration.name)
+    var answer = try await session.ledger.claim(worker: environment.configuration.name)
     if isForgotten(answer, of: session) {
       try await tellAgain(session)
       claimedAt = EventLoop.now
-      answer = try await session.ledger.claim(worker: configuration.name)
+      answer = try await session.ledger.claim(worker: environment.configuration.name)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
       session.doubt.isInherited = true
     }

@@ -95,12 +95,12 @@ final class FleetMessages: WorkerPart {
   }
 
   private func rename() throws {
-    guard !configuration.isNameGiven else {
+    guard !environment.configuration.isNameGiven else {
       throw StoreError(
         .conflict, "a worker named \(membership.instance.name) is running already",
         hint: "give each worker a name of its own, or none: then it finds one")
     }
-    membership.instance.name = "\(configuration.name)-\(membership.instance.nonce.prefix(4))"
+    membership.instance.name = "\(environment.configuration.name)-\(membership.instance.nonce.prefix(4))"
     environment.configuration.name = membership.instance.name
   }
 }

@@ -19,7 +19,7 @@ struct Heartbeat: WorkerPart {
     defer { callClock.end() }
     do {
       pulse = try await sharedStore.heartbeat(
-        worker: configuration.name, timeout: configuration.lease, report: report)
+        worker: environment.configuration.name, timeout: environment.configuration.lease, report: report)
     } catch {
       reporter.forget()
       throw error

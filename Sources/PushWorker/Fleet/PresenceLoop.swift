@@ -62,7 +62,7 @@ struct PresenceLoop: WorkerPart {
       guard !life.isFinished else { return }
       // Two of them are within a lease, also when one is late.
       let interval = min(
-        upkeep.isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, configuration.lease * 5 / 12))
+        upkeep.isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, environment.configuration.lease * 5 / 12))
       await signals.heartbeat.wait(milliseconds: interval, on: loop)
     }
   }

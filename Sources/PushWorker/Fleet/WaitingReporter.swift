@@ -49,8 +49,9 @@ final class WaitingReporter: WorkerPart {
           continue
         }
         let milliseconds = Int(clock) - Int((now - min(since, now)) / 1_000_000)
-        try await sharedStore.noteWaiting(id, worker: configuration.name, reason: reason, since: milliseconds)
-      case .goesOn(let id): try await sharedStore.clearWaiting(id, worker: configuration.name)
+        try await sharedStore.noteWaiting(
+          id, worker: environment.configuration.name, reason: reason, since: milliseconds)
+      case .goesOn(let id): try await sharedStore.clearWaiting(id, worker: environment.configuration.name)
       }
     }
   }

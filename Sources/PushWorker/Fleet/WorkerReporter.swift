@@ -36,7 +36,7 @@ final class WorkerReporter: WorkerPart {
 
   /// What it is doing and has done.
   func metrics() -> WorkerMetrics {
-    let apps = configuration.apps.sorted { $0.key < $1.key }
+    let apps = environment.configuration.apps.sorted { $0.key < $1.key }
     return WorkerMetrics(
       apps: figures.tallies.map(\.published),
       pools: routes.routes.map { route in
@@ -60,10 +60,10 @@ final class WorkerReporter: WorkerPart {
   private func report() -> WorkerReport {
     let now = EventLoop.now
     var report = WorkerReport()
-    report.version = configuration.version
+    report.version = environment.configuration.version
     report.startedAt = environment.clock.startedAt
-    report.engine = configuration.engine.rawValue
-    report.window = configuration.window
+    report.engine = environment.configuration.engine.rawValue
+    report.window = environment.configuration.window
     report.lent = credit.budget.lent
     report.slices = slices.sessions.reduce(0) { count, _ in count + 1 }
     report.perSecond = pace.perSecond(figures.totals.recorded, now)
@@ -84,7 +84,7 @@ final class WorkerReporter: WorkerPart {
   private func credentials() -> [WorkerReport.Credential] {
     var order: [any PushCredential] = []
     var known: [ObjectIdentifier: WorkerReport.Credential] = [:]
-    for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
+    for (name, app) in environment.configuration.apps.sorted(by: { $0.key < $1.key }) {
       let credential = app.credential
       if known[ObjectIdentifier(credential)] == nil {
         order.append(credential)

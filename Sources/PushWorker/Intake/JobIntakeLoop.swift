@@ -87,10 +87,13 @@ final class JobIntakeLoop: WorkerPart {
         }
         var job =
           mayHaveLeftover
-          ? try await sharedStore.unfinishedJob(worker: configuration.name, besides: largeJobs.entries) : nil
+          ? try await sharedStore.unfinishedJob(worker: environment.configuration.name, besides: largeJobs.entries)
+          : nil
         mayHaveLeftover = job != nil
         if job == nil {
-          guard waits || configuration.drains || WakeRule.waitsForJobs(roll: .random(in: 0..<environment.fleet)) else {
+          guard
+            waits || environment.configuration.drains || WakeRule.waitsForJobs(roll: .random(in: 0..<environment.fleet))
+          else {
             await leaveWaitingToOthers()
             continue
           }
@@ -164,13 +167,13 @@ final class JobIntakeLoop: WorkerPart {
   private func awaitJob() async throws -> [UInt8]? {
     if connection == nil { connection = try await blocking.intakeConnection() }
     guard !life.isStopping else { return nil }
-    return try await blocking.queue.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now))
+    return try await blocking.awaitJob(worker: environment.configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
   private func take(in entry: [UInt8], _ checker: JobChecker) async throws {
     let intake = JobIntake(
-      store: sharedStore, instance: membership.instance, apps: configuration.jobApps,
-      channels: configuration.apps, checker: checker, hook: jobHook)
+      store: sharedStore, instance: membership.instance, apps: environment.configuration.jobApps,
+      channels: environment.configuration.apps, checker: checker, hook: jobHook)
     switch try await intake.take(in: entry) {
     case .activated(let id, let isTransactional):
       crashPoint(.activated)

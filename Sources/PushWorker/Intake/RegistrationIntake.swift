@@ -32,8 +32,8 @@ final class RegistrationIntake: WorkerPart {
 
   private func applyAll(_ lists: [EventList]) async {
     let intake = EventIntake(
-      store: store, instance: membership.instance, apps: Set(configuration.apps.keys),
-      lastDeviceOnly: configuration.lastDeviceOnly)
+      store: store, instance: membership.instance, apps: Set(environment.configuration.apps.keys),
+      lastDeviceOnly: environment.configuration.lastDeviceOnly)
     do {
       var left = lists
       // In turn: no list waits for the end of another one.

@@ -32,7 +32,7 @@ struct DamageIsolator: WorkerPart {
 
   private func takeOut(_ slice: SliceReference, _ error: StoreError) async throws {
     let state = try await sharedStore.takeOut(
-      slice, reason: error.message, hint: error.hint, worker: configuration.name)
+      slice, reason: error.message, hint: error.hint, worker: environment.configuration.name)
     log.tell(.takenOut("slice \(slice)", reason: error.message))
     if let state {
       campaigns.drop(slice.campaign)

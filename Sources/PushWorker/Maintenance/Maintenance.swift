@@ -98,7 +98,8 @@ final class Maintenance: WorkerPart {
   private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
     let idleBeat = housekeeping.untilIdleBeat(fleet: environment.fleet)
     let chores = try await sharedStore.housekeep(
-      as: membership.instance, replacing: former, timeout: configuration.lease, beat: HousekeepingLease.beat,
+      as: membership.instance, replacing: former, timeout: environment.configuration.lease,
+      beat: HousekeepingLease.beat,
       idleBeat: idleBeat)
     if chores != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
     return chores
@@ -109,7 +110,7 @@ final class Maintenance: WorkerPart {
     let heard = EventLoop.now
     if housekeeping.begin(chores.notes) { log.tell(.becameHousekeeper) }
     await lookAfter("slices that are due") {
-      try await sharedStore.unpark(chores.due, worker: configuration.name)
+      try await sharedStore.unpark(chores.due, worker: environment.configuration.name)
     }
     do {
       tell(begun: try await sharedStore.promote(chores.scheduled))
@@ -126,7 +127,7 @@ final class Maintenance: WorkerPart {
           try await sharedStore.removeWorker(instance.name, nonce: instance.nonce)
         }
       }
-      for dead in chores.dead where dead != configuration.name {
+      for dead in chores.dead where dead != environment.configuration.name {
         try await takeover.takeOver(from: dead)
         try await sharedStore.removeWorker(dead)
       }

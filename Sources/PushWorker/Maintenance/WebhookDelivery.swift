@@ -17,16 +17,16 @@ final class WebhookDelivery: WorkerPart {
 
   /// Notes webhooks that are new, so that they get every change from now on. Called before the worker takes anything.
   func register() async throws {
-    try await sharedStore.standings(of: configuration.webhooks.map(\.name))
+    try await sharedStore.standings(of: environment.configuration.webhooks.map(\.name))
   }
 
   /// Whether there are webhooks.
-  var isNeeded: Bool { !configuration.webhooks.isEmpty }
+  var isNeeded: Bool { !environment.configuration.webhooks.isEmpty }
 
   /// Runs until its task is cancelled. No other part waits for it: an event that was not noted as delivered is delivered again.
   func run() async {
     await loop.withGroup { group in
-      if self.configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }) {
+      if self.environment.configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }) {
         self.loop.start(in: &group) { await self.alarmLoop() }
       }
       while !self.life.isFinished, !Task.isCancelled {
@@ -39,8 +39,8 @@ final class WebhookDelivery: WorkerPart {
   /// Begins a delivery to each webhook that has not got the latest event.
   private func beginDeliveries(_ group: inout DiscardingTaskGroup) async {
     do {
-      let (standings, latest) = try await sharedStore.standings(of: configuration.webhooks.map(\.name))
-      for (webhook, standing) in zip(configuration.webhooks, standings)
+      let (standings, latest) = try await sharedStore.standings(of: environment.configuration.webhooks.map(\.name))
+      for (webhook, standing) in zip(environment.configuration.webhooks, standings)
       where WebhookPolicy.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
         loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
       }
@@ -56,7 +56,7 @@ final class WebhookDelivery: WorkerPart {
       if housekeeping.isMine {
         pause = WebhookPolicy.alarmInterval
         do {
-          try await sharedStore.note(sharedStore.fleet(lease: configuration.lease).alarms())
+          try await sharedStore.note(sharedStore.fleet(lease: environment.configuration.lease).alarms())
         } catch {
           if !life.isFinished { log.report("could not note alarms for webhooks", error) }
         }

@@ -20,11 +20,11 @@ final class BackendMonitor: WorkerPart {
   }
 
   /// Whether an app has a backend.
-  var isNeeded: Bool { configuration.apps.values.contains { $0.backend != nil } }
+  var isNeeded: Bool { environment.configuration.apps.values.contains { $0.backend != nil } }
 
   /// ms between looks what is due, and what was found.
   private var interval: Int {
-    min(1000, configuration.apps.values.compactMap { $0.backend?.interval }.min() ?? 1000)
+    min(1000, environment.configuration.apps.values.compactMap { $0.backend?.interval }.min() ?? 1000)
   }
 
   /// Runs beside the worker's other loops, and nobody waits for it: what can't be asked or read holds no push up.
@@ -52,7 +52,7 @@ final class BackendMonitor: WorkerPart {
   /// Asks those whose time has come. Each at its own pace: one that hangs holds up no other.
   private func askBackends() {
     let now = EventLoop.now
-    for (name, app) in configuration.apps {
+    for (name, app) in environment.configuration.apps {
       guard let backend = app.backend, schedule.begin(name, backend, now) else { continue }
       loop.start {
         await self.ask(backend, of: name)
@@ -80,7 +80,7 @@ final class BackendMonitor: WorkerPart {
 
   /// Goes as fast as is right for what was found.
   private func follow(_ standings: [String: BackendStanding]) {
-    let backends = configuration.apps.compactMapValues(\.backend)
+    let backends = environment.configuration.apps.compactMapValues(\.backend)
     if rates.follow(standings, of: backends) { wakeSlices() }
   }
 }

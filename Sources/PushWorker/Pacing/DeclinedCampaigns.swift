@@ -26,7 +26,7 @@ final class DeclinedCampaigns: WorkerPart {
   ///
   /// - Parameter remedy: what is to be done, after the reason, when all live workers say so and the campaign is paused.
   func object(to id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
-    let reason = "worker \(configuration.name): \(reason)"
+    let reason = "worker \(environment.configuration.name): \(reason)"
     guard objections.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
       return
     }
@@ -43,7 +43,8 @@ final class DeclinedCampaigns: WorkerPart {
     guard let objection = objections.raised[id] else { return }
     do {
       let answer = try await sharedStore.object(
-        to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
+        to: id, worker: environment.configuration.name, round: objection.round, timeout: environment.configuration.lease
+      )
       switch answer {
       case .unanimous: pauses.pause(id, round: objection.round, objection.reason + objection.remedy)
       case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }

@@ -51,7 +51,7 @@ final class GuardService: WorkerPart {
         counts.append(session.pending.deferred.count)
       }
     }
-    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window),
+    guard let fullest = GuardPolicy.mustDecide(held: counts, window: environment.configuration.window),
       !holders[fullest].guard.isSuspended
     else { return }
     if holders[fullest].guard.decide(on: known(of: holders[fullest])) { note(decided: holders[fullest]) }
@@ -86,7 +86,8 @@ final class GuardService: WorkerPart {
     do {
       let answer = try await sharedStore.guardTrial(
         context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
-        lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
+        lease: environment.configuration.lease, wanted: question.wanted, news: question.news,
+        returned: question.returned,
         round: context.facts.round)
       context.trial.take(answer, to: question, lease: lease, now: EventLoop.now)
       if answer != nil {
@@ -123,9 +124,10 @@ final class GuardService: WorkerPart {
     let id = context.campaign.id
     do {
       let answer = try await sharedStore.standDown(
-        configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
+        environment.configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
         isOpen: context.guard.state == .open,
-        told: withdrawal.told, leased: withdrawal.leased, timeout: configuration.lease, round: context.facts.round)
+        told: withdrawal.told, leased: withdrawal.leased, timeout: environment.configuration.lease,
+        round: context.facts.round)
       context.trial.endWithdrawal()
       switch answer {
       case .leave where context.guard.isSuspended:
@@ -229,7 +231,8 @@ final class GuardService: WorkerPart {
 
   /// Pauses a campaign whose guard has tripped here: of several workers one may be set up wrongly.
   func pause(_ context: CampaignContext, _ reason: String) {
-    pauses.pause(context.campaign.id, round: context.facts.round, "\(reason) (found by worker \(configuration.name))")
+    pauses.pause(
+      context.campaign.id, round: context.facts.round, "\(reason) (found by worker \(environment.configuration.name))")
   }
 
   /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let

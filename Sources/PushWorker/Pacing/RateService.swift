@@ -35,7 +35,7 @@ final class RateService: WorkerPart {
   /// Targets of a campaign that are enough to have in hand, where its rate and not the window says so; else `nil`.
   func enough(of context: CampaignContext) -> Int? {
     guard !context.facts.limits.isEmpty, let ahead = context.facts.limits.ahead else { return nil }
-    return ahead < 2 * configuration.window ? ahead : nil
+    return ahead < 2 * environment.configuration.window ? ahead : nil
   }
 
   /// Lets go of what is due, and asks Redis for more where slices have a use for it.
@@ -132,7 +132,7 @@ final class RateService: WorkerPart {
       || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
     guard isCrowded || hasEnough else { return false }
     try await sharedStore.requeue(
-      reference, lane: Lane.allCases[context.facts.account.lane], worker: configuration.name)
+      reference, lane: Lane.allCases[context.facts.account.lane], worker: environment.configuration.name)
     return true
   }
 

@@ -111,7 +111,7 @@ struct BunchDriver: WorkerPart {
     do {
       let state = try await sharedStore.finish(
         ended.map { ($0.session.slice, $0.counters) }, lane: Lane.allCases[context.facts.account.lane],
-        worker: configuration.name)
+        worker: environment.configuration.name)
       for (session, _) in ended {
         release.discard(session)
         slices.drop(session.slice)

@@ -31,7 +31,8 @@ struct BunchStart: WorkerPart {
       }
       let ledgers = references.map {
         SliceLedger(
-          store: store, slice: $0, lease: configuration.lease, app: context.campaign.app, rules: context.facts.rules)
+          store: store, slice: $0, lease: environment.configuration.lease, app: context.campaign.app,
+          rules: context.facts.rules)
       }
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
@@ -43,7 +44,7 @@ struct BunchStart: WorkerPart {
       let number = slices.nextBunch()
       let claimedAt = EventLoop.now
       let claims = try await expansion.claim(
-        worker: configuration.name, gracePeriod: failover.takeoverGrace)
+        worker: environment.configuration.name, gracePeriod: failover.takeoverGrace)
       for (position, claim) in claims.enumerated() {
         let reference = references[position]
         switch claim {

@@ -33,13 +33,14 @@ struct SliceClaimer: WorkerPart {
       return nil
     }
     let ledger = SliceLedger(
-      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app, rules: context.facts.rules)
+      store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
+      rules: context.facts.rules)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
     let standing: SliceStanding
     let claimedAt = EventLoop.now
-    switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.takeoverGrace) {
+    switch try await ledger.claim(worker: environment.configuration.name, gracePeriod: failover.takeoverGrace) {
     case .held(let milliseconds):
       try await returns.postpone(reference, for: milliseconds)
       return nil

@@ -26,7 +26,8 @@ struct SliceCloser: WorkerPart {
     }
     noteEnd(of: ledger.slice, counters)
     let lane = Lane.allCases[context.facts.account.lane]
-    let state = try await sharedStore.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    let state = try await sharedStore.finish(
+      ledger.slice, counters: counters, lane: lane, worker: environment.configuration.name)
     await noteCount(of: ledger.slice.campaign, state)
     return true
   }

@@ -327,6 +327,6 @@ struct SliceCommitter: WorkerPart {
     try await sharedStore.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",
-      worker: configuration.name, user: String(decoding: chunk.user(position), as: UTF8.self))
+      worker: environment.configuration.name, user: String(decoding: chunk.user(position), as: UTF8.self))
   }
 }

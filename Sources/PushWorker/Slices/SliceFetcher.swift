@@ -71,7 +71,7 @@ final class SliceFetcher: WorkerPart {
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch environment.storeLock {
-    case .none: return configuration.drains ? try await sharedStore.isIdle() : false
+    case .none: return environment.configuration.drains ? try await sharedStore.isIdle() : false
     // Jobs that wait in the queue are for later.
     case .held: return try await sharedStore.standsStill()
     case .outdated: return true
@@ -82,13 +82,13 @@ final class SliceFetcher: WorkerPart {
     guard !failover.isInGrace, environment.storeLock != .outdated else { return [] }
     let now = EventLoop.now
     let entries = dispatcher.entries(now)
-    let opening = selection.opening(entries, beginning: slices.beginning, window: configuration.window)
+    let opening = selection.opening(entries, beginning: slices.beginning, window: environment.configuration.window)
     guard !opening.lanes.isEmpty else { return [] }
-    let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ahead }
+    let room = 2 * environment.configuration.window - entries.reduce(0) { $0 + $1.ahead }
     let enough = campaigns.contexts.compactMapValues { rates.enough(of: $0) }
     let refused = reader.campaignsPassedOver(now)
     let taken = try await sharedStore.dequeueSlices(
-      worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
+      worker: environment.configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { id in
         guard let context = campaigns.contexts[id], context.progress.expansion.obstacle == nil else { return 1 }
         let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
@@ -113,7 +113,8 @@ final class SliceFetcher: WorkerPart {
   /// themselves: one that is to end when nothing is left, one that waits for Redis to be told what it forgot, and one that
   /// passed over a campaign which waits for registration events. Messages and heartbeats wake all others.
   private var claimInterval: Int {
-    configuration.drains || isStoreLocked || failover.isInGrace ? 200 : min(eventWait ?? .max, WakeRule.idleInterval)
+    environment.configuration.drains || isStoreLocked || failover.isInGrace
+      ? 200 : min(eventWait ?? .max, WakeRule.idleInterval)
   }
 
   private func waitForClaim() async {

@@ -31,7 +31,7 @@ struct SliceReturn: WorkerPart {
 
   /// Postpones a reference to a slice that another worker has claimed.
   func postpone(_ slice: SliceReference, for milliseconds: Int? = nil) async throws {
-    try await sharedStore.postpone(slice, for: milliseconds ?? configuration.lease, worker: name)
+    try await sharedStore.postpone(slice, for: milliseconds ?? environment.configuration.lease, worker: name)
   }
 
   /// Postpones a reference until Redis knows again what this worker knows of the slice.

@@ -51,7 +51,6 @@ protocol WorkerPart {
 }
 
 extension WorkerPart {
-  var configuration: WorkerConfiguration { environment.configuration }
   var store: CampaignStore { environment.store }
   var sharedStore: CampaignStore { environment.sharedStore }
   var log: TroubleLog {

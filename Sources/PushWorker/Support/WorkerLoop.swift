@@ -68,6 +68,8 @@ final class WorkerLoop {
   }
 
   /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They call it on the loop.
+  ///
+  /// The closure lives as long as the worker, so a part makes a fixed number of them.
   func callback<Value: Sendable>(_ body: @escaping (Value) -> Void) -> @Sendable (Value) -> Void {
     lastNumber += 1
     callbacks[lastNumber] = { if let value = $0 as? Value { body(value) } }
@@ -82,7 +84,7 @@ final class WorkerLoop {
     return { call(true) }
   }
 
-  /// Returns a timer that calls a closure on the loop.
+  /// Returns a timer that calls a closure on the loop. The closure lives as long as the worker.
   func timer(_ body: @escaping () -> Void) -> LoopTimer { LoopTimer(on: events, handler: callback(body)) }
 
   // MARK: For the host

@@ -1,7 +1,5 @@
-import APNs
 @testable import CampaignStore
 import PushCore
-import PushTransport
 import Testing
 
 @testable import PushWorker

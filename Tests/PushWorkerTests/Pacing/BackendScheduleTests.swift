@@ -1,4 +1,3 @@
-import APNs
 @testable import CampaignStore
 import PushCore
 import PushTransport
