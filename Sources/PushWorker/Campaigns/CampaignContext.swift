@@ -26,8 +26,8 @@ final class CampaignContext {
       filter: DeviceFilter(
         campaign, service: app.service, environment: app.environment, start: record.start, control: app.control),
       rules: GrantRules(campaign, caps: app.caps),
-      account: .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0), limits: limits,
-      tally: tally ?? PushTally(app: campaign.app, lane: campaign.lane, service: app.service),
+      account: .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.delivery.lane) ?? 0), limits: limits,
+      tally: tally ?? PushTally(app: campaign.app, lane: campaign.delivery.lane, service: app.service),
       createdAt: record.createdAt, round: record.round)
     schedule = CampaignSchedule(of: campaign, record, zones)
     composers = CampaignComposers(of: campaign, app.service, expiration: record.expiration)
@@ -36,11 +36,11 @@ final class CampaignContext {
   }
 
   /// Whether different users are told different things, and counted by that.
-  var hasVariants: Bool { campaign.variants != nil }
+  var hasVariants: Bool { campaign.message.variants != nil }
 
   /// Notes that the campaign's partitions are fixed, and with them the definitions of its segments.
   func narrow(_ definitions: SegmentDefinitions) {
-    campaign.definitions = definitions
+    campaign.recipients.definitions = definitions
     progress.isNarrowed = true
   }
 

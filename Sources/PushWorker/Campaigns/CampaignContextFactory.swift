@@ -27,14 +27,14 @@ struct CampaignContextFactory: WorkerPart {
 
   /// Refuses a campaign whose default zone this machine does not know: no other zone may stand in its place.
   private func checkZones(of campaign: Campaign) throws(JobError) {
-    guard campaign.timing.isPerDevice else { return }
+    guard campaign.delivery.timing.isPerDevice else { return }
     guard store.zones.isThere else {
       throw JobError(
         field: "",
         message:
           "there is no time zone data in \(store.zones.folder): install the package tzdata, or set worker.zoneinfo")
     }
-    let zone = campaign.timing.defaultZone
+    let zone = campaign.delivery.timing.defaultZone
     guard store.zones.rules(zone) == nil else { return }
     throw JobError(
       field: "defaultTimezone",

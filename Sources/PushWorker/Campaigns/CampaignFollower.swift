@@ -37,7 +37,7 @@ struct CampaignFollower: WorkerPart {
   func follow() async throws {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.objections.campaigns))
-      let view = try await sharedStore.syncControl(
+      let view = try await sharedStore.campaigns.syncControl(
         ids, worker: environment.configuration.name, applied: campaigns.epoch)
       note(view.hold)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }

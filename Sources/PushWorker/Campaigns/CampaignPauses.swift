@@ -26,7 +26,7 @@ struct CampaignPauses: WorkerPart {
 
   private func pause(_ id: String, _ context: CampaignContext?, round: Int, _ reason: String) async {
     do {
-      if try await sharedStore.control(id, .pause, reason: reason, round: round) == .paused {
+      if try await sharedStore.campaigns.control(id, .pause, reason: reason, round: round) == .paused {
         log.tell(.paused(campaign: id, reason: reason))
       } else {
         context?.progress.isPaused = false

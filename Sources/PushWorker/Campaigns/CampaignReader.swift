@@ -53,8 +53,8 @@ final class CampaignReader: WorkerPart {
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
-    case .gone: try await sharedStore.dismiss(reference, worker: environment.configuration.name)
-    case .notNow(let lane): try await sharedStore.requeue(reference, lane: lane, worker: environment.configuration.name)
+    case .gone: try await sharedStore.slices.dismiss(reference, worker: environment.configuration.name)
+    case .notNow(let lane): try await sharedStore.slices.requeue(reference, lane: lane, worker: environment.configuration.name)
     case .unknownApp: break
     }
     return nil
@@ -73,7 +73,7 @@ final class CampaignReader: WorkerPart {
 
   /// Returns the context of a campaign, and builds it when there is none.
   private func context(of id: String) async throws -> ContextFinding {
-    guard let standing = try await sharedStore.standing(of: id) else { return .gone }
+    guard let standing = try await sharedStore.campaigns.standing(of: id) else { return .gone }
     if standing.state == .active, declined.objections.applies(to: id, round: standing.round) {
       return .notNow(standing.lane)
     }
@@ -85,7 +85,7 @@ final class CampaignReader: WorkerPart {
       return .found(known, standing.state)
     }
     if readings.isReading(id) { return .notNow(standing.lane) }
-    guard let (record, job) = try await sharedStore.campaignAndJob(id) else { return .gone }
+    guard let (record, job) = try await sharedStore.campaigns.findWithJob(id) else { return .gone }
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)
@@ -118,11 +118,11 @@ final class CampaignReader: WorkerPart {
 
   /// What is known of a campaign; `nil` where anything about it is out of the ordinary.
   func plainContext(of id: String) async throws -> CampaignContext? {
-    guard let standing = try await sharedStore.standing(of: id), standing.state == .active, !life.isStopping,
+    guard let standing = try await sharedStore.campaigns.standing(of: id), standing.state == .active, !life.isStopping,
       !declined.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), context.progress.isNarrowed,
       !context.facts.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.limit == nil || context.progress.expansion.quotas != nil
+      context.guard.tripReason == nil, context.campaign.recipients.limit == nil || context.progress.expansion.quotas != nil
     else { return nil }
     context.progress.expansion.unfinished = standing.unfinished
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }

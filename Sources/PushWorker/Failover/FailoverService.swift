@@ -56,7 +56,7 @@ final class FailoverService: WorkerPart {
       do {
         return try await first()
       } catch let error as StoreError {
-        guard case .list(let key)? = error.damage, try await sharedStore.isGone(key) else { throw error }
+        guard case .list(let key)? = error.damage, try await sharedStore.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
         // An admitted server refuses, or is out of reach: that is for whoever started the worker.
@@ -151,12 +151,12 @@ final class FailoverService: WorkerPart {
     }
     failover.mustRun(where: isForgotten)
     log.tell(.serverChanged)
-    try await sharedStore.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
+    try await sharedStore.slices.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
   }
 
   private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
     do {
-      return try await sharedStore.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
+      return try await sharedStore.slices.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
     } catch let error as StoreError where error.code == .damaged {
       // Who could tell is gone: what others may know is waited for.
       log.report("a list is damaged", error)
@@ -234,7 +234,7 @@ final class FailoverService: WorkerPart {
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
     slice.isDue = false
-    try await sharedStore.addSlice(slice.ledger.slice)
+    try await sharedStore.audiences.addSlice(slice.ledger.slice)
     let isSealed = try await replay(
       slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, slice.decisions)
     if isSealed, let ending = slice.ending {
@@ -271,7 +271,7 @@ final class FailoverService: WorkerPart {
       let id = context.campaign.id
       do {
         let whole = context.campaign.whole
-        if try await sharedStore.standing(of: whole) == nil {
+        if try await sharedStore.campaigns.standing(of: whole) == nil {
           guard failover.mayBeForgotten(context) else {
             gone.insert(id)
             continue
@@ -280,11 +280,11 @@ final class FailoverService: WorkerPart {
           let campaign =
             whole == id
             ? context.campaign : try CampaignJob.parse(context.facts.job, environment.configuration.jobApps, as: whole)
-          _ = try await sharedStore.activate(
+          _ = try await sharedStore.queue.activate(
             campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }
         // What was sent to some of a stage is sent to all.
-        try await sharedStore.restoreStage(of: context.campaign, job: context.facts.job, start: context.schedule.start)
+        try await sharedStore.campaigns.restoreStage(of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)
@@ -292,8 +292,8 @@ final class FailoverService: WorkerPart {
         gone.insert(id)
       }
     }
-    for (id, verb) in campaigns.recent where try await sharedStore.standing(of: id)?.state == .active {
-      try await sharedStore.control(id, verb, reason: "as it was before Redis lost its last writes")
+    for (id, verb) in campaigns.recent where try await sharedStore.campaigns.standing(of: id)?.state == .active {
+      try await sharedStore.campaigns.control(id, verb, reason: "as it was before Redis lost its last writes")
     }
     return gone
   }
@@ -311,7 +311,7 @@ final class FailoverService: WorkerPart {
       guard let targets = journal.targets,
         case .claimed(let standing) = try await ledger.claim(worker: environment.configuration.name),
         !standing.isSealed,
-        try await store.restore(targets, of: ledger)
+        try await store.expansion.restore(targets, of: ledger)
       else { return false }
       _ = try await ledger.commit(&nothing, request)
     }

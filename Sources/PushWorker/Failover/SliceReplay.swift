@@ -22,7 +22,7 @@ struct SliceReplay: WorkerPart {
       session.claim.mustReplay = false
       return recorder.withdraw(session, .lost)
     }
-    try await sharedStore.addSlice(session.slice)
+    try await sharedStore.audiences.addSlice(session.slice)
     var claimedAt = EventLoop.now
     var answer = try await session.ledger.claim(worker: environment.configuration.name)
     if isForgotten(answer, of: session) {

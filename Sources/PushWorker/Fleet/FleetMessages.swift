@@ -26,7 +26,7 @@ final class FleetMessages: WorkerPart {
   /// Listens from now on; a Redis that does not let us makes everything slower, and stops nothing.
   func listen(on events: EventLoop) async {
     let receive = loop.callback { [weak self] in self?.receive($0) }
-    let listener = sharedStore.listener(for: membership.instance, on: events, handler: receive)
+    let listener = sharedStore.fleet.listener(for: membership.instance, on: events, handler: receive)
     membership.listener = listener
     await listener.start()
   }
@@ -73,12 +73,12 @@ final class FleetMessages: WorkerPart {
     // Nobody can tell that it lives but by its heartbeats, and so it is with an earlier life of its name.
     guard membership.isListening else { return }
     while true {
-      let former = try await sharedStore.sight(of: membership.instance.name)
+      let former = try await sharedStore.fleet.sight(of: membership.instance.name)
       if let former, former.instance != membership.instance, try await isAlive(former) {
         try rename()
         continue
       }
-      guard try await sharedStore.join(membership.instance, replacing: former?.instance) else { continue }
+      guard try await sharedStore.fleet.join(membership.instance, replacing: former?.instance) else { continue }
       membership.hasJoined = true
       // Nobody renews the leases of an earlier process of this name.
       if let former, former.instance != membership.instance {
@@ -91,7 +91,7 @@ final class FleetMessages: WorkerPart {
   private func isAlive(_ sight: PresenceSight) async throws -> Bool {
     // Of one that has just died a busy Redis may not have heard yet, and of one that lost its connection a heartbeat comes.
     await pause(milliseconds: HousekeepingLease.look)
-    return try await sharedStore.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
+    return try await sharedStore.fleet.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
   }
 
   private func rename() throws {

@@ -14,11 +14,11 @@ struct Heartbeat: WorkerPart {
   /// Gives a heartbeat.
   func give() async throws {
     let report = reporter.next()
-    let pulse: CampaignStore.Heartbeat
+    let pulse: Fleet.Heartbeat
     callClock.begin(EventLoop.now)
     defer { callClock.end() }
     do {
-      pulse = try await sharedStore.heartbeat(
+      pulse = try await sharedStore.fleet.heartbeat(
         worker: environment.configuration.name, timeout: environment.configuration.lease, report: report)
     } catch {
       reporter.forget()

@@ -23,7 +23,7 @@ struct OwnUpkeep: WorkerPart {
   /// Does what is due, if anything is.
   func run() async throws {
     guard !isIdle else { return }
-    let listed = try await sharedStore.processing(of: environment.configuration.name)
+    let listed = try await sharedStore.slices.processing(of: environment.configuration.name)
     try await takeover.takeOver(
       from: environment.configuration.name, only: references.leftovers(listed: listed, taken: slices.taken))
     await declined.affirmAll()

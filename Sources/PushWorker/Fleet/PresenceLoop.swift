@@ -34,7 +34,7 @@ struct PresenceLoop: WorkerPart {
 
   /// Takes this worker off the fleet's list.
   func leave() async {
-    try? await sharedStore.removeWorker(membership.instance.name, nonce: membership.instance.nonce)
+    try? await sharedStore.fleet.removeWorker(membership.instance.name, nonce: membership.instance.nonce)
     await unsubscribe()
   }
 

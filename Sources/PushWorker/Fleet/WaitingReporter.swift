@@ -44,14 +44,14 @@ final class WaitingReporter: WorkerPart {
       switch change {
       case .waits(let id, let reason, let since):
         // Another worker may have ended the campaign.
-        guard let standing = try await sharedStore.standing(of: id), !standing.state.isFinal else {
+        guard let standing = try await sharedStore.campaigns.standing(of: id), !standing.state.isFinal else {
           campaigns.drop(id)
           continue
         }
         let milliseconds = Int(clock) - Int((now - min(since, now)) / 1_000_000)
-        try await sharedStore.noteWaiting(
+        try await sharedStore.campaigns.noteWaiting(
           id, worker: environment.configuration.name, reason: reason, since: milliseconds)
-      case .goesOn(let id): try await sharedStore.clearWaiting(id, worker: environment.configuration.name)
+      case .goesOn(let id): try await sharedStore.campaigns.clearWaiting(id, worker: environment.configuration.name)
       }
     }
   }

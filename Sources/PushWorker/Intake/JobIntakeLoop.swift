@@ -41,7 +41,7 @@ final class JobIntakeLoop: WorkerPart {
   /// Ends the wait for a job. It repeats this, as the wait may be about to begin. If Redis refuses, the wait ends by itself.
   private func endWait() async {
     while let connection {
-      try? await sharedStore.endWait(of: connection)
+      try? await sharedStore.queue.endWait(of: connection)
       await pause(milliseconds: 100)
     }
   }
@@ -74,7 +74,7 @@ final class JobIntakeLoop: WorkerPart {
     while !life.isStopping {
       do {
         if EventLoop.now >= nextLook {
-          try await sharedStore.checkRoom()
+          try await sharedStore.limits.checkRoom()
           nextLook = EventLoop.now + Self.roomInterval
         }
         guard !isStoreLocked else {
@@ -87,7 +87,7 @@ final class JobIntakeLoop: WorkerPart {
         }
         var job =
           mayHaveLeftover
-          ? try await sharedStore.unfinishedJob(worker: environment.configuration.name, besides: largeJobs.entries)
+          ? try await sharedStore.queue.unfinishedJob(worker: environment.configuration.name, besides: largeJobs.entries)
           : nil
         mayHaveLeftover = job != nil
         if job == nil {
@@ -100,7 +100,7 @@ final class JobIntakeLoop: WorkerPart {
           job = try await awaitJob()
           waits = job != nil
           // Redis may have been filled meanwhile.
-          if job != nil { try await sharedStore.checkRoom() }
+          if job != nil { try await sharedStore.limits.checkRoom() }
         }
         // What came after the store was held stays in our list, which goes back to the queue when the worker ends.
         guard !isStoreLocked, let job else {
@@ -165,9 +165,9 @@ final class JobIntakeLoop: WorkerPart {
   /// The connection's number is asked for once, and after trouble: should it be another all the same, a wait that a stop is
   /// to end ends by itself.
   private func awaitJob() async throws -> [UInt8]? {
-    if connection == nil { connection = try await blocking.intakeConnection() }
+    if connection == nil { connection = try await blocking.queue.intakeConnection() }
     guard !life.isStopping else { return nil }
-    return try await blocking.awaitJob(worker: environment.configuration.name, seconds: Self.intakeWait, now: Int(now))
+    return try await blocking.queue.awaitJob(worker: environment.configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
   private func take(in entry: [UInt8], _ checker: JobChecker) async throws {

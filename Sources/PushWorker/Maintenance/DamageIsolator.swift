@@ -17,11 +17,11 @@ struct DamageIsolator: WorkerPart {
       case .slice(let slice): try await takeOut(slice, error)
       case .partition: if let slice { try await takeOut(slice, error) }
       case .campaign(let id):
-        if try await sharedStore.takeOut(campaign: id, reason: error.message, hint: error.hint) {
+        if try await sharedStore.repair.takeOut(campaign: id, reason: error.message, hint: error.hint) {
           log.tell(.takenOut("campaign \(id)", reason: error.message))
         }
       case .list(let key):
-        await sharedStore.setAside(damaged: key)
+        await sharedStore.repair.setAside(damaged: key)
         wakeClaims()
       case .catalog, .shared: break
       }
@@ -31,7 +31,7 @@ struct DamageIsolator: WorkerPart {
   }
 
   private func takeOut(_ slice: SliceReference, _ error: StoreError) async throws {
-    let state = try await sharedStore.takeOut(
+    let state = try await sharedStore.repair.takeOut(
       slice, reason: error.message, hint: error.hint, worker: environment.configuration.name)
     log.tell(.takenOut("slice \(slice)", reason: error.message))
     if let state {

@@ -42,7 +42,7 @@ final class FeedbackDelivery: WorkerPart {
     let partitions = undelivered.take()
     guard !partitions.isEmpty else { return }
     do {
-      try await sharedStore.deliverFeedback(from: partitions)
+      try await sharedStore.results.deliverFeedback(from: partitions)
     } catch {
       log.report("could not deliver feedback", error)
     }

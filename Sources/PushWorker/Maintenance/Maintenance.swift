@@ -50,7 +50,7 @@ final class Maintenance: WorkerPart {
 
   /// Gives the housekeeping lease back.
   func endLease() async {
-    if housekeeping.isMine { try? await sharedStore.endHousekeeping(of: membership.instance) }
+    if housekeeping.isMine { try? await sharedStore.fleet.endHousekeeping(of: membership.instance) }
   }
 
   /// Runs until the worker has finished.
@@ -80,7 +80,7 @@ final class Maintenance: WorkerPart {
   }
 
   /// What is to be done; `nil` when another does it.
-  private func chores() async throws -> CampaignStore.Chores? {
+  private func chores() async throws -> Fleet.Chores? {
     let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
     if let chores = try await keepHouse(replacing: nil) { return chores }
@@ -89,15 +89,15 @@ final class Maintenance: WorkerPart {
       return nil
     }
     // It gives no beat: its lease runs out, or its process has ended.
-    guard membership.canTellTheDead(EventLoop.now), let holder = try await sharedStore.housekeeper(),
-      presence.look(try await sharedStore.sights(of: [holder])).contains(holder)
+    guard membership.canTellTheDead(EventLoop.now), let holder = try await sharedStore.fleet.housekeeper(),
+      presence.look(try await sharedStore.fleet.sights(of: [holder])).contains(holder)
     else { return nil }
     return try await keepHouse(replacing: holder)
   }
 
-  private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
+  private func keepHouse(replacing former: WorkerInstance?) async throws -> Fleet.Chores? {
     let idleBeat = housekeeping.untilIdleBeat(fleet: environment.fleet)
-    let chores = try await sharedStore.housekeep(
+    let chores = try await sharedStore.fleet.housekeep(
       as: membership.instance, replacing: former, timeout: environment.configuration.lease,
       beat: HousekeepingLease.beat,
       idleBeat: idleBeat)
@@ -106,14 +106,14 @@ final class Maintenance: WorkerPart {
   }
 
   /// - Returns: ms until the next beat.
-  private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
+  private func keepHouse(_ chores: Fleet.Chores) async throws -> Int {
     let heard = EventLoop.now
     if housekeeping.begin(chores.notes) { log.tell(.becameHousekeeper) }
     await lookAfter("slices that are due") {
-      try await sharedStore.unpark(chores.due, worker: environment.configuration.name)
+      try await sharedStore.slices.unpark(chores.due, worker: environment.configuration.name)
     }
     do {
-      tell(begun: try await sharedStore.promote(chores.scheduled))
+      tell(begun: try await sharedStore.queue.promote(chores.scheduled))
     } catch {
       // Others' slices are looked after all the same.
       log.report("could not begin a scheduled campaign", error)
@@ -122,14 +122,14 @@ final class Maintenance: WorkerPart {
     await lookAtGates(chores.gates)
     if housekeeping.looksAround() {
       if membership.canTellTheDead(EventLoop.now) {
-        for instance in presence.look(try await sharedStore.sights()) where instance != membership.instance {
+        for instance in presence.look(try await sharedStore.fleet.sights()) where instance != membership.instance {
           try await takeover.takeOver(from: instance.name, isGone: true)
-          try await sharedStore.removeWorker(instance.name, nonce: instance.nonce)
+          try await sharedStore.fleet.removeWorker(instance.name, nonce: instance.nonce)
         }
       }
       for dead in chores.dead where dead != environment.configuration.name {
         try await takeover.takeOver(from: dead)
-        try await sharedStore.removeWorker(dead)
+        try await sharedStore.fleet.removeWorker(dead)
       }
     }
     registrations.apply(chores.events)
@@ -143,7 +143,7 @@ final class Maintenance: WorkerPart {
   private func lookAtGates(_ gates: [(id: String, dueAt: Int)]) async {
     for (id, dueAt) in gates {
       do {
-        switch try await sharedStore.lookAtGate(of: id, dueAt: dueAt) {
+        switch try await sharedStore.campaigns.lookAtGate(of: id, dueAt: dueAt) {
         case .opened(let stage, let winner):
           if let winner { log.tell(.decided(campaign: id, variant: winner)) }
           log.tell(.opened(campaign: id, stage: stage))
@@ -163,24 +163,24 @@ final class Maintenance: WorkerPart {
   private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {
-      await lookAfter("partition \(partition)") { _ = try await sharedStore.redoMoves(in: partition) }
-      await lookAfter("partition \(partition)") { try await sharedStore.forgetOldStatements(in: partition) }
+      await lookAfter("partition \(partition)") { _ = try await sharedStore.registry.redoMoves(in: partition) }
+      await lookAfter("partition \(partition)") { try await sharedStore.erasure.forgetOldStatements(in: partition) }
       feedback.note(prunesIn: partition)
     }
     await feedback.deliver()
-    await lookAfter("erasures of users") { _ = try await sharedStore.finishErasures() }
+    await lookAfter("erasures of users") { _ = try await sharedStore.erasure.finishErasures() }
     if isRare {
       await lookAfter("running campaigns") {
-        housekeeping.notes.running = try await sharedStore.reopenLost(from: housekeeping.notes.running).next
+        housekeeping.notes.running = try await sharedStore.slices.reopenLost(from: housekeeping.notes.running).next
       }
       await lookAfter("the schedule") {
-        let repaired = try await sharedStore.repairSchedule(from: housekeeping.notes.schedule)
+        let repaired = try await sharedStore.queue.repairSchedule(from: housekeeping.notes.schedule)
         housekeeping.notes.schedule = repaired.next
         tell(begun: repaired.begun)
       }
     }
     // Also when something failed: the next housekeeper goes on behind it.
-    try await sharedStore.write(housekeeping.notes)
+    try await sharedStore.fleet.write(housekeeping.notes)
   }
 
   /// Does one task of the round. A failure concerns what it names, and no other task.

@@ -10,13 +10,13 @@ struct SliceTakeover: WorkerPart {
   ///   - leftovers: the references to give back; `nil` for all.
   ///   - isGone: whether the worker's process has ended, so that its leases end too.
   func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false) async throws {
-    let requeued = try await sharedStore.takeOver(from: worker, only: leftovers, isGone: isGone)
+    let requeued = try await sharedStore.slices.takeOver(from: worker, only: leftovers, isGone: isGone)
     guard !requeued.isEmpty else { return }
     log.tell(.requeued(from: worker, slices: requeued.count))
     wakeClaims()
     // The reasons for waiting that the dead worker published do not hold any more.
     for id in Set(requeued.map(\.campaign)) where worker != name {
-      try await sharedStore.clearWaiting(id, worker: worker)
+      try await sharedStore.campaigns.clearWaiting(id, worker: worker)
     }
   }
 }

@@ -17,7 +17,7 @@ final class WebhookDelivery: WorkerPart {
 
   /// Notes webhooks that are new, so that they get every change from now on. Called before the worker takes anything.
   func register() async throws {
-    try await sharedStore.standings(of: environment.configuration.webhooks.map(\.name))
+    try await sharedStore.results.standings(of: environment.configuration.webhooks.map(\.name))
   }
 
   /// Whether there are webhooks.
@@ -39,7 +39,7 @@ final class WebhookDelivery: WorkerPart {
   /// Begins a delivery to each webhook that has not got the latest event.
   private func beginDeliveries(_ group: inout DiscardingTaskGroup) async {
     do {
-      let (standings, latest) = try await sharedStore.standings(of: environment.configuration.webhooks.map(\.name))
+      let (standings, latest) = try await sharedStore.results.standings(of: environment.configuration.webhooks.map(\.name))
       for (webhook, standing) in zip(environment.configuration.webhooks, standings)
       where WebhookPolicy.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
         loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
@@ -56,7 +56,7 @@ final class WebhookDelivery: WorkerPart {
       if housekeeping.isMine {
         pause = WebhookPolicy.alarmInterval
         do {
-          try await sharedStore.note(sharedStore.fleet(lease: environment.configuration.lease).alarms())
+          try await sharedStore.results.note(sharedStore.fleet.snapshot(lease: environment.configuration.lease).alarms())
         } catch {
           if !life.isFinished { log.report("could not note alarms for webhooks", error) }
         }
@@ -74,7 +74,7 @@ final class WebhookDelivery: WorkerPart {
         // Entries that are no changes, which nothing of ours has written, are passed over.
         guard end != standing.position else { continue }
         standing = WebhookStanding(name: webhook.name, position: end)
-        try await sharedStore.keep(standing)
+        try await sharedStore.results.keep(standing)
       }
     } catch {
       if !life.isFinished { log.report("could not deliver to webhook \(webhook.name)", error) }
@@ -83,19 +83,19 @@ final class WebhookDelivery: WorkerPart {
 
   /// - Returns: where the page ends; `nil` when nothing more is to be delivered now.
   private func deliverPage(to webhook: Webhook, from standing: inout WebhookStanding) async throws -> String? {
-    let (changes, end) = try await sharedStore.changes(after: standing.position)
+    let (changes, end) = try await sharedStore.results.changes(after: standing.position)
     for change in changes {
       guard housekeeping.isMine, !life.isFinished, !Task.isCancelled else { return nil }
       var error: String?
       if WebhookPolicy.concerns(change, webhook) {
         var record: CampaignRecord?
-        if case .campaign(let id, _) = change.subject { record = try await sharedStore.campaign(id) }
+        if case .campaign(let id, _) = change.subject { record = try await sharedStore.campaigns.find(id) }
         error = await webhook.deliver(
           event: change.id, body: WebhookPolicy.body(change, namespace: sharedStore.keys.namespace, record),
           timestamp: Int(now / 1000))
       }
       standing = WebhookPolicy.after(standing, change, error: error, now: Int(now))
-      try await sharedStore.keep(standing)
+      try await sharedStore.results.keep(standing)
       if let error {
         log.report("webhook \(webhook.name)", "webhook \(webhook.name) was not told of event \(change.id): \(error)")
         return nil

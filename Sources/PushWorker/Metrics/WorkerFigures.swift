@@ -9,8 +9,8 @@ final class WorkerFigures {
 
   /// Returns the tally of an app's pushes in a lane.
   func tally(of campaign: Campaign, _ service: any PushService) -> PushTally {
-    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.lane }) { return known }
-    let tally = PushTally(app: campaign.app, lane: campaign.lane, service: service)
+    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.delivery.lane }) { return known }
+    let tally = PushTally(app: campaign.app, lane: campaign.delivery.lane, service: service)
     tallies.append(tally)
     return tally
   }

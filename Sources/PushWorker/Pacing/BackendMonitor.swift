@@ -32,7 +32,7 @@ final class BackendMonitor: WorkerPart {
     while !life.isFinished, !Task.isCancelled {
       do {
         if housekeeping.isMine { askBackends() }
-        if !slices.taken.isEmpty { follow(try await sharedStore.backends()) }
+        if !slices.taken.isEmpty { follow(try await sharedStore.limits.backends()) }
       } catch {
         if !life.isFinished { log.report("could not read how backends are", error) }
       }
@@ -43,7 +43,7 @@ final class BackendMonitor: WorkerPart {
   /// A campaign came into hand of an app that has a backend: while nothing was, nobody here read how that is.
   func learn() async {
     do {
-      follow(try await sharedStore.backends())
+      follow(try await sharedStore.limits.backends())
     } catch {
       log.report("could not read how backends are", error)
     }
@@ -65,10 +65,10 @@ final class BackendMonitor: WorkerPart {
     let finding = await backend.check.look()
     do {
       let now = Int(now)
-      let known = try await sharedStore.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
+      let known = try await sharedStore.limits.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
       let standing = known ?? BackendStanding(app: app, at: now)
       let next = BackendPace.after(standing, finding, leastShare: backend.leastShare, now: now)
-      try await sharedStore.keep(next)
+      try await sharedStore.limits.keep(next)
       if next.isSlowed != standing.isSlowed {
         log.tell(
           next.isSlowed ? .slowed(app: app, share: next.share, reason: next.reason ?? "") : .quickened(app: app))

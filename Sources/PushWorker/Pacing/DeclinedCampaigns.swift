@@ -42,7 +42,7 @@ final class DeclinedCampaigns: WorkerPart {
   private func affirm(_ id: String, isNew: Bool = false) async {
     guard let objection = objections.raised[id] else { return }
     do {
-      let answer = try await sharedStore.object(
+      let answer = try await sharedStore.campaigns.object(
         to: id, worker: environment.configuration.name, round: objection.round, timeout: environment.configuration.lease
       )
       switch answer {

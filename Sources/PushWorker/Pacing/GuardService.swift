@@ -84,7 +84,7 @@ final class GuardService: WorkerPart {
 
   private func ask(_ question: TrialLease.Question, _ context: CampaignContext) async {
     do {
-      let answer = try await sharedStore.guardTrial(
+      let answer = try await sharedStore.limits.guardTrial(
         context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
         lease: environment.configuration.lease, wanted: question.wanted, news: question.news,
         returned: question.returned,
@@ -123,7 +123,7 @@ final class GuardService: WorkerPart {
   private func standDown(_ withdrawal: (told: GuardCounts, leased: Int), from context: CampaignContext) async {
     let id = context.campaign.id
     do {
-      let answer = try await sharedStore.standDown(
+      let answer = try await sharedStore.limits.standDown(
         environment.configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
         isOpen: context.guard.state == .open,
         told: withdrawal.told, leased: withdrawal.leased, timeout: environment.configuration.lease,
@@ -175,7 +175,7 @@ final class GuardService: WorkerPart {
 
   private func report(_ news: GuardCounts, of context: CampaignContext) async {
     do {
-      let fleet = try await sharedStore.guardWatch(
+      let fleet = try await sharedStore.limits.guardWatch(
         context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.facts.round)
       let last = context.reports.arrived()
       guard let fleet else { return withdrawOutdated(context) }

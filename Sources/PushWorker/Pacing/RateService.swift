@@ -83,7 +83,7 @@ final class RateService: WorkerPart {
 
   private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
     do {
-      let answer = try await sharedStore.lend(
+      let answer = try await sharedStore.limits.lend(
         question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
       limit.take(answer, now: EventLoop.now)
     } catch {
@@ -131,7 +131,7 @@ final class RateService: WorkerPart {
       others.reduce(0) { $0 + $1.ungranted } >= enough || others.contains { !$0.isReady }
       || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
     guard isCrowded || hasEnough else { return false }
-    try await sharedStore.requeue(
+    try await sharedStore.slices.requeue(
       reference, lane: Lane.allCases[context.facts.account.lane], worker: environment.configuration.name)
     return true
   }

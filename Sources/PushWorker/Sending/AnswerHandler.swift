@@ -112,7 +112,7 @@ final class AnswerHandler: WorkerPart {
     var (attempt, history) = session.targets.underWay.attempt(of: index)
     let decision = Disposition.decide(
       completion.answer, attempt: history.counted + 1, of: session.context.facts.app.service,
-      policy: environment.configuration.retry, ambiguity: campaign.ambiguity, jitter: .random(in: 0..<1),
+      policy: environment.configuration.retry, ambiguity: campaign.delivery.ambiguity, jitter: .random(in: 0..<1),
       isBreakerOpen: completion.status >= 500 && session.context.facts.route.isStuck)
     if session.context.facts.app.service.blamesToken(completion.answer),
       let (chunk, position) = session.targets.underWay.place(of: index)

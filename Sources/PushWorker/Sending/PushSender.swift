@@ -94,7 +94,7 @@ final class PushSender: WorkerPart {
   /// Hands targets that are under way to the connections.
   func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
-    guard let times = session.targets.times, case .after = context.campaign.expiration else {
+    guard let times = session.targets.times, case .after = context.campaign.message.expiration else {
       return try submit(session, indexes, by: context.composers.standard)
     }
     // They stand in the order of their times.

@@ -33,7 +33,7 @@ final class AbandonedSlices: WorkerPart {
       refused.contains(id) || entries.contains { $0.campaign == id && ($0.isStuck || $0.enough != nil) }
     }
     guard !sought.isEmpty else { return [] }
-    let found = try await sharedStore.dequeueFirst(of: sought, worker: name)
+    let found = try await sharedStore.slices.dequeueFirst(of: sought, worker: name)
     left.note(sought, found: found)
     // There may be slices of another campaign.
     if found == nil { wakeClaims() }

@@ -54,7 +54,7 @@ struct BunchDriver: WorkerPart {
     }
     let answers: [Result<SliceCommitAnswer, any Error>]
     do {
-      answers = try await store.run(&commits)
+      answers = try await store.slices.commit(&commits)
     } catch {
       answers = steps.map { _ in .failure(error) }
       log.report("slices of campaign \(bunch.context.campaign.id)", error)
@@ -109,7 +109,7 @@ struct BunchDriver: WorkerPart {
     guard !ended.isEmpty else { return }
     for (session, counters) in ended { closer.noteEnd(of: session.slice, counters) }
     do {
-      let state = try await sharedStore.finish(
+      let state = try await sharedStore.slices.finish(
         ended.map { ($0.session.slice, $0.counters) }, lane: Lane.allCases[context.facts.account.lane],
         worker: environment.configuration.name)
       for (session, _) in ended {

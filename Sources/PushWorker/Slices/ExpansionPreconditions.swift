@@ -40,7 +40,7 @@ final class ExpansionPreconditions: WorkerPart {
   func begin(_ context: CampaignContext) async throws -> Bool {
     guard try await canExpand(context) else { return false }
     do {
-      guard let definitions = try await sharedStore.narrow(context.campaign) else { return false }
+      guard let definitions = try await sharedStore.audiences.narrow(context.campaign) else { return false }
       context.narrow(definitions)
       return true
     } catch let error as StoreError where error.code == .invalid {
@@ -53,8 +53,8 @@ final class ExpansionPreconditions: WorkerPart {
   /// all slices wait until the last has been.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
-    guard context.campaign.limit != nil, context.progress.expansion.quotas == nil else { return true }
-    context.progress.expansion.quotas = try await session.expanding.quotas(
+    guard context.campaign.recipients.limit != nil, context.progress.expansion.quotas == nil else { return true }
+    context.progress.expansion.quotas = try await session.expanding.expansion.quotas(
       for: session.slice, of: context.campaign, filter: context.facts.filter)
     return context.progress.expansion.quotas != nil
   }
@@ -75,12 +75,12 @@ final class ExpansionPreconditions: WorkerPart {
 
   /// Why Redis has no room for what is left of a campaign; `nil` when it has.
   private func shortage(for context: CampaignContext) async throws -> String? {
-    if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.memory(), at: EventLoop.now) }
+    if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.limits.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
     let slices = max(1, context.progress.expansion.unfinished)
     if context.progress.expansion.targetsPerSlice == nil, context.progress.expansion.estimatedTargetsPerSlice == nil {
       context.progress.expansion.estimatedTargetsPerSlice =
-        try await sharedStore.estimate(of: context.campaign).targets / slices
+        try await sharedStore.limits.estimate(of: context.campaign).targets / slices
     }
     let targets = context.progress.expansion.targetsPerSlice ?? context.progress.expansion.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
@@ -92,7 +92,7 @@ final class ExpansionPreconditions: WorkerPart {
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
     if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
-    guard let name = try await sharedStore.missingSegment(of: context.campaign) else {
+    guard let name = try await sharedStore.audiences.missingSegment(of: context.campaign) else {
       context.progress.expansion.segmentsSeenAt = now
       return nil
     }
@@ -110,10 +110,10 @@ final class ExpansionPreconditions: WorkerPart {
     let now = EventLoop.now
     if let endedAt = context.progress.expansion.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
     do {
-      if let id = try await sharedStore.unfinishedEarlier(of: context.campaign) {
+      if let id = try await sharedStore.audiences.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"
       }
-      context.refer(to: try await sharedStore.withEarlierParts(context.campaign))
+      context.refer(to: try await sharedStore.audiences.withEarlierParts(context.campaign))
       context.progress.expansion.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {

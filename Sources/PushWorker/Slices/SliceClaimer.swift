@@ -91,7 +91,7 @@ struct SliceClaimer: WorkerPart {
     log.tell(.tookOver(slice: session.slice, inDoubt: standing.inDoubt))
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
-    if standing.deaths >= Bisection.threshold, session.context.campaign.ambiguity == .resend {
+    if standing.deaths >= Bisection.threshold, session.context.campaign.delivery.ambiguity == .resend {
       session.doubt.deaths = (standing.deaths, standing.bisected)
     }
   }

@@ -15,7 +15,7 @@ struct SliceCloser: WorkerPart {
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
     let counters: SliceCounters
     switch try await ledger.close(
-      closing, variantLanguages: context.campaign.content?.variantLanguages, results: context.campaign.results)
+      closing, variantLanguages: context.campaign.message.content?.variantLanguages, results: context.campaign.results)
     {
     case .closed(let final): counters = final
     case .unfinished: return false
@@ -26,7 +26,7 @@ struct SliceCloser: WorkerPart {
     }
     noteEnd(of: ledger.slice, counters)
     let lane = Lane.allCases[context.facts.account.lane]
-    let state = try await sharedStore.finish(
+    let state = try await sharedStore.slices.finish(
       ledger.slice, counters: counters, lane: lane, worker: environment.configuration.name)
     await noteCount(of: ledger.slice.campaign, state)
     return true
@@ -48,7 +48,7 @@ struct SliceCloser: WorkerPart {
       campaigns.drop(campaign)
       log.tell(.ended(campaign: campaign, state: state))
       let whole = CampaignID(campaign).whole
-      let record = try? await sharedStore.campaign(whole)
+      let record = try? await sharedStore.campaigns.find(whole)
       if whole != campaign, let record, record.state.isFinal {
         log.tell(.ended(campaign: whole, state: record.state))
       }

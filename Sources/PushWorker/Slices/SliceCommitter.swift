@@ -86,7 +86,7 @@ struct SliceCommitter: WorkerPart {
     // Under another seal there may be more of them: Redis has forgotten ours.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       credit.giveBack(lent, of: session)
-      throw await store.inspect(session.slice)
+      throw await store.repair.inspect(session.slice)
     }
     let expected = session.claim.version
     session.claim.version = answer.version.next
@@ -298,7 +298,7 @@ struct SliceCommitter: WorkerPart {
   private func payload(
     of chunk: TargetChunk, _ position: Int, badge: Int?, _ context: CampaignContext
   ) -> [UInt8]? {
-    guard let content = context.campaign.content else { return nil }
+    guard let content = context.campaign.message.content else { return nil }
     var batch = context.composers.standard.batch(isUnproven: false, capacity: 1)
     var values = chunk.values(position)
     values.badge = badge
@@ -324,7 +324,7 @@ struct SliceCommitter: WorkerPart {
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
         of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context))
-    try await sharedStore.deadLetter(
+    try await sharedStore.queue.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",
       worker: environment.configuration.name, user: String(decoding: chunk.user(position), as: UTF8.self))

@@ -71,9 +71,9 @@ final class SliceFetcher: WorkerPart {
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch environment.storeLock {
-    case .none: return environment.configuration.drains ? try await sharedStore.isIdle() : false
+    case .none: return environment.configuration.drains ? try await sharedStore.campaigns.isIdle() : false
     // Jobs that wait in the queue are for later.
-    case .held: return try await sharedStore.standsStill()
+    case .held: return try await sharedStore.repartition.standsStill()
     case .outdated: return true
     }
   }
@@ -87,7 +87,7 @@ final class SliceFetcher: WorkerPart {
     let room = 2 * environment.configuration.window - entries.reduce(0) { $0 + $1.ahead }
     let enough = campaigns.contexts.compactMapValues { rates.enough(of: $0) }
     let refused = reader.campaignsPassedOver(now)
-    let taken = try await sharedStore.dequeueSlices(
+    let taken = try await sharedStore.slices.dequeueSlices(
       worker: environment.configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { id in
         guard let context = campaigns.contexts[id], context.progress.expansion.obstacle == nil else { return 1 }

@@ -34,7 +34,7 @@ struct SlicePreparation: WorkerPart {
       let (campaign, filter) = (session.context.campaign, session.context.facts.filter)
       let quota = session.context.progress.expansion.quotas.map { $0[session.slice.partition] }
       guard
-        let targets = try await session.expanding.expand(
+        let targets = try await session.expanding.expansion.expand(
           session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now),
           departures: session.claim.departures)
       else {
@@ -60,7 +60,7 @@ struct SlicePreparation: WorkerPart {
       log.tell(
         .zonesUnknown(
           campaign: session.context.campaign.id.description, zones: unknown,
-          instead: session.context.campaign.timing.defaultZone))
+          instead: session.context.campaign.delivery.timing.defaultZone))
     }
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }

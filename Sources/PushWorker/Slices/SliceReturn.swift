@@ -10,7 +10,7 @@ struct SliceReturn: WorkerPart {
   /// Gives a slice back to all workers. Its claim has ended.
   func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.facts.account.lane]
-    try await sharedStore.requeue(session.slice, lane: lane, worker: name)
+    try await sharedStore.slices.requeue(session.slice, lane: lane, worker: name)
     log.tell(.gaveBack(slice: session.slice))
   }
 
@@ -24,14 +24,14 @@ struct SliceReturn: WorkerPart {
   ///
   /// - Returns: false where that is not possible.
   func park(_ slice: SliceReference, for milliseconds: Int) async throws -> Bool {
-    guard try await sharedStore.park(slice, for: milliseconds, worker: name) else { return false }
+    guard try await sharedStore.slices.park(slice, for: milliseconds, worker: name) else { return false }
     log.tell(.parked(slice: slice, milliseconds: milliseconds))
     return true
   }
 
   /// Postpones a reference to a slice that another worker has claimed.
   func postpone(_ slice: SliceReference, for milliseconds: Int? = nil) async throws {
-    try await sharedStore.postpone(slice, for: milliseconds ?? environment.configuration.lease, worker: name)
+    try await sharedStore.slices.postpone(slice, for: milliseconds ?? environment.configuration.lease, worker: name)
   }
 
   /// Postpones a reference until Redis knows again what this worker knows of the slice.

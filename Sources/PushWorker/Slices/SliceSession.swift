@@ -161,7 +161,7 @@ final class SliceSession {
 
   /// What the ledger calls the variant of a target that has been read; 0 for none.
   func variant(of index: Int) -> UInt8 {
-    guard let content = context.campaign.content, let (chunk, position) = targets.underWay.place(of: index),
+    guard let content = context.campaign.message.content, let (chunk, position) = targets.underWay.place(of: index),
       position < chunk.count, let place = content.variant(of: chunk.values(position))
     else { return 0 }
     return UInt8(place + 1)

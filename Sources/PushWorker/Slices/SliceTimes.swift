@@ -35,9 +35,9 @@ struct SliceTimes {
     self.campaign = campaign
     self.start = start
     self.expiration = expiration
-    timing = TargetTiming(campaign.timing, start: start)
+    timing = TargetTiming(campaign.delivery.timing, start: start)
     // A worker takes no campaign whose default zone it does not know (`CampaignContextFactory`).
-    rules = times.zones.map { zones.rules($0) ?? zones.rules(campaign.timing.defaultZone) ?? .utc }
+    rules = times.zones.map { zones.rules($0) ?? zones.rules(campaign.delivery.timing.defaultZone) ?? .utc }
     quiet = rules.map { _ in (.min, nil) }
   }
 
