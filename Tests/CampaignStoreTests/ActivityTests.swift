@@ -34,7 +34,7 @@ struct ActivityTests {
     return users.sorted()
   }
 
-  @Test(arguments: Backend.wholeWay)
+  @Test(arguments: Backend.pair(for: "onlyTokensOfTheActivityAreTargets"))
   func onlyTokensOfTheActivityAreTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.store.registry.register(

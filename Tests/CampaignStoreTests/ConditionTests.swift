@@ -55,7 +55,7 @@ struct ConditionTests {
     ),
   ]
 
-  @Test(arguments: Backend.wholeWay, Self.conditions.indices)
+  @Test(arguments: Backend.pair(for: "reachesWhomItMeans"), Self.conditions.indices)
   func reachesWhomItMeans(on backend: Backend, condition: Int) async throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed \(seed)")

@@ -90,7 +90,7 @@ struct ControlGroupTests {
     return parts
   }
 
-  @Test(arguments: Backend.wholeWay)
+  @Test(arguments: Backend.pair(for: "groupsAreWhatTheirSharesSayAndTheSameEachTime"))
   func groupsAreWhatTheirSharesSayAndTheSameEachTime(on backend: Backend) async throws {
     // So few in each partition that a bunch reads them with one page.
     let world = try await TestStore(on: backend, partitions: 16)

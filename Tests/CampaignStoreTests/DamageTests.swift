@@ -146,14 +146,17 @@ struct DamageTests {
     "0.5",
   ]
 
+  /// The short form has one value a field, in turn; the long form has all of them.
   @Test func noValueOfAnyFieldEndsAnybody() async throws {
+    var turn = 0
     let scene = try await Scene()
     #expect(try await scene.doEverything().isEmpty)
     // Outcomes are all read alike.
     let alike = Set(Outcome.allCases.dropFirst().dropLast().map { String($0.rawValue) })
     for (key, fields) in scene.hashes {
       for field in fields where !alike.contains(field) {
-        for value in Self.values {
+        turn += 1
+        for value in TestForm.isLong ? Self.values : [Self.values[turn % Self.values.count]] {
           try await scene.restore()
           try await scene.store.command("HSET", key, field, value)
           for error in try await scene.doEverything() where error.code == .damaged {

@@ -18,8 +18,10 @@ struct EventHistoryTests {
   /// Histories that are played at once, each kind in a store of its own.
   private static let lanes = 4
 
-  /// `CARILLON_TEST_HISTORIES`: how many histories; 300 unless given.
-  private static let count = ProcessInfo.processInfo.environment["CARILLON_TEST_HISTORIES"].flatMap { Int($0) } ?? 300
+  /// `CARILLON_TEST_HISTORIES`: how many histories; 100 unless given, 300 in the long form.
+  private static let count =
+    ProcessInfo.processInfo.environment["CARILLON_TEST_HISTORIES"].flatMap { Int($0) }
+    ?? TestForm.count(short: 100, long: 300)
 
   @Test(arguments: Backend.allCases)
   func randomHistoriesComeToTheSameInAnyOrder(on backend: Backend) async throws {

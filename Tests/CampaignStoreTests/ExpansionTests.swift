@@ -126,7 +126,7 @@ struct ExpansionTests {
     #expect(try await ledger.close(.finish).counters == counters)
   }
 
-  @Test(arguments: Backend.wholeWay)
+  @Test(arguments: Backend.pair(for: "twentyThousandUsersOfOnePartitionAreExact"))
   func twentyThousandUsersOfOnePartitionAreExact(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<20_000)

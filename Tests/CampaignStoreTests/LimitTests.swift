@@ -96,7 +96,7 @@ struct LimitTests {
     (0..<chunk.count).map { String(decoding: chunk.user($0), as: UTF8.self) }
   }
 
-  @Test(arguments: Backend.wholeWay)
+  @Test(arguments: Backend.pair(for: "asManyUsersAsItSaysAndThoseSeenLast"))
   func asManyUsersAsItSaysAndThoseSeenLast(on backend: Backend) async throws {
     var seed = Seed("asManyUsersAsItSaysAndThoseSeenLast")
     let world = try await TestStore(on: backend, partitions: 5)

@@ -12,7 +12,7 @@ struct ModelTraceTests {
   @Test(arguments: Backend.allCases) func scriptsDoWhatTheModelDoes(on backend: Backend) async throws {
     var seed = Seed("scriptsDoWhatTheModelDoes on \(backend)")
     var calls = 0
-    for number in Self.known + (0..<20).map({ _ in seed.next() }) {
+    for number in Self.known + (0..<TestForm.count(short: 6, long: 20)).map({ _ in seed.next() }) {
       let trace = StoreTrace(seed: number)
       var replayer = try await TraceReplayer(trace, on: backend)
       for operation in trace.operations {
@@ -24,6 +24,6 @@ struct ModelTraceTests {
         }
       }
     }
-    #expect(calls > 500)
+    #expect(calls > TestForm.count(short: 150, long: 500))
   }
 }

@@ -54,7 +54,7 @@ struct OwnTimeTests {
 
   /// 4,000 users in all kinds of zones, with hours of their own or none; when each is due is found by looking at their
   /// clocks minute by minute.
-  @Test(arguments: Backend.wholeWay)
+  @Test(arguments: Backend.pair(for: "dueTimesAreThoseAtWhichClocksShowThem"))
   func dueTimesAreThoseAtWhichClocksShowThem(on backend: Backend) async throws {
     var seed = Seed("dueTimesAreThoseAtWhichClocksShowThem")
     let system = ZoneDatabase.system

@@ -13,7 +13,7 @@ import Testing
 /// some callers die between two steps, and Redis loses its last writes. `Tests/LedgerModel/README.md` lists the mutants of scripts that this finds.
 struct PartModelTests {
   private static let steps = 60
-  private static let schedules = 40
+  private static let schedules = TestForm.count(short: 12, long: 40)
 
   /// One call of the store, with all that its caller knew.
   private enum Call {

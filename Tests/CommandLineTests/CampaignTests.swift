@@ -62,7 +62,7 @@ struct CampaignTests {
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "finishedCampaignIsShownAsTheContractSays"))
   func finishedCampaignIsShownAsTheContractSays(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
@@ -137,7 +137,7 @@ struct CampaignTests {
     #expect(missing.exit == .status(1) && missing.standardError.contains("there is no campaign 'other'"))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cellsThatASpreadsheetWouldRunAreMadeSafe"))
   func cellsThatASpreadsheetWouldRunAreMadeSafe(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
@@ -149,7 +149,7 @@ struct CampaignTests {
     #expect(safe.contains("cells,'=1+1,00ff"))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignIsPausedResumedAndCancelledAndWatchedToItsEnd"))
   func campaignIsPausedResumedAndCancelledAndWatchedToItsEnd(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator("--latency", "200ms")
@@ -182,7 +182,7 @@ struct CampaignTests {
   }
 
   /// `list` knows of finished slices only: what they have is a share of what all will have.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "listShowsSharesOfTheEstimate"))
   func listShowsSharesOfTheEstimate(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
@@ -202,7 +202,7 @@ struct CampaignTests {
     #expect(await worker.waitForExit() == .status(0))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "watchEndsWhenTheCampaignPausesItself"))
   func watchEndsWhenTheCampaignPausesItself(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
@@ -219,7 +219,7 @@ struct CampaignTests {
     #expect(await worker.waitForExit() == .status(0))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "showSaysThatThePushServiceOrTheWorkersAreNotThere"))
   func showSaysThatThePushServiceOrTheWorkersAreNotThere(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
@@ -320,7 +320,7 @@ struct CampaignTests {
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatGoesBesideACampaignIsShownWithIt"))
   func whatGoesBesideACampaignIsShownWithIt(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()

@@ -107,7 +107,7 @@ struct ReloadTests {
     #expect(await admin.waitForExit() == .status(0))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "workerGoesOnWithWhatHasChanged"))
   func workerGoesOnWithWhatHasChanged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "50ms")

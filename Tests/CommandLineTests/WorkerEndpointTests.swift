@@ -5,7 +5,7 @@ import Testing
 
 /// What a worker serves by HTTP.
 struct WorkerEndpointTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "workerSaysThatItIsReadyWhatItDidAndThatItEnds"))
   func workerSaysThatItIsReadyWhatItDidAndThatItEnds(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct WorkerTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "drainsAndSaysWhatItDidOneObjectALine"))
   func drainsAndSaysWhatItDidOneObjectALine(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
@@ -31,7 +31,7 @@ struct WorkerTests {
     #expect(totals.numbers == ["submitted": 20, "recorded": 20, "accepted": 20, "slices": 8, "resent": 0])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "debugLevelTellsOfEverySlice"))
   func debugLevelTellsOfEverySlice(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
@@ -47,7 +47,7 @@ struct WorkerTests {
     #expect(events.contains { $0.text("file") == world.environment["CARILLON_CONFIG"] })
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "pauseResumeAndCancelAreLogged"))
   func pauseResumeAndCancelAreLogged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator("--latency", "200ms")
@@ -92,7 +92,7 @@ struct WorkerTests {
   }
 
   /// The second one doesn't wait for answers; what is unanswered stays in doubt and is sent again by the next worker.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "secondSignalHurries"))
   func secondSignalHurries(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     // Longer than the test may take: nothing is ever answered.

@@ -17,7 +17,7 @@ struct WorkerDeathTests {
   private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
 
   /// With many partitions slices have two or three targets, and the worker has bunches of them.
-  @Test(arguments: [(PushEngineKind.curl, 16), (.native, 16), (.native, 1000)])
+  @Test(arguments: TestForm.rows([(PushEngineKind.curl, 16), (.native, 1000), (.native, 16)], oneOfEach: \.0))
   func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates(
     engine: PushEngineKind, partitions: Int
   ) async throws {
@@ -65,7 +65,7 @@ struct WorkerDeathTests {
     #expect(log.last?.text("event") == "stopped")
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice"))
   func stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = "100"

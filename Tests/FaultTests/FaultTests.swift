@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 struct FaultTests {
-  /// One case of each kind, small: that its faults fire, that nothing is violated, and that the checker objects to every
-  /// mutant. `make faults` plays all of them in earnest.
+  /// One case of each kind, small: that its faults fire, that nothing is violated, and that each rule of the checker objects to
+  /// a mutant. `make faults` plays all of them in earnest.
   ///
   /// Half of the cases have each engine; the seed says which.
   ///

@@ -18,6 +18,14 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
   /// What a few tests run on, which go the whole way of a campaign, and bring much at once: each that is on this machine.
   static let wholeWay: [Backend] = named.map { [$0] } ?? all.filter { $0.program.isPresent }
 
+  /// Returns the servers for such a test with much data: the cluster of one and another, which the test's name decides. The
+  /// long form has all of them.
+  static func pair(for test: String) -> [Backend] {
+    if TestForm.isLong || named != nil { return wholeWay }
+    let others = wholeWay.filter { $0 != .cluster }
+    return [.cluster, others[test.utf8.reduce(0) { $0 &+ Int($1) } % others.count]]
+  }
+
   private static let named: Backend? = ProcessInfo.processInfo.environment["CARILLON_TEST_REDIS"].map { name in
     guard let backend = Backend(rawValue: name) else { fatalError("CARILLON_TEST_REDIS is none of \(Backend.all)") }
     guard backend.program.isPresent else { fatalError("\(name) is not there: deploy/install-foreign-servers") }

@@ -61,7 +61,11 @@ import Testing
     }
   }
 
-  @Test(arguments: refused) func badCombinationIsRefusedAtSubmit(_ row: CombinationRow) async throws {
+  /// The short form has a row of each rule. ``sameJobsOnTheListEndOnTheDeadListInTheSameWords()`` has every row.
+  @Test(arguments: TestForm.rows(refused, oneOfEach: \.rule))
+  func badCombinationIsRefusedAtSubmit(
+    _ row: CombinationRow
+  ) async throws {
     let world = try await makeWorld()
     let objection = try #require(try await objection(to: row))
     let error = try #require(try await submit(row, world), "submitted")

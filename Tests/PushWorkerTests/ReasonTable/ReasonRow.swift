@@ -117,6 +117,21 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     ]
   }
 
+  /// What rows of one class have in common: all consequences, but not the reason.
+  var kind: [String] {
+    let campaign =
+      switch campaign {
+      case .goesOn: "goes on"
+      case .paused: "paused"
+      case .guarded: "guarded"
+      case .broadcast: "broadcast"
+      }
+    return [
+      cells[3], dispositionText, device.rawValue, "\(credential == .kept)", "\(connection)", campaign,
+      "\(status == nil)",
+    ]
+  }
+
   private var dispositionText: String {
     switch disposition {
     case .final:

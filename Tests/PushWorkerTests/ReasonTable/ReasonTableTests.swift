@@ -7,7 +7,11 @@ import Testing
 /// Every reason and status that APNs documents, and some that nobody does: what becomes of the target, its device, the
 /// credential, the connection and the campaign, by a real worker over TLS.
 @Suite struct ReasonTableTests {
-  @Test(arguments: ReasonTable.rows) func answerHasTheConsequencesOfTheTable(_ row: ReasonRow) async throws {
+  /// The short form has a row of each kind of consequence. `DispositionTests` has every reason.
+  @Test(arguments: TestForm.rows(ReasonTable.rows, oneOfEach: \.kind))
+  func answerHasTheConsequencesOfTheTable(
+    _ row: ReasonRow
+  ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for run in ReasonRun.all(of: row) {
         group.addTask {

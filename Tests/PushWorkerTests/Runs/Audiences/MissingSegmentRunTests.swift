@@ -4,6 +4,7 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestSupport
 import Testing
 
 /// A campaign never reaches more users, nor others, because a name in its job means nothing any more.
@@ -29,7 +30,7 @@ struct MissingSegmentRunTests {
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
   }
 
-  @Test(arguments: PushEngineKind.allCases, [false, true])
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [false, true]))
   func campaignIsPausedBeforeItIsExpandedAndGoesOnWhenTheSegmentIsBack(
     engine: PushEngineKind, isTerm: Bool
   ) async throws {
@@ -57,7 +58,7 @@ struct MissingSegmentRunTests {
   }
 
   /// Its job was taken in by a worker that still had the app.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignOfAnAppThatNoWorkerHasIsPausedWithTheReason"))
   func campaignOfAnAppThatNoWorkerHasIsPausedWithTheReason(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
     let job = Array(
@@ -73,7 +74,7 @@ struct MissingSegmentRunTests {
     #expect(await rig.simulator.counters().received == 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "rawJobThatNamesARemovedSegmentGoesToTheDeadList"))
   func rawJobThatNamesARemovedSegmentGoesToTheDeadList(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
     #expect(try await rig.store.audiences.removeSegment("churned"))

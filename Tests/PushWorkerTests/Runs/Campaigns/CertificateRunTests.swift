@@ -5,6 +5,7 @@ import CampaignStore
 import PushCore
 import PushWorker
 import TLS
+import TestSupport
 import Testing
 
 /// Campaigns of an app with a push certificate.
@@ -36,14 +37,15 @@ import Testing
   }
 
   @Test(
-    arguments: PushEngineKind.allCases,
-    [
-      (
-        environments: Set([SimulatorEnvironment.production]), validity: -7200 ..< -3600,
-        says: "the certificate has expired"
-      ),
-      (Set([SimulatorEnvironment.sandbox]), -3600..<86_400, "it is not for this environment"),
-    ])
+    arguments: TestForm.pairs(
+      PushEngineKind.allCases,
+      [
+        (
+          environments: Set([SimulatorEnvironment.production]), validity: -7200 ..< -3600,
+          says: "the certificate has expired"
+        ),
+        (Set([SimulatorEnvironment.sandbox]), -3600..<86_400, "it is not for this environment"),
+      ]))
   func refusedCertificatePausesEveryCampaignThatNeedsItAndItsTargetsAreKept(
     engine: PushEngineKind, refusal: (environments: Set<SimulatorEnvironment>, validity: Range<Int>, says: String)
   ) async throws {

@@ -14,7 +14,7 @@ import Testing
     return (instant, #","sendAt":"\#(Timestamp.format(milliseconds: instant))""#)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginItOnceAndNotBeforeItsTime"))
   func eightWorkersBeginItOnceAndNotBeforeItsTime(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16)
     try await rig.register(400)

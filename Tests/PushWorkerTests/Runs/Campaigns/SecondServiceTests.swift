@@ -160,7 +160,7 @@ struct SecondServiceTests {
   }
 
   /// What the content says comes of the core: a service has only its envelope around it.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "messagesArePersonalWithThisServiceToo"))
   func messagesArePersonalWithThisServiceToo(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)
     let tokens = Array(Self.tokens.prefix(60))

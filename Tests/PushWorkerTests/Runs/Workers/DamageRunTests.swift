@@ -102,10 +102,14 @@ import Testing
   }
 
   /// Lists that are rebuilt: nothing is lost but time.
-  @Test(arguments: [
-    "campaigns", "open:bad", "parked", "lane:normal", "processing:w", "schedule", "ended", "workers", "applied",
-    "epoch", "instances", "housekeeper", "housekeeping",
-  ])
+  ///
+  /// The short form has one list of those that the intake, the slices, the fleet and the housekeeper use.
+  @Test(
+    arguments: TestForm.isLong
+      ? [
+        "campaigns", "open:bad", "parked", "lane:normal", "processing:w", "schedule", "ended", "workers", "applied",
+        "epoch", "instances", "housekeeper", "housekeeping",
+      ] : ["campaigns", "open:bad", "workers", "housekeeping"])
   func listOfAnotherTypeIsRebuilt(name: String) async throws {
     try await run(["parked", "open:bad", "workers", "epoch"].contains(name) ? .native : .curl) { rig, client in
       let key = "{\(rig.keys.namespace)}:\(name)"

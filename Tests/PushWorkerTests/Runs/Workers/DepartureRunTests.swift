@@ -69,7 +69,7 @@ import Testing
   }
 
   /// All slices are sealed and wait for the users' local time; few slices with many targets, or many with a few.
-  @Test(arguments: PushEngineKind.allCases, [4, 200])
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [4, 200]))
   func whoLeavesBeforeTheTimeComesGetsNothing(engine: PushEngineKind, partitions: Int) async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests")
@@ -90,7 +90,7 @@ import Testing
   }
 
   /// Every first attempt fails with 429; whoever leaves before the retry gets none.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whoLeavesBeforeTheRetryGetsNone"))
   func whoLeavesBeforeTheRetryGetsNone(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests")

@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// One wrong setting can't erase the device base.
@@ -75,7 +76,7 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == sent)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "resumedWithoutMendingItPausesAgain"))
   func resumedWithoutMendingItPausesAgain(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { _ in .bad }
@@ -93,7 +94,7 @@ import Testing
     try await running
   }
 
-  @Test(arguments: PushEngineKind.allCases, [SimulatedDevice.State.bad, .unregistered])
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [SimulatedDevice.State.bad, .unregistered]))
   func resumedUnguardedItTakesAPNsAtItsWord(engine: PushEngineKind, state: SimulatedDevice.State) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000) { _ in state }
@@ -118,7 +119,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 500
+    knobs.latencyMilliseconds = 150
     await rig.simulator.set(knobs)
     try await rig.submit("mended")
     let log = EventLog()
@@ -144,7 +145,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300)
     var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 8000
+    knobs.latencyMilliseconds = 4000
     knobs.failures = [.init(share: 1, status: 400, reason: "BadMessageId")]
     await rig.simulator.set(knobs)
     try await rig.submit("mended")
@@ -196,7 +197,7 @@ import Testing
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "usualShareOfDeadDevicesIsPrunedToTheLast"))
   func usualShareOfDeadDevicesIsPrunedToTheLast(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { $0 % 100 < 3 ? .unregistered : $0 % 100 == 50 ? .bad : .registered }
@@ -211,7 +212,7 @@ import Testing
     #expect(try await touched(rig, users: 2000) == (60, 20))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "smallCampaignPrunesThoughItNeverReachesTheMinimum"))
   func smallCampaignPrunesThoughItNeverReachesTheMinimum(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(10) { $0 % 2 == 0 ? .unregistered : .registered }
@@ -225,7 +226,7 @@ import Testing
   }
 
   /// One wrong setting, and one small campaign after the other: each has too few answers to be judged by.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "smallCampaignsAreJudgedByThoseBefore"))
   func smallCampaignsAreJudgedByThoseBefore(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(60) { $0 < 20 ? .registered : .bad }
@@ -264,7 +265,7 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.allCases)
+  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyProbingCampaignsGetThroughASmallWindow"))
   func manyProbingCampaignsGetThroughASmallWindow(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(60)
@@ -327,7 +328,7 @@ import Testing
   }
 
   /// Eight workers with open guards, and from one moment on every token is called bad.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatAFleetDoesToDevicesIsBoundAsWhatOneWorkerDoes"))
   func whatAFleetDoesToDevicesIsBoundAsWhatOneWorkerDoes(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16) { $0.knobs.latencyMilliseconds = 100 }
     try await rig.register(8000)

@@ -3,6 +3,7 @@ import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
+import TestSupport
 import Testing
 
 /// One app's trouble is nobody else's, and neighbours in a lane take turns. Nothing here is about seconds, which a loaded
@@ -17,17 +18,17 @@ import Testing
   /// Longer than any healthy campaign takes on a loaded machine; before credit was lent by pool it never ended.
   private static let patience = Duration.seconds(60)
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "killedEndpointLeavesAnotherAppsCampaignAlone"))
   func killedEndpointLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
     try await play(.killed, engine)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "frozenEndpointLeavesAnotherAppsCampaignAlone"))
   func frozenEndpointLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
     try await play(.frozen, engine)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "slowEndpointLeavesAnotherAppsCampaignAlone"))
   func slowEndpointLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
     try await play(.slow, engine)
   }
@@ -61,7 +62,7 @@ import Testing
     try await apps.stop()
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "oneTargetWaitsForNoNeighbourOfItsAppAndLane"))
   func oneTargetWaitsForNoNeighbourOfItsAppAndLane(engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: 6000, partitions: 4)
     var knobs = apps.rig.simulator.knobs

@@ -33,7 +33,7 @@ import Testing
     return rig
   }
 
-  @Test(arguments: PushEngineKind.allCases, Fault.allCases)
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Fault.allCases))
   func wrongSettingsOfOneWorkerTakeItOutAndStopNobody(engine: PushEngineKind, fault: Fault) async throws {
     let rig = try await made(engine, fault)
     try await rig.register(400)
@@ -70,7 +70,7 @@ import Testing
     #expect(!log.all.contains { $0.hasPrefix("paused") })
   }
 
-  @Test(arguments: PushEngineKind.allCases, Fault.allCases)
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Fault.allCases))
   func campaignIsLeftToAWorkerThatComesLater(engine: PushEngineKind, fault: Fault) async throws {
     let rig = try await made(engine, fault)
     try await rig.register(400)
@@ -96,7 +96,7 @@ import Testing
   }
 
   /// As when a deployment brings a wrong topic in the middle of a campaign, whose guard has been open for long.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "wrongWorkerThatComesInMidCampaignLeavesItToTheOthers"))
   func wrongWorkerThatComesInMidCampaignLeavesItToTheOthers(engine: PushEngineKind) async throws {
     let rig = try await made(engine, .tokens)
     try await rig.register(6000)
@@ -128,7 +128,7 @@ import Testing
       "\(record.counters.outcomes)")
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatAllWorkersAreToldOfTheTokensPausesWithinTwiceTheMinimum"))
   func whatAllWorkersAreToldOfTheTokensPausesWithinTwiceTheMinimum(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine) {
       $0.knobs.failures = [.init(share: 1, status: 400, reason: "BadDeviceToken")]
@@ -151,7 +151,7 @@ import Testing
     #expect(await rig.simulator.counters().received <= 100)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatAllWorkersAreRefusedIsPausedAndReachesEverybodyWhenResumed"))
   func whatAllWorkersAreRefusedIsPausedAndReachesEverybodyWhenResumed(engine: PushEngineKind) async throws {
     let refused = SimulatorKnobs.Failure(share: 1, status: 400, reason: "TopicDisallowed")
     let rig = try await WorkerRig(engine: engine) { $0.knobs.failures = [refused] }

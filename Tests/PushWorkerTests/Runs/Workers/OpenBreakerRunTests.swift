@@ -44,7 +44,7 @@ import Testing
     #expect(counters.duplicates == 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "outageInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere"))
   func outageInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 64) { $0.knobs.failures = [Self.unavailable] }
     let other = try await WorkerRig(engine: engine, partitions: 1)
@@ -76,7 +76,7 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignIsCancelledWhileTheBreakerIsOpen"))
   func campaignIsCancelledWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
     let (rig, _, run) = try await refusedCampaign(engine, EventLog())
     try await rig.store.campaigns.control("refused", .cancel)
@@ -102,7 +102,7 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatWaitsForTheBreakerExpiresInTime"))
   func whatWaitsForTheBreakerExpiresInTime(engine: PushEngineKind) async throws {
     let (rig, _, run) = try await refusedCampaign(engine, EventLog(), #","expiration":"6s""#)
     try await run.value

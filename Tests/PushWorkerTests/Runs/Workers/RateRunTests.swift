@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "workersTogetherKeepToTheRateOfTheJob"))
   func workersTogetherKeepToTheRateOfTheJob(engine: PushEngineKind) async throws {
     let (rig, log) = try await rig(engine)
     try await rig.register(900)

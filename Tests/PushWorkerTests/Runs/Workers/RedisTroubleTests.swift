@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "sealedSlicesAreFinishedThoughMemoryIsFull"))
   func sealedSlicesAreFinishedThoughMemoryIsFull(engine: PushEngineKind) async throws {
     try await run(engine, "", partitions: 1) { server, _, rig in
       _ = try await server.command("config", "set", "maxmemory", "1mb")
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// A failover behind one name: the old primary lives on, as a replica that takes no writes.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "demotedPrimaryIsLeftForTheNewOneAndNothingIsLostOrSentTwice"))
   func demotedPrimaryIsLeftForTheNewOneAndNothingIsLostOrSentTwice(engine: PushEngineKind) async throws {
     let old = try await RedisServer.start()
     let new = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(old.port)])
@@ -102,7 +102,7 @@ import Testing
     await old.stop()
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "jobsStayInTheQueueWhileRedisIsNearlyFull"))
   func jobsStayInTheQueueWhileRedisIsNearlyFull(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start()
     let rig = try await WorkerRig(engine: engine, partitions: 4, server: server)

@@ -51,7 +51,7 @@ import Testing
   }
 
   /// The reply was lost that gave an idle worker the last slice of all: it lives, so nobody else takes the slice from it.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt"))
   func sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(20)
@@ -97,7 +97,7 @@ import Testing
     #expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead"))
   func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
@@ -113,7 +113,7 @@ import Testing
 
   /// With 50 pushes a second its own slice keeps the heir busy for ten seconds: nobody has to wait so long for what is in
   /// doubt.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "whatADeadWorkerLeftIsTakenUpThoughTheHandsAreFull"))
   func whatADeadWorkerLeftIsTakenUpThoughTheHandsAreFull(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.latencyMilliseconds = 200 }
     try await rig.register(2000)
@@ -147,7 +147,7 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "jobThatADeadWorkerWasTakingInIsTakenInByAnother"))
   func jobThatADeadWorkerWasTakingInIsTakenInByAnother(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(5)
