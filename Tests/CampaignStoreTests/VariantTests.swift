@@ -34,7 +34,7 @@ struct VariantTests {
       ledger = try await world.claimed("a").ledger
       let filter = DeviceFilter(campaign, service: TestStore.service, environment: "production", start: 0)
       targets = try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter))
-      let variants = try #require(campaign.variants)
+      let variants = try #require(campaign.message.variants)
       self.variants = variants
       let chunk = targets.chunk
       places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.place(of: $0) } }
@@ -142,7 +142,7 @@ struct VariantTests {
     try await scene.ledger.commit([
       0: .waiting(milliseconds: 100_000), 3: .waiting(milliseconds: 100_000, isAmbiguous: true),
     ])
-    let languages = try #require(scene.campaign.content?.variantLanguages)
+    let languages = try #require(scene.campaign.message.content?.variantLanguages)
     let counters = try #require(try await scene.ledger.close(.cancel, variantLanguages: languages).counters)
     var known: [Int: Outcome] = [:]
     try await scene.world.store.results.forEachResult(of: "a") { results in

@@ -26,7 +26,8 @@ final class CampaignContext {
       filter: DeviceFilter(
         campaign, service: app.service, environment: app.environment, start: record.start, control: app.control),
       rules: GrantRules(campaign, caps: app.caps),
-      account: .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.delivery.lane) ?? 0), limits: limits,
+      account: .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.delivery.lane) ?? 0),
+      limits: limits,
       tally: tally ?? PushTally(app: campaign.app, lane: campaign.delivery.lane, service: app.service),
       createdAt: record.createdAt, round: record.round)
     schedule = CampaignSchedule(of: campaign, record, zones)

@@ -54,7 +54,8 @@ final class CampaignReader: WorkerPart {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
     case .gone: try await sharedStore.slices.dismiss(reference, worker: environment.configuration.name)
-    case .notNow(let lane): try await sharedStore.slices.requeue(reference, lane: lane, worker: environment.configuration.name)
+    case .notNow(let lane):
+      try await sharedStore.slices.requeue(reference, lane: lane, worker: environment.configuration.name)
     case .unknownApp: break
     }
     return nil
@@ -122,7 +123,8 @@ final class CampaignReader: WorkerPart {
       !declined.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), context.progress.isNarrowed,
       !context.facts.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.recipients.limit == nil || context.progress.expansion.quotas != nil
+      context.guard.tripReason == nil,
+      context.campaign.recipients.limit == nil || context.progress.expansion.quotas != nil
     else { return nil }
     context.progress.expansion.unfinished = standing.unfinished
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }

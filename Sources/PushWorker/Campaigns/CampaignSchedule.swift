@@ -20,7 +20,8 @@ struct CampaignSchedule {
     // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.
     var expires = record.expiration == 0 ? nil : record.expiration
     if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }
-    let ends = campaign.delivery.timing.localTime == nil ? campaign.delivery.timing.deadline(start: start / 1000, due: nil) : nil
+    let ends =
+      campaign.delivery.timing.localTime == nil ? campaign.delivery.timing.deadline(start: start / 1000, due: nil) : nil
     deadline = [expires, ends].compactMap(\.self).min()
   }
 

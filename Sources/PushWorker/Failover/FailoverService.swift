@@ -284,7 +284,8 @@ final class FailoverService: WorkerPart {
             campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }
         // What was sent to some of a stage is sent to all.
-        try await sharedStore.campaigns.restoreStage(of: context.campaign, job: context.facts.job, start: context.schedule.start)
+        try await sharedStore.campaigns.restoreStage(
+          of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)

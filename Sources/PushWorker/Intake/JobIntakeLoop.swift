@@ -87,7 +87,8 @@ final class JobIntakeLoop: WorkerPart {
         }
         var job =
           mayHaveLeftover
-          ? try await sharedStore.queue.unfinishedJob(worker: environment.configuration.name, besides: largeJobs.entries)
+          ? try await sharedStore.queue.unfinishedJob(
+            worker: environment.configuration.name, besides: largeJobs.entries)
           : nil
         mayHaveLeftover = job != nil
         if job == nil {
@@ -167,7 +168,8 @@ final class JobIntakeLoop: WorkerPart {
   private func awaitJob() async throws -> [UInt8]? {
     if connection == nil { connection = try await blocking.queue.intakeConnection() }
     guard !life.isStopping else { return nil }
-    return try await blocking.queue.awaitJob(worker: environment.configuration.name, seconds: Self.intakeWait, now: Int(now))
+    return try await blocking.queue.awaitJob(
+      worker: environment.configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
   private func take(in entry: [UInt8], _ checker: JobChecker) async throws {

@@ -39,7 +39,8 @@ final class WebhookDelivery: WorkerPart {
   /// Begins a delivery to each webhook that has not got the latest event.
   private func beginDeliveries(_ group: inout DiscardingTaskGroup) async {
     do {
-      let (standings, latest) = try await sharedStore.results.standings(of: environment.configuration.webhooks.map(\.name))
+      let (standings, latest) = try await sharedStore.results.standings(
+        of: environment.configuration.webhooks.map(\.name))
       for (webhook, standing) in zip(environment.configuration.webhooks, standings)
       where WebhookPolicy.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
         loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
@@ -56,7 +57,8 @@ final class WebhookDelivery: WorkerPart {
       if housekeeping.isMine {
         pause = WebhookPolicy.alarmInterval
         do {
-          try await sharedStore.results.note(sharedStore.fleet.snapshot(lease: environment.configuration.lease).alarms())
+          try await sharedStore.results.note(
+            sharedStore.fleet.snapshot(lease: environment.configuration.lease).alarms())
         } catch {
           if !life.isFinished { log.report("could not note alarms for webhooks", error) }
         }

@@ -9,7 +9,9 @@ final class WorkerFigures {
 
   /// Returns the tally of an app's pushes in a lane.
   func tally(of campaign: Campaign, _ service: any PushService) -> PushTally {
-    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.delivery.lane }) { return known }
+    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.delivery.lane }) {
+      return known
+    }
     let tally = PushTally(app: campaign.app, lane: campaign.delivery.lane, service: service)
     tallies.append(tally)
     return tally

@@ -35,7 +35,7 @@ extension TestStore {
       try await ledger.commit(.accepted, 0..<count)
     }
     let counters = try #require(try await ledger.close(ending).counters)
-    _ = try await store.slices.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
+    _ = try await store.slices.finish(slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
   }
 
   /// Works a campaign off, and holds the end against whom it means: results, counters, and an expiry on all it leaves.

@@ -97,8 +97,10 @@ struct TestStore {
   /// What a campaign reaches, with its conditions.
   static func filter(of campaign: Campaign, start: Int = 0) -> DeviceFilter {
     DeviceFilter(
-      service: service.name, kind: .alert, app: "news", environment: "production", predicate: campaign.predicate,
-      sample: campaign.sample, devices: campaign.devices, start: start, timing: campaign.timing)
+      service: service.name, kind: .alert, app: "news", environment: "production",
+      predicate: campaign.recipients.predicate,
+      sample: campaign.recipients.sample, devices: campaign.recipients.devices, start: start,
+      timing: campaign.delivery.timing)
   }
 
   // MARK: Devices
@@ -161,7 +163,7 @@ struct TestStore {
     #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
     guard narrowing, try await store.campaigns.find(id)?.state == .active else { return campaign }
     var narrowed = campaign
-    narrowed.definitions = try #require(try await store.audiences.narrow(campaign))
+    narrowed.recipients.definitions = try #require(try await store.audiences.narrow(campaign))
     return narrowed
   }
 
