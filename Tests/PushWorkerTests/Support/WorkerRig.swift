@@ -148,9 +148,9 @@ struct WorkerRig {
     return reply
   }
 
-  /// Asks again and again until it is so.
+  /// Asks again and again until it is so, for at most 60 s.
   func until(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
+    let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TimedOut() }
       await nextLook(milliseconds: 5)
