@@ -16,9 +16,7 @@ build: ## the release binary, .build/release/carillon
 # The runner's own closing line comes last, after a failure once more with what failed: among thousands of lines nobody
 # finds it. Eight tests at a time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
 # would only wait for each other until they run out of patience.
-# XCTest is off because no test uses it: its "Executed 0 tests" would mislead. In CI no editor reads the index, which takes a
-# tenth of the time to compile.
-INDEX := $(if $(CI),--disable-index-store)
+# XCTest is off because no test uses it: its "Executed 0 tests" would mislead.
 test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
@@ -26,7 +24,7 @@ test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-checkers
 	@deploy/install-browser
 	@$(MAKE) --no-print-directory lint
-	@mkdir -p .build; set -o pipefail; swift test $(INDEX) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
+	@mkdir -p .build; set -o pipefail; swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
 
 # Debug, because only that build can be broken on purpose. In the world's folder are the logs of what failed.
