@@ -53,10 +53,12 @@ soak: ## the same for HOURS=1 in one world, with memory measured
 	swift build --product faults
 	@.build/debug/faults --soak $(HOURS) $(ARGS)
 
-lint: ## formatting, import directions, forbidden words
+lint: ## check formatting, import directions, forbidden words and prose
 	@swift format lint --strict --parallel --recursive Sources Tests Package.swift
 	@.ci/check-imports --self-test
 	@.ci/check-imports
+	@.ci/check-prose --self-test
+	@.ci/check-prose
 
 KEEP ?=
 demo: ## a private Redis, the simulator, 100,000 devices, three workers, one killed; KEEP=1 leaves it up with the page

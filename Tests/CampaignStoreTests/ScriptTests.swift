@@ -79,7 +79,7 @@ struct ScriptTests {
     let flags = ["", " flags=no-writes", " flags=allow-oom"]
     #expect(flags.contains { script.source.hasPrefix("#!lua\($0)\n") })
     #expect(script.source.contains("\n-- \(script.name): "))
-    for word in ["-- Keeps: ", "-- KEYS 1 ", "-- Returns "] {
+    for word in ["-- Invariant: ", "-- KEYS 1 ", "-- Returns "] {
       #expect(script.source.contains("\n" + word), "\(script.name): \(word)")
     }
     #expect(script.source.split(separator: "\n").allSatisfy { $0.utf8.count <= 120 })

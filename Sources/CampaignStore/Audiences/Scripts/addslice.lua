@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- addslice: gives a campaign a slice in a partition that was left out when it began.
--- Keeps: what was sealed is counted. Redis may have lost the beginning of the campaign, and who was in the partition;
+-- Invariant: what was sealed is counted. Redis may have lost the beginning of the campaign, and who was in the partition;
 -- the campaign then began anew without it. Whoever replays a slice there calls this first. A campaign that has ended
 -- meanwhile goes on until that slice is finished too.
 -- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns

@@ -1,6 +1,6 @@
 #!lua
 -- define: keeps a segment that is a rule, or removes one.
--- Keeps: what rules there are is what whoever adds or removes one has looked at: no two of them can make rules that
+-- Invariant: what rules there are is what whoever adds or removes one has looked at: no two of them can make rules that
 -- lead to each other, and none is removed that another one names. The field '' counts the changes.
 -- KEYS 1 definitions
 -- ARGV 1 how many changes were looked at, 2 name, 3 the rule ('' to remove it)

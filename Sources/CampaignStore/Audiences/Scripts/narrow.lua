@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- narrow: fixes the partitions in which a campaign has slices, and the rules of its segments, when it begins to expand.
--- Keeps: this happens once, before the first reference to a slice is handed out (`dequeue`), so whoever joins the
+-- Invariant: this happens once, before the first reference to a slice is handed out (`dequeue`), so whoever joins the
 -- audience before that moment is found. A campaign of which a slice is finished keeps all its slices: Redis has lost
 -- that it was narrowed.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices

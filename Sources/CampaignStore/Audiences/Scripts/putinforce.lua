@@ -1,6 +1,6 @@
 #!lua
 -- putinforce: replaces a list of users by one that was read in whole, in one partition.
--- Keeps: the new list is a statement about all users at its own time. A later statement about a user stays in force,
+-- Invariant: the new list is a statement about all users at its own time. A later statement about a user stays in force,
 -- and so does an opt-out of the same time, and one that arrived since the import began, whatever its time. A list that
 -- is newer as a whole stays in force. A user who was erased since the time of the list is not in it. A second run of
 -- the same call changes nothing: the first one removed the marker.

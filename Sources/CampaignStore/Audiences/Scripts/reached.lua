@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- reached: reads users of a campaign that has ended, by the outcomes of their targets, some pages at a time.
--- Keeps: nothing is written. A user with several devices comes once for each that matches. An outcome is what
+-- Invariant: nothing is written. A user with several devices comes once for each that matches. An outcome is what
 -- `outcome_of` derives, so this finds the targets that results and counters show under an outcome.
 -- KEYS 1 targets, 2 ledger, 3 slice, all of one slice
 -- ARGV 1 the first page, 2 how many pages, 3 targets on a page, 4 bytes of a record, 5... codes of outcomes

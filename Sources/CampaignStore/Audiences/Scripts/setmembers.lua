@@ -1,6 +1,6 @@
 #!lua
 -- setmembers: enters users into a list of users (a segment or a suppression list), or takes them off it.
--- Keeps: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
+-- Invariant: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
 -- list, where '' stands for the whole list. A member of which the time was forgotten has been one for as long as times
 -- are kept. Nothing is entered that was said of a user before that user was erased.
 -- A user who enters a suppression list has departed (`depart.lua`). While a replacement of the list is read in, this

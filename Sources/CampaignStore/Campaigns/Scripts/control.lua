@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- control: pauses, resumes, approves or cancels a campaign with all of its parts, and notes who did.
--- Keeps: a campaign and its parts change in one step, each from the state that it is in. What is paused is on no lane
+-- Invariant: a campaign and its parts change in one step, each from the state that it is in. What is paused is on no lane
 -- and not in the schedule; what is cancelled is on its lane until its slices have been closed (see `unpark`). What has
 -- not begun has nothing to close: cancelled, it has ended, and `promote` finds nothing to begin. A campaign with parts
 -- ends with the last of them. Every call raises the control epoch, by which workers say what they have applied (see

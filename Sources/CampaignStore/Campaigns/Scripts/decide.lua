@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- decide: notes which variant a person has chosen for the stages behind the one that looks for a winner.
--- Keeps: the winner is said once, by whoever comes first, a person or the gate (`opengate`). The gate is looked at now.
+-- Invariant: the winner is said once, by whoever comes first, a person or the gate (`opengate`). The gate is looked at now.
 -- KEYS 1 campaign, 2 timeline, 3 gates
 -- ARGV 1 place of the variant, 2 its name, 3 who chose it ('' where nobody says), 4 id of the campaign
 -- Returns {place, when, who}, or false when there is no such campaign

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- defergate: looks at a campaign's gate later.
--- Keeps: a look that became due while the caller looked is not put off.
+-- Invariant: a look that became due while the caller looked is not put off.
 -- KEYS 1 gates
 -- ARGV 1 id, 2 when the caller found it due, 3 when it is looked at next ('': never again)
 -- Returns 1, or 0 when it is due at another time by now

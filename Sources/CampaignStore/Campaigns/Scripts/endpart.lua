@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- endpart: takes note that a part of a campaign has ended: its gate is looked at now, or the campaign ends with it.
--- Keeps: a campaign ends once, when all of its parts have ended, however often this runs. Its outcome is that of its
+-- Invariant: a campaign ends once, when all of its parts have ended, however often this runs. Its outcome is that of its
 -- stages together; companions do not count. A part that was taken out has failed.
 -- KEYS 1 campaign, 2 gates, 3 ended campaigns, 4 running campaigns, 5 changes, 6... its parts
 -- ARGV 1 id, then for each part '1' for a stage, '0' for a companion

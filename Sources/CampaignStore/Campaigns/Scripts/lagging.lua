@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- lagging: says which workers have yet to apply a control epoch.
--- Keeps: a worker without a heartbeat for a lease has lost its slices, and is not waited for. It looks at those only
+-- Invariant: a worker without a heartbeat for a lease has lost its slices, and is not waited for. It looks at those only
 -- that have not applied it.
 -- KEYS 1 workers, 2 epochs that workers have applied
 -- ARGV 1 epoch, 2 ms without a heartbeat after which a worker is taken for dead, 3 workers to look at

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- object: a worker says, or says again, that it can't send a campaign.
--- Keeps: what one worker says stops nobody else; only when all live workers say it is there nobody left to send. It
+-- Invariant: what one worker says stops nobody else; only when all live workers say it is there nobody left to send. It
 -- counts for as long as a worker lives without a heartbeat, and for the round in which it was said: whoever resumed the
 -- campaign may have mended what was wrong.
 -- KEYS 1 objections, 2 workers, 3 campaign

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- opengate: begins the next stage of a campaign: puts it and its companions on their lane, or into the schedule.
--- Keeps: a stage begins once, in its turn, at one time: from that its expiration and other times follow, so a worker
+-- Invariant: a stage begins once, in its turn, at one time: from that its expiration and other times follow, so a worker
 -- that tells again of a beginning which Redis has lost says when it was. Of a campaign that is paused or cancelled none
 -- begins.
 -- The winner is said once; all later stages keep to it. Who has overruled a verdict has overruled that of this gate.

@@ -1,6 +1,6 @@
 #!lua
 -- puttemplate: keeps another version of a template, unless the newest is the same.
--- Keeps: a version never changes; every template is in the list of all.
+-- Invariant: a version never changes; every template is in the list of all.
 -- KEYS 1 template, 2 names of all templates
 -- ARGV 1 name, 2 content, 3 the most versions
 -- Returns the number of the version that has the content; 0 when there are too many

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- synccontrol: tells a worker the states of the campaigns it holds, and records the control epoch that it has applied.
--- Keeps: epoch and states are of one moment, so a worker that has applied the states has applied all control up to that
+-- Invariant: epoch and states are of one moment, so a worker that has applied the states has applied all control up to that
 -- epoch, and may say so with its next call.
 -- KEYS 1 control epoch, 2 epochs that workers have applied, 3 store, 4... campaigns
 -- ARGV 1 worker, 2 epoch that it has applied ('' for none yet), 3 number of partitions as it knows it

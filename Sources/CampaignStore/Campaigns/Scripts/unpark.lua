@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- unpark: opens the parked slices of a cancelled campaign, so that they are closed now and not when they are due; or of
 -- an active one, when what they have waited for has come.
--- Keeps: a slice is open, held or parked; of a campaign in any other state nothing is moved. A range of partitions at a
+-- Invariant: a slice is open, held or parked; of a campaign in any other state nothing is moved. A range of partitions at a
 -- time: nothing of a cancelled campaign is parked any more, so ranges need not be walked at once.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 parked, 5 wake channel
 -- ARGV 1 id, 2 first partition, 3 last partition (at most 500), 4 1 when what an active one has waited for has come

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- blank: removes the token, the user and the values of erased targets from a page of sealed targets.
--- Keeps: every other target stays as it was, at its place, and so do all counters. The slice lists the erased targets
+-- Invariant: every other target stays as it was, at its place, and so do all counters. The slice lists the erased targets
 -- as long as it runs, so that `commit` writes no result line and no notice of them. Of a target's values the first two
 -- bytes stay: `close` reads the variant from them. The index of recipients is built anew when it is needed next.
 -- A slice with an erased target has the present version: a worker of an older version refuses it by name.

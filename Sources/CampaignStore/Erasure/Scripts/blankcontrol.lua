@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- blankcontrol: removes an erased user from a page of a slice's control group.
--- Keeps: every other user stays, and so does the number of entries: that of the user gets the length 0.
+-- Invariant: every other user stays, and so does the number of entries: that of the user gets the length 0.
 -- It runs when memory is full: the page only becomes shorter.
 -- KEYS 1 control
 -- ARGV 1 number of the page, 2 user

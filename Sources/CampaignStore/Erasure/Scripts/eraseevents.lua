@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- eraseevents: replaces events of an erased user on a list of producers.
--- Keeps: every event keeps its place, so the list keeps its length. The housekeeper takes a page off by the number
+-- Invariant: every event keeps its place, so the list keeps its length. The housekeeper takes a page off by the number
 -- of its events, and campaigns wait for events by their number. It runs when memory is full.
 -- KEYS 1 list
 -- ARGV 1 entry that takes the place of an event, 2... events

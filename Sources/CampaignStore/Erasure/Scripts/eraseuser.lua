@@ -1,6 +1,6 @@
 #!lua
 -- eraseuser: erases what a partition knows of a user besides devices.
--- Keeps: of the user only a digest stays, with the time of the erasure: what was said before it and arrives later
+-- Invariant: of the user only a digest stays, with the time of the erasure: what was said before it and arrives later
 -- changes nothing. What was said later stays.
 -- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two each, of at most 100: a list of users, its
 --      times

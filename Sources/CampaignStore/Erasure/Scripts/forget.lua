@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- forget: forgets what a partition remembers only so that statements can arrive late, some at a time.
--- Keeps: it is remembered for as long as is said. What is known of a user is forgotten only while the user has no
+-- Invariant: it is remembered for as long as is said. What is known of a user is forgotten only while the user has no
 -- device.
 -- KEYS 1 removals, 2 erased, 3 retained, 4 users, 5 attributes, 6 pressure, 7... times of lists of users
 -- ARGV 1 ms for which it is remembered, 2 how many of each kind are forgotten at most

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- replacejob: replaces the job of a campaign by the job without an erased user.
--- Keeps: the job is replaced only if it is as it was read: two erasures at once lose nothing. A campaign that has
+-- Invariant: the job is replaced only if it is as it was read: two erasures at once lose nothing. A campaign that has
 -- expired stays away. Neither the digest of the job nor any counter changes. It runs when memory is full.
 -- KEYS 1 campaign
 -- ARGV 1 job as it was read, 2 new job

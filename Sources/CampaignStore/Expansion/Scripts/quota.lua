@@ -1,6 +1,6 @@
 #!lua
 -- quota: says how many users each partition takes of a campaign with a limit.
--- Keeps: it is said once, whoever comes to it and however often: what the first has found stands, so all slices keep to
+-- Invariant: it is said once, whoever comes to it and however often: what the first has found stands, so all slices keep to
 -- one limit. What it was found from is not needed any more.
 -- KEYS 1 campaign, 2 ranking
 -- ARGV 1 quotas

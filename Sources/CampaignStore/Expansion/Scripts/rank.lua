@@ -1,6 +1,6 @@
 #!lua
 -- rank: notes how many users of a partition were seen how long ago, for a campaign with a limit.
--- Keeps: nothing is noted any more once it is known how many users each partition takes. Until then a partition may be
+-- Invariant: nothing is noted any more once it is known how many users each partition takes. Until then a partition may be
 -- noted again: by whoever has its slice next.
 -- KEYS 1 campaign, 2 ranking
 -- ARGV 1 partition, 2 its histogram ('' to note nothing), 3 seconds after the last note for which notes are kept

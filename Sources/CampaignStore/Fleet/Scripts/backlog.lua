@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- backlog: says how many changes webhooks have not been told of.
--- Keeps: it writes nothing; the stream of changes is bounded, and so is this.
+-- Invariant: it writes nothing; the stream of changes is bounded, and so is this.
 -- KEYS 1 changes
 -- ARGV the ids of the last change that each was told of
 -- Returns a count for each

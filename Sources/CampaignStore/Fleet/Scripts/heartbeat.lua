@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- heartbeat: renews the presence of a worker, and tells it what it would have been told by messages that were lost.
--- Keeps: time is Redis' own, so workers' clocks don't matter. It costs the same however many workers and campaigns
+-- Invariant: time is Redis' own, so workers' clocks don't matter. It costs the same however many workers and campaigns
 -- there are.
 -- KEYS 1 workers, 2 control epoch, 3 housekeeper, 4 reports of workers, 5 processing list of the worker, 6... lanes
 -- ARGV 1 worker, 2 ms without a heartbeat after which a worker is taken for dead, 3 what it says of itself (''

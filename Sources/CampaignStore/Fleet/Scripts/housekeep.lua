@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- housekeep: makes a worker the housekeeper, or renews that it is, gives the fleet a beat, and tells what is to do.
 -- A beat costs Redis a write for each worker, so while no campaign runs there are fewer.
--- Keeps: there is one housekeeper at a time, or for a moment two: what it does any worker may do, at the same time as
+-- Invariant: there is one housekeeper at a time, or for a moment two: what it does any worker may do, at the same time as
 -- others. Whoever holds the lease keeps it, unless it runs out, or its holder is known to be dead. It is told the same
 -- amount however many workers there are. Which job is taken in next is noted when it becomes the next, so that somebody
 -- who looks knows since when it waits (`oldest`).

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- join: lists a worker that starts, unless a name that was free is somebody's by now.
--- Keeps: a name is one instance's. Whoever calls this has looked whether the instance that has the name is alive.
+-- Invariant: a name is one instance's. Whoever calls this has looked whether the instance that has the name is alive.
 -- KEYS 1 instances, 2 workers, 3 epochs that workers have applied
 -- ARGV 1 worker, 2 its instance, 3 the instance that was looked at ('' for none)
 -- Returns 1, or 0 when the name is another instance's

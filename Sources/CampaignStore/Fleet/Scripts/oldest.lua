@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- oldest: says what waits on the producers' list, and since when its next job has been the next.
--- Keeps: it writes nothing. What the housekeeper has noted (`housekeep`) counts for the job it was noted of alone.
+-- Invariant: it writes nothing. What the housekeeper has noted (`housekeep`) counts for the job it was noted of alone.
 -- KEYS 1 producers' list, 2 notes of the housekeeper
 -- ARGV 1 bytes of a job that are worth sending
 -- Returns {length of the list, ms since the epoch (false when nobody knows), the job ('' when it has more bytes)}

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- removeworker: gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes
 -- the worker from the list of workers if nothing else of it is left.
--- Keeps: a job is in one list at a time. A dead worker stays listed until its lists are empty, so nothing it held is
+-- Invariant: a job is in one list at a time. A dead worker stays listed until its lists are empty, so nothing it held is
 -- lost.
 -- KEYS 1 workers, 2 its processing list, 3 its intake, 4 producers' list, 5 epochs that workers have applied,
 --      6 instances, 7 reports of workers

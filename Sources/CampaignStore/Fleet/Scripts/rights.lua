@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- rights: says which commands the user who calls this may not run.
--- Keeps: it asks, and runs none of them. Redis 7 can be asked.
+-- Invariant: it asks, and runs none of them. Redis 7 can be asked.
 -- KEYS 1 any control key
 -- ARGV 1... commands, each with its words between blanks
 -- Returns false where Redis can't be asked, or those that the user may not run

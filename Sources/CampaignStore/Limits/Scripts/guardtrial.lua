@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- guardtrial: leases to a worker sends of a campaign whose guard has not decided, and adds up what all were answered.
--- Keeps: until `minimum` answers are counted the whole fleet has leased at most twice that, with what who stood down
+-- Invariant: until `minimum` answers are counted the whole fleet has leased at most twice that, with what who stood down
 -- has spent. Leased sends that are never answered, their worker having died, are leased again when nothing has
 -- happened for a lease. Answers from before the campaign was resumed say nothing of what was mended meanwhile: they
 -- are not counted. The answers of all campaigns of an app add up, too: by them campaigns are judged that are too small

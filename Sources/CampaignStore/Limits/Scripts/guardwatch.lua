@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- guardwatch: adds up what the fleet was answered to a campaign whose guard is open.
--- Keeps: the sum is of the latest answers, some twice `minimum` at most: what was before is halved until the news find
+-- Invariant: the sum is of the latest answers, some twice `minimum` at most: what was before is halved until the news find
 -- room. Answers from before the campaign was resumed say nothing of what was mended meanwhile.
 -- KEYS 1 guard watch, 2 campaign
 -- ARGV 1 minimum, then what is new since the worker's last call: 2 answers, 3 suspect ones, 4 devices gone; 5 how often

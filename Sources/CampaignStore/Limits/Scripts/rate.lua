@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- rate: lends a worker pushes of a campaign, or of all campaigns of an app, that has a rate.
--- Keeps: a push is lent when its time has come, and one takes as long as the rate says. Two clocks go: `at`, which
+-- Invariant: a push is lent when its time has come, and one takes as long as the rate says. Two clocks go: `at`, which
 -- may lag by the memory, so that what was missed meanwhile is caught up; and `brisk`, 2 % faster, which may lag by the
 -- burst only. So between any two moments no more is lent than 1.02 times the rate and one burst, and since the bucket
 -- is there no more than the rate and the memory. One that was forgotten begins with a single push. What is left is

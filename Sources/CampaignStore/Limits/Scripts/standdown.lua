@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- standdown: a worker of whose answers most are bad asks whether to leave the campaign to the others.
--- Keeps: it may where the others have answers enough and those are in bounds; where they have none yet, or devices are
+-- Invariant: it may where the others have answers enough and those are in bounds; where they have none yet, or devices are
 -- touched already, one worker of a round may. So one worker's wrong settings pause nothing, and what is wrong with a
 -- campaign costs what it cost, once more at most: sends of a worker that leaves before the others have answers count as
 -- spent (its devices it has not touched), and its answers count no more.

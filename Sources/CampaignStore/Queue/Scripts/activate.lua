@@ -1,6 +1,6 @@
 #!lua
 -- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
--- Keeps: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
+-- Invariant: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
 -- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
 -- whose time is still ahead is on no lane and does not run: `promote` begins it. One that needs approval is paused.
 -- A campaign with parts and its parts are written in one step, each names the other. The stages behind the first wait

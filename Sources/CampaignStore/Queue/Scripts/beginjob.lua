@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- beginjob: notes that a worker begins to take in a job that stands on its list.
--- Keeps: each life of a worker is noted once for a job, before it looks at the job. A life that ends without a word
+-- Invariant: each life of a worker is noted once for a job, before it looks at the job. A life that ends without a word
 -- leaves its note, so the next worker sees how many have tried. What nobody has begun for a day is forgotten.
 -- KEYS 1 worker's intake, 2 attempts
 -- ARGV 1 entry as it stands on the list, 2 nonce of the worker's instance, 3 ms that attempts are remembered,

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- deadletter: moves a job that can't be run to the dead list, with the reason.
--- Keeps: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
+-- Invariant: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
 -- id that was reserved for this very job is free again, so that the job can be submitted once more. What else stands
 -- under the id, be it of another type, stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, where an id can be

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- promote: begins a scheduled campaign whose time has come.
--- Keeps: it begins once, whoever calls this and however often; only Redis' clock counts. The schedule has the
+-- Invariant: it begins once, whoever calls this and however often; only Redis' clock counts. The schedule has the
 -- scheduled campaigns and no others: one that has gone, begun, or been paused or cancelled leaves it, one that is
 -- missing comes back. While the store is held, or when it has another number of partitions than the worker knows,
 -- nothing begins. A recurring campaign is not begun itself (see `repeat`). A campaign with parts begins with the first.

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- queue: reads a page of the jobs that wait to be taken in, from the one that came last on.
--- Keeps: a page is bounded by its jobs and by its bytes, as each job may have a megabyte, and the list any length.
+-- Invariant: a page is bounded by its jobs and by its bytes, as each job may have a megabyte, and the list any length.
 -- KEYS 1 producers' list, or a worker's intake
 -- ARGV 1 where the page begins, 2 jobs at most, 3 bytes after which it ends
 -- Returns {length of the list, jobs...}

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- repeat: begins the next run of a repeated campaign, or leaves it out.
--- Keeps: each run is begun once, by Redis' clock, whoever calls this and however often: only the run that is noted as
+-- Invariant: each run is begun once, by Redis' clock, whoever calls this and however often: only the run that is noted as
 -- the next one is, and the note moves on in the same step. The campaign lists the run, and a request to take it in is
 -- on the intake list: only what the campaign lists is a run of it. Until the run is taken in no other begins. What is
 -- paused begins nothing; what has no further run has ended. While the store is held nothing begins.

@@ -1,6 +1,6 @@
 #!lua
 -- reserve: takes an id for a job that came from the intake list.
--- Keeps: an id names one job for 90 days. A worker that died between this and the activation left the id reserved and
+-- Invariant: an id names one job for 90 days. A worker that died between this and the activation left the id reserved and
 -- not activated: the same job then goes on where it stopped. A campaign's key of another type is an error: `HLEN` says
 -- so, and `EXISTS` would take it for the campaign.
 -- A job that only the present time makes wrong is refused unless it is known, and reserves nothing. A digest of an

@@ -1,6 +1,6 @@
 #!lua
 -- submit: puts a job on the intake list unless its id is taken; one of the dead list leaves that list with it.
--- Keeps: an id names one job for 90 days; the same job again changes nothing. A job is on the intake list or in the
+-- Invariant: an id names one job for 90 days; the same job again changes nothing. A job is on the intake list or in the
 -- dead list, never in neither: it is pushed before anything else is written, and once more where it was submitted, not
 -- taken in, and is not among the next ten thousand of the list: it may have got lost. It is taken in once all the same.
 -- Only this script says who submits a job: what a raw job says of it is not believed. The digest binds the name to the

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- unqueue: takes a job off the producers' list before a worker has it.
--- Keeps: whoever takes the job first has it: of one that is not on the list any more nothing changes. An id that was
+-- Invariant: whoever takes the job first has it: of one that is not on the list any more nothing changes. An id that was
 -- taken for this very job, and that no campaign has, is free again.
 -- KEYS 1 producers' list, 2 job
 -- ARGV 1 job as written, 2 what it means, in its canonical form, 3 the canonical form with its defaults, as

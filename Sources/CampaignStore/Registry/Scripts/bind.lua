@@ -1,6 +1,6 @@
 #!lua
 -- bind: gives tokens to users, and leaves a note of the registrations under way.
--- Keeps: a token belongs to one user; an older registration never undoes a newer one, nor a removal that is as old or
+-- Invariant: a token belongs to one user; an older registration never undoes a newer one, nor a removal that is as old or
 -- newer. Of two registrations of the same time the user whose id is greater has the token; where there is no time (0),
 -- the one that comes later. A note holds all that is needed to end its registrations, so anybody can: those that the
 -- index knows already, too, because their devices are written all the same, and the token may be another user's by

@@ -1,6 +1,6 @@
 #!lua
 -- edit: removes, prunes, quarantines or releases devices of users.
--- Keeps: a device that registered after the given instant stays as it is. A removal is remembered, so a registration
+-- Invariant: a device that registered after the given instant stays as it is. A removal is remembered, so a registration
 -- that happened before it and arrives later changes nothing. What else is known of a user who has no device any more is
 -- retained. A user who loses a device has departed (`depart.lua`).
 -- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained, 8 departures

@@ -1,6 +1,6 @@
 #!lua
 -- setattributes: replaces attributes of users, where they are what they were when they were read.
--- Keeps: another's change meanwhile is not undone: it is to be read again. Nothing is kept that was said of a user
+-- Invariant: another's change meanwhile is not undone: it is to be read again. Nothing is kept that was said of a user
 -- before that user was erased; what is known of a user who has no device is retained.
 -- KEYS 1 attributes, 2 users, 3 erased, 4 retained
 -- ARGV four each, of at most 500: user, attributes as they were ('' for none), as they are to be, the time of the

@@ -1,6 +1,6 @@
 #!lua
 -- setbadges: sets the badges of users, as their apps say.
--- Keeps: the badge that an app said last stands, in whatever order this arrives; of two of the same time the smaller.
+-- Invariant: the badge that an app said last stands, in whatever order this arrives; of two of the same time the smaller.
 -- What pushes have added since is not lost when the same is said again. Nothing is counted for who was erased since;
 -- what is known of a user who has no device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- takeoff: takes events off a list that have been applied, and puts those on the dead list that
 -- can't be.
--- Keeps: only the housekeeper reads the list, and only while it is that it takes anything off: an event leaves when it
+-- Invariant: only the housekeeper reads the list, and only while it is that it takes anything off: an event leaves when it
 -- has been applied by whoever takes it off. A page is taken off once: the count of events that have left the list says
 -- whether the page still stands there. The dead list is bounded, oldest out first.
 -- Campaigns may wait for events (`dequeue`). Workers are woken as long as `awaited`, the highest count that one of

@@ -1,6 +1,6 @@
 #!lua
 -- unbind: removes tokens from the index of owners, unless a newer registration stands.
--- Keeps: the owner index follows the device records, and is never ahead of them. When the last registration of a token
+-- Invariant: the owner index follows the device records, and is never ahead of them. When the last registration of a token
 -- was, and that nobody has it, is remembered: a registration that happened before and arrives later changes nothing.
 -- KEYS 1 owner, 2 taken, 3 removals
 -- ARGV four each, of at most 500 tokens: raw token, user, instant in ms: removed when it is this user's and not newer,

@@ -1,6 +1,6 @@
 #!lua
 -- upsert: writes devices into the records of their users.
--- Keeps: one record a token and user; the later `registeredAt` stands, and one that is not later than a removal of the
+-- Invariant: one record a token and user; the later `registeredAt` stands, and one that is not later than a removal of the
 -- device, or than the user's erasure, is not written. The attributes of the latest registration that has any stand, as
 -- far as nothing newer was said of one of them. Only a later registration ends a quarantine: the same import once more
 -- does not. A user has a bounded number of devices: for a new one the one leaves that was seen longest ago (it was seen

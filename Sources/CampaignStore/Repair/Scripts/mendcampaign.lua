@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendcampaign: holds the lists that a campaign is in, and its totals, against its state, and mends the lists.
--- Keeps: every campaign is among all of them; one that runs is listed as running, one that is scheduled is in the
+-- Invariant: every campaign is among all of them; one that runs is listed as running, one that is scheduled is in the
 -- schedule, one with open slices that may be taken is on its lane and no other; one that has ended expires. What is
 -- gone is not listed as if it were there; references to it on lanes are dropped where they are met. Totals are of
 -- finished slices, each of which has an outcome for every target. Every script keeps that, so what differs here is not

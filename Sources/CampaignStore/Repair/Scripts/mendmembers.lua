@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- mendmembers: enters users into a list of users (a segment or a suppression list) under the present form of their ids.
 -- An older version has them in the list under another form.
--- Keeps: the latest statement about a user stands, as in `setmembers`. A user stays out of the list only if a
+-- Invariant: the latest statement about a user stands, as in `setmembers`. A user stays out of the list only if a
 -- statement about the present form says so and is newer; at the same time an opt-out stands, and so does a removal from
 -- a segment. Nothing is entered that was said before the user was erased. A second run changes nothing.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- mendname: removes what a partition keeps under an older form of users' ids besides devices, where that is as it was
 -- read.
--- Keeps: the caller has entered what it read under the present form before. A user with a device stays.
+-- Invariant: the caller has entered what it read under the present form before. A user with a device stays.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
 -- ARGV three each, of at most 500: user, attributes as read ('' for none), pressure as read ('' for none)
 -- Returns for each 1 when nothing is left, else 0

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendowners: removes entries of the owner index that are as they were read.
--- Keeps: a registration that is under way keeps its entry: it has left a note before its device is written. What was
+-- Invariant: a registration that is under way keeps its entry: it has left a note before its device is written. What was
 -- removed counts as taken, so that a registration that has just been noted is looked at again.
 -- KEYS 1 owner, 2 moving, 3 taken
 -- ARGV 1 number of notes that the caller has looked at, then their names: they have none of the tokens; then two each:

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendplace: takes users out of a partition in which nobody looks for them, where their devices are as they were read.
--- Keeps: a user is in one partition. Whoever calls this has registered the devices in the right one before.
+-- Invariant: a user is in one partition. Whoever calls this has registered the devices in the right one before.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
 -- ARGV two each: user, devices as read ('' for none)
 -- Returns the number of users taken out

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendpressure: adds what is counted of an older form of users' ids to what is counted of the present form.
--- Keeps: a campaign that came to either form counts against the caps, once. The badge that an app said last stands;
+-- Invariant: a campaign that came to either form counts against the caps, once. The badge that an app said last stands;
 -- where the app said none, the greater one. Nothing from before an erasure is added. A second run changes nothing.
 -- What is known of a user who has no device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained

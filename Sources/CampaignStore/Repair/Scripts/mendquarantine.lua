@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendquarantine: finds notes of a quarantine that are of no device in quarantine, and removes them.
--- Keeps: a note is of a device that is in quarantine. What was written since it was read stays, and so does the note of
+-- Invariant: a note is of a device that is in quarantine. What was written since it was read stays, and so does the note of
 -- a user whose devices can't be read.
 -- KEYS 1 devices, 2 quarantine
 -- ARGV 1 '1' to mend, 2... three each: token, user ('' where the note can't be read), note as it was read

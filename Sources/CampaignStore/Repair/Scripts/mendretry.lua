@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendretry: holds targets of a slice against the list of those that wait, and mends that list.
--- Keeps: who waits is in the list, or would never be sent to; who does not is not, or would be sent to again. Record
+-- Invariant: who waits is in the list, or would never be sent to; who does not is not, or would be sent to again. Record
 -- and list are written by one script, so what differs here is not in motion.
 -- KEYS 1 slice, 2 ledger, 3 retry
 -- ARGV 1 '1' to mend, 2... indexes of targets

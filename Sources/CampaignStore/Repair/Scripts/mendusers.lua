@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendusers: holds what a partition knows of users against each other, and mends it.
--- Keeps: a user is listed who has devices, and nobody else, and only such a one, and who is retained, has attributes
+-- Invariant: a user is listed who has devices, and nobody else, and only such a one, and who is retained, has attributes
 -- and is counted for; a device is quarantined that has a note, and no other. Every script that edits devices keeps
 -- that, so what differs here is not in motion.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure, 6 retained

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- mendworker: lists a worker of whom a list is left, as one that has been dead for long.
--- Keeps: who has a list with anything in it is listed, so that others notice and take over what it held.
+-- Invariant: who has a list with anything in it is listed, so that others notice and take over what it held.
 -- KEYS 1 workers, 2 a list of it
 -- ARGV 1 '1' to mend, 2 worker
 -- Returns how much is in the list of a worker that is not listed, else 0

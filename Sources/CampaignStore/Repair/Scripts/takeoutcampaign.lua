@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- takeoutcampaign: puts a campaign that is damaged on the dead list, with the reason, and sets aside what is left of
 -- it.
--- Keeps: the reason is on the dead list before the campaign is in no other. References to it that are left lead
+-- Invariant: the reason is on the dead list before the campaign is in no other. References to it that are left lead
 -- nowhere, and are dropped where they are met.
 -- KEYS 1 campaign, 2 its new name, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 all campaigns,
 --      8 dead list (a stream), 9 changes

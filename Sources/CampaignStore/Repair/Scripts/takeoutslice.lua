@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- takeoutslice: puts a slice that is damaged on the dead list, with the reason, once, however many find it. `finish`
 -- then counts it, so that its campaign goes on and ends without it.
--- Keeps: the reason is on the dead list before the slice is in no other.
+-- Invariant: the reason is on the dead list before the slice is in no other.
 -- KEYS 1 campaign, 2 finished slices, 3 dead list (a stream)
 -- ARGV 1 partition, 2 id, 3 reason, 4 hint, 5 entries kept, 6 bytes of the job that are kept
 -- Returns 1, or 0 when the slice is finished or its campaign gone

@@ -1,6 +1,6 @@
 #!lua
 -- hold: keeps campaigns from beginning, until the store has another number of partitions.
--- Keeps: while a store is held nothing begins (`activate` and `promote` look), and workers leave when nothing runs any
+-- Invariant: while a store is held nothing begins (`activate` and `promote` look), and workers leave when nothing runs any
 -- more. It is known over how many partitions users may be spread until the last has moved, whatever was begun and
 -- given up meanwhile.
 -- KEYS 1 store, 2 control epoch, 3 wake channel

@@ -1,6 +1,6 @@
 #!lua
 -- moveowners: takes entries out of a partition's index of owners that have been written where they belong.
--- Keeps: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
+-- Invariant: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
 -- KEYS 1 owner
 -- ARGV two each: token, its entry as it was copied
 -- Returns how many have left

@@ -1,6 +1,6 @@
 #!lua
 -- moveusers: takes users out of a partition that have been written where they belong.
--- Keeps: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
+-- Invariant: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
 -- ARGV two each: user, device records as they were copied
 -- Returns how many have left

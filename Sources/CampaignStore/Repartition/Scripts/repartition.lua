@@ -1,6 +1,6 @@
 #!lua
 -- repartition: gives a held store its new number of partitions, when everything is where that wants it.
--- Keeps: nothing begins before this (see `hold`), and from here on only under the new number.
+-- Invariant: nothing begins before this (see `hold`), and from here on only under the new number.
 -- KEYS 1 store, 2 control epoch, 3 wake channel
 -- ARGV 1 the number of partitions
 -- Returns 1, or 0 when the store is not held for that number

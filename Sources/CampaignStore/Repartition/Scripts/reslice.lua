@@ -1,6 +1,6 @@
 #!lua
 -- reslice: gives a campaign that has not begun the slices that it has under another number of partitions.
--- Keeps: what has begun keeps the slices that it has.
+-- Invariant: what has begun keeps the slices that it has.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
 -- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of those that have no slice ('' for none), 4... the others
 -- Returns 1, or 0 when it has begun or is gone

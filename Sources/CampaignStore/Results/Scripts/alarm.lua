@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- alarm: takes note of the alarms that there are, and tells webhooks of those that were raised or cleared since.
--- Keeps: an alarm is told of once when it is raised and once when it is cleared, whoever looks and however often.
+-- Invariant: an alarm is told of once when it is raised and once when it is cleared, whoever looks and however often.
 -- KEYS 1 alarms, 2 changes
 -- ARGV names and texts of all alarms that there are, 200 at most; a name is its kind, a blank, and its subject
 -- Returns how many were raised or cleared

@@ -1,6 +1,6 @@
 #!lua
 -- receipt: notes which users did something with a push of a campaign.
--- Keeps: a user counts once for each thing, however often it is said, and for one variant where there are such, and
+-- Invariant: a user counts once for each thing, however often it is said, and for one variant where there are such, and
 -- only if a push of the campaign may have been delivered to the user; what is noted is kept as long as the campaign's
 -- results. Of a campaign that is not there, or has none in this partition, nothing is noted.
 -- KEYS 1 users who did it, 2 slice, 3 index of its users, 4 ledger

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- trim: removes delivered entries from an outbox.
--- Keeps: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second
+-- Invariant: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second
 -- finds other entries at these places and leaves them.
 -- KEYS 1 outbox
 -- ARGV 1 number of entries, 2 the first of them, 3 the last

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- bisect: notes which targets of a slice that kills its workers are sent alone, or that the search is over.
--- Keeps: the note is there before the first of them is sent, so a death tells which they were.
+-- Invariant: the note is there before the first of them is sent, so a death tells which they were.
 -- KEYS 1 slice
 -- ARGV 1 claim id, 2 'first last' as indexes of targets, '' to end the search
 -- Returns 1, or 0 when the claim is stale

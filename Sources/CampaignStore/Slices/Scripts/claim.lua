@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- claim: makes a worker the owner of a slice, or says who is.
--- Keeps: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
+-- Invariant: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
 -- Before the seal nothing was sent, so a new owner starts the expansion over, in a list that carries its claim's name.
 -- A claim that was not ended but ran out with targets in doubt counts as a death, until an outcome is recorded: by that
 -- a slice shows that it kills its workers. Whoever holds the claim may claim again. During the grace period after a

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- close: ends a slice and gives its final counters.
--- Keeps: a slice ends once, with an outcome for every target. Cancelled: recorded outcomes stay; every other target
+-- Invariant: a slice ends once, with an outcome for every target. Cancelled: recorded outcomes stay; every other target
 -- counts under the outcome that `outcome_of` derives (`unknown` if it may have been delivered, else `cancelled`), as
 -- readers of the ledger derive it too. An unsealed slice ends with no targets. Where there are variants, the same by
 -- variant: under 16 v more for variant v, which has as many targets as stand under 16 v + 31. In the same step a target

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
--- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all; of
+-- Invariant: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all; of
 -- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them.
 -- The bit that an attempt was ambiguous is never cleared. A target that has it never ends with an outcome which says
 -- that it was not delivered; nor does any target by the word of a stale owner: its new owner may have sent it since.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- dequeue: pops references to open slices of one campaign into a worker's processing list.
--- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
+-- Invariant: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
 -- reference is listed, so that others notice when its heartbeat ends. No reference is handed out before the campaign's
 -- partitions are fixed (`narrow`).
 -- Registration events that were on their list when this script first sees the active campaign are applied before the

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- dequeueleft: pops the reference to the first of some slices of one campaign that is still open, into a worker's
 -- processing list.
--- Keeps: a reference is in one list at a time, as with `dequeue`. What others have taken meanwhile is theirs.
+-- Invariant: a reference is in one list at a time, as with `dequeue`. What others have taken meanwhile is theirs.
 -- KEYS 1 campaign, 2 open slices, 3 worker's processing list, 4 workers
 -- ARGV 1 id, 2 worker, 3... partitions, 64 at most
 -- Returns the partition, or false when none of them is open

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- expire: ends the lease of a slice whose owner's process has died.
--- Keeps: the claim stands until another takes the slice, so an owner that lives after all records what it has; it can
+-- Invariant: the claim stands until another takes the slice, so an owner that lives after all records what it has; it can
 -- be granted more only until then. What it sent meanwhile may be sent twice: no more than its window.
 -- KEYS 1 slice
 -- ARGV 1 worker that has died

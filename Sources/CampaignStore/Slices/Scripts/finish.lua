@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Keeps: a slice counts once, however often this runs: the bit says whether it did. A partition that was left out when
+-- Invariant: a slice counts once, however often this runs: the bit says whether it did. A partition that was left out when
 -- the campaign began has the bit too; a slice that ends there all the same counts as well: somebody told of it what
 -- Redis had forgotten, while the campaign began anew.
 -- A campaign has failed when pushes of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none

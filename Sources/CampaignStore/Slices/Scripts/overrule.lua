@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- overrule: puts acceptances into the place of other outcomes.
--- Keeps: of two terminal outcomes `accepted` wins, whoever reports it and however late; counters, results and reasons
+-- Invariant: of two terminal outcomes `accepted` wins, whoever reports it and however late; counters, results and reasons
 -- move with the record. `commit` leaves this to whoever called it: another outcome's result line stands under the text
 -- of the token, which only its push service can write. Where there are variants, the outcomes of its variant too.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- park: sets a slice aside until its next retry is due, or until the lease of whoever holds it would have run out.
--- Keeps: a parked slice is in no worker's list, and comes back by `requeue`. One of a cancelled campaign is not parked,
+-- Invariant: a parked slice is in no worker's list, and comes back by `requeue`. One of a cancelled campaign is not parked,
 -- unless somebody holds it: every unfinished slice has a reference somewhere.
 -- KEYS 1 processing list, 2 parked, 3 campaign
 -- ARGV 1 reference, 2 ms from now, 3 1 when another claim holds it, else 0

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- prune: drops references to campaigns that are not there from the head of a lane, some at a time.
--- Keeps: every campaign that is there stays in the ring, once. The ring may have changed since it was read: it is
+-- Invariant: every campaign that is there stays in the ring, once. The ring may have changed since it was read: it is
 -- walked only as far as it has not.
 -- KEYS 1 lane, 2... campaigns in the order of the lane
 -- ARGV ids of these campaigns

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- regrant: decides again about granted targets: those whose users may have departed, and those in doubt.
--- Keeps: a target is sent only if its user still has the device and is on no list that applies. A target was counted
+-- Invariant: a target is sent only if its user still has the device and is on no list that applies. A target was counted
 -- for its user when it was granted, so no cap keeps it from that user; if Redis has lost that, it is counted again.
 -- Nothing is written into the ledger: a target in doubt ends as `unknown`.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- reopen: opens slices of a campaign that are in no list, and puts it back on its lane.
--- Keeps: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its reference.
+-- Invariant: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its reference.
 -- That nobody holds them the caller has seen: one that is open and held at once does no harm, its lease decides. A
 -- campaign with open slices is on its lane, unless it is paused.
 -- What is parked for more than a year is not: no retry takes as long.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- requeue: puts a slice reference back among its campaign's open slices, wherever it was.
--- Keeps: an unfinished slice is open, held or parked; a finished one is nowhere.
+-- Invariant: an unfinished slice is open, held or parked; a finished one is nowhere.
 -- KEYS 1 processing list, 2 parked, 3 open slices, 4 lane, 5 campaign, 6 finished slices, 7 wake channel
 -- ARGV 1 partition, 2 id, 3 1 when a dead worker has left it, else 0
 -- Returns 1, or 0 when the slice is finished

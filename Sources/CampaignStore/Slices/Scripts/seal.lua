@@ -1,6 +1,6 @@
 #!lua
 -- seal: makes the list that was built under a claim the slice's targets, for good.
--- Keeps: only the owner of the claim seals, and only its own list. Sealed targets are immutable; their number is the
+-- Invariant: only the owner of the claim seals, and only its own list. Sealed targets are immutable; their number is the
 -- slice's count. The claim that sealed names the list from then on: should Redis lose the seal, the next list may have
 -- another order.
 -- Says of which version targets and ledger are: a worker that can't read them keeps its hands off. Where targets have

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- unclaim: ends a claim, so that the next worker need not wait for the lease to run out.
--- Keeps: nobody but the owner can end a claim. The targets that it bisected have not killed it.
+-- Invariant: nobody but the owner can end a claim. The targets that it bisected have not killed it.
 -- KEYS 1 slice
 -- ARGV 1 claim id
 -- Returns 1, or 0 when the claim was stale

@@ -1,6 +1,6 @@
 #!lua
 -- initialise: fixes the number of partitions the first time a store is used.
--- Keeps: one partition count, whoever comes first; users would be looked for in the wrong place under another. Only
+-- Invariant: one partition count, whoever comes first; users would be looked for in the wrong place under another. Only
 -- `repartition` changes it.
 -- KEYS 1 store
 -- ARGV 1 partitions, 2 version of the key layout
