@@ -7,8 +7,8 @@ import Testing
 
 /// The outcome of a target in every state of its record and its slice, as each reader tells it.
 ///
-/// The rows come from the enumerations, and the table stands in `Tests/README.md`: a new outcome, state or phase fails until
-/// it has its row there, and a reader that derives an outcome otherwise fails too.
+/// The rows come from the enumerations. `Tests/Pages/outcomes.md` has the table. A new outcome, state or phase fails until the
+/// table has its row. A reader that derives another outcome fails, too.
 struct OutcomeTableTests {
   /// What is told of one target: its record, whether it is below its slice's high-water mark, and whether its present
   /// attempt is withheld.

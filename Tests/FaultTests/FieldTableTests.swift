@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The tables of `Tests/README.md` that say which test proves which field of a job.
+/// The tables of `Tests/Pages/fields.md`, which name the tests of each field of a job.
 struct FieldTableTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "..").standardized
 
-  /// What stands between backticks in the rows of a part of the page.
+  /// Returns the names of tests in the rows of a section of the page.
   private func names(below heading: String) throws -> [String] {
-    let page = try String(contentsOf: Self.tests.appending(path: "README.md"), encoding: .utf8)
+    let page = try String(contentsOf: Self.tests.appending(path: "Pages/fields.md"), encoding: .utf8)
     let parts = page.components(separatedBy: "\n## ")
     let part = try #require(parts.first { $0.hasPrefix(heading) })
     return part.split(separator: "\n").filter { $0.hasPrefix("|") }.flatMap { row in
@@ -16,8 +16,8 @@ struct FieldTableTests {
     }
   }
 
-  @Test(arguments: [("Whom a campaign means", 15), ("What a campaign says, when", 35)])
-  func testsThatAreNamedAreThere(heading: String, least: Int) throws {
+  @Test(arguments: [("Audience fields", 15), ("Message, timing", 35)])
+  func everyNamedTestExists(heading: String, least: Int) throws {
     let names = try names(below: heading)
     #expect(names.count >= least, "\(names.count)")
     var files: [String: [String]] = [:]

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A table in `Tests/README.md` that a test renders from its own data, so that the page can't drift from what is tested.
+/// A table on the page `Tests/Pages/NAME.md` that a test renders from its own data, so the page always agrees with the test.
 ///
-/// It stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
+/// The table is between `<!-- NAME -->` and `<!-- end of NAME -->`.
 public struct DocumentedTable: Sendable {
   private let name: String
   private let head: [String]
   private let rows: [[String]]
 
   /// - Parameters:
-  ///   - name: what the marks around it say.
+  ///   - name: the name of the page and of the marks around the table.
   ///   - head: the titles of the columns.
-  ///   - rows: as many cells each; their bars and line ends are escaped here.
+  ///   - rows: the cells of each row, one for each column. This type escapes bars and line breaks.
   public init(_ name: String, head: [String], rows: [[String]]) {
     self.name = name
     self.head = head
@@ -24,12 +24,12 @@ public struct DocumentedTable: Sendable {
     return line(head) + line(head.map { _ in "---" }) + rows.map(line).joined()
   }
 
-  /// What stands on the page; with `CARILLON_WRITE_TABLES=1` in the environment the table is written there first.
+  /// Returns the table of the page. With `CARILLON_WRITE_TABLES=1` in the environment it writes the table to the page first.
   ///
-  /// - Throws: when the page has no such marks.
+  /// - Throws: if the page has no such marks.
   public func documented() throws -> String {
     let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "README.md")
+      .appending(path: "Pages/\(name).md")
     var text = try String(contentsOf: page, encoding: .utf8)
     guard let start = text.range(of: "<!-- \(name) -->\n"),
       let end = text.range(of: "<!-- end of \(name) -->", range: start.upperBound..<text.endIndex)

@@ -6,7 +6,7 @@ import Glibc
 import PushCore
 import PushWorker
 
-/// The switches with which tests break a worker, read from its environment; see `Tests/README.md`. A release build has
+/// The switches with which tests break a worker, read from its environment; see `Tests/Pages/faults.md`. A release build has
 /// none of them.
 enum FaultEnvironment {
   /// `CARILLON_FAULT_VERSION`: what the program says that it is; `nil` for the truth.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A line of the second table in Tests/README.md: a combination that the reference calls bad, and who says so when.
+/// A row of the table in `Tests/Pages/combinations.md`: a combination that the reference calls wrong, and its consequence.
 struct CombinationRow: Sendable, CustomTestStringConvertible {
   /// What becomes of it.
   enum Verdict: Sendable {

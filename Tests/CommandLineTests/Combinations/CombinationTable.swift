@@ -18,7 +18,7 @@ enum CombinationTable {
 
   private static let headers: [CombinationRow] = [
     .init("4.2", "A", "priority other than 10, 5, 1", .refused, "job", at: "priority", hello, #","priority":3"#),
-    .init("4.2", "A", "a push type that there is not", .refused, "job", at: "pushType", hello, as: "alerts"),
+    .init("4.2", "A", "an unknown push type", .refused, "job", at: "pushType", hello, as: "alerts"),
     .init(
       "4.2", "A", "a collapse id of 65 bytes", .refused, "collapse-size", at: "collapseId", hello,
       #","collapseId":"\#(String(repeating: "c", count: 65))""#),
@@ -28,13 +28,14 @@ enum CombinationTable {
     .init(
       "4.2", "A", "a collapse id with a line break", .refused, "job", at: "collapseId", hello, #","collapseId":"a\nb""#),
     .init(
-      "4.2", "O", "a header block of 8000 bytes: by the channel's id", .refused, "job", at: "audience.channel", update,
+      "4.2", "O", "a header block of 8,000 bytes (from the channel id)", .refused, "job", at: "audience.channel",
+      update,
       as: "liveactivity", audience: #"{"channel":"\#(String(repeating: "YWJj", count: 2000))"}"#),
     .init(
-      "4.2", "A", "an expiration that is a number, other than 0", .refused, "job", at: "expiration", hello,
+      "4.2", "A", "an expiration that is a number other than 0", .refused, "job", at: "expiration", hello,
       #","expiration":300"#),
     .init(
-      "4.2", "A", "an expiration that is no instant and no duration", .refused, "job", at: "expiration", hello,
+      "4.2", "A", "an expiration that is neither a time nor a duration", .refused, "job", at: "expiration", hello,
       #","expiration":"tomorrow""#),
     .init(
       "4.2", "A", "an expiration before the start", .refused, "job", at: "expiration", hello,
@@ -62,7 +63,7 @@ enum CombinationTable {
       "4.3", "A", "5121 bytes for a broadcast", .refused, "payload-size", at: "payload",
       filled(5121, #""timestamp":1,"event":"update","content-state":{}"#), as: "liveactivity"
     ).broadcast(),
-    .init("4.3", "A", "a payload that is no object", .refused, "job", at: "payload", "[]"),
+    .init("4.3", "A", "a payload that is not an object", .refused, "job", at: "payload", "[]"),
   ]
 
   // MARK: 4.4 and 4.5
@@ -92,7 +93,7 @@ enum CombinationTable {
       "4.4", "A", "controls without content-changed", .refused, "content-changed", at: "payload.aps", #"{"aps":{}}"#,
       as: "controls"),
     .init(
-      "4.4", "A", "widgets with content-changed 1 in place of true", .refused, "aps-type",
+      "4.4", "A", "widgets with content-changed 1 instead of true", .refused, "aps-type",
       at: "payload.aps.content-changed",
       #"{"aps":{"content-changed":1}}"#, as: "widgets"),
     .init(
@@ -100,13 +101,13 @@ enum CombinationTable {
     ),
     .init("4.4", "A", "mdm without its magic", .refused, "management-payload", at: "payload", "{}", as: "mdm"),
     .init(
-      "4.4", "O", "mdm and a topic that is no MDM certificate's", .warned, "management-topic", at: "pushType",
+      "4.4", "O", "mdm with a topic that is not from an MDM certificate", .warned, "management-topic", at: "pushType",
       #"{"mdm":"m"}"#, as: "mdm"),
     .init(
-      "4.4", "A", "voip that is kept for hours", .warned, "delivery-habit", at: "expiration", "{}", as: "voip",
+      "4.4", "A", "voip that APNs stores for hours", .warned, "delivery-habit", at: "expiration", "{}", as: "voip",
       #","expiration":"4h""#),
     .init(
-      "4.4", "A", "pushtotalk that is kept", .warned, "delivery-habit", at: "expiration", "{}", as: "pushtotalk",
+      "4.4", "A", "pushtotalk that APNs stores", .warned, "delivery-habit", at: "expiration", "{}", as: "pushtotalk",
       #","expiration":"4h""#),
     .init(
       "4.4", "A", "pushtotalk with priority 5", .warned, "delivery-habit", at: "priority", "{}", as: "pushtotalk",
@@ -132,7 +133,7 @@ enum CombinationTable {
         update,
         as: "liveactivity"),
       .init(
-        "4.5", "DTS, O", "alert to a topic in .voip (a bundle id may end so)", .warned, "topic-looks-suffixed",
+        "4.5", "DTS, O", "alert to a topic in .voip (a bundle id may end like this)", .warned, "topic-looks-suffixed",
         at: "pushType", app: "calls"),
       .init("4.4", "A", "a pass, and voip", .refused, "topic-type", at: "pushType", app: "card", "{}", as: "voip"),
       .init("4.3", "A", "a pass, and a payload other than {}", .refused, "wallet-payload", at: "payload", app: "card"),
@@ -180,7 +181,7 @@ enum CombinationTable {
   }
 
   private static let payloads: [CombinationRow] = [
-    .init("6", "A", "aps that is no object", .refused, "aps-type", at: "payload.aps", #"{"aps":"a"}"#),
+    .init("6", "A", "aps that is not an object", .refused, "aps-type", at: "payload.aps", #"{"aps":"a"}"#),
     aps("alert", "7"), aps("badge", "\"1\""), aps("badge", "-1", "aps-range"), aps("sound", "true"),
     aps("thread-id", "1"), aps("category", "[]"), aps("content-available", "\"1\""), aps("mutable-content", "2"),
     aps("target-content-id", "1"), aps("interruption-level", "\"urgent\"", "aps-range"),
@@ -201,7 +202,7 @@ enum CombinationTable {
       "6.2", "M", "summary-arg", .warned, "deprecated", at: "payload.aps.alert.summary-arg",
       #"{"aps":{"alert":{"body":"a","summary-arg":"s"}}}"#),
     .init(
-      "6.1", "A", "a Live Activity's key with alert", .warned, "key-of-other-type", at: "payload.aps.event",
+      "6.1", "A", "a key of Live Activities in an alert", .warned, "key-of-other-type", at: "payload.aps.event",
       #"{"aps":{"alert":"a","event":"update"}}"#),
     .init(
       "6.1", "A", "url-args with an app", .warned, "key-of-other-type", at: "payload.aps.url-args",
@@ -221,13 +222,13 @@ enum CombinationTable {
 
   private static let activities: [CombinationRow] = [
     .init(
-      "7.1", "A", "liveactivity without timestamp, where the start of the campaign is not everybody's", .refused,
+      "7.1", "A", "liveactivity without timestamp in a campaign with a start of its own for each device", .refused,
       "activity-timestamp", at: "payload.aps.timestamp", #"{"aps":{"event":"update","content-state":{}}}"#,
       as: "liveactivity", #","localTime":true,"sendAt":"2030-01-01T09:00:00""#),
     activity(
       "liveactivity without event", .refused, "activity-event", at: "event", #""timestamp":1,"content-state":{}"#),
     activity(
-      "liveactivity with an event that there is not", .refused, "aps-range", at: "event",
+      "liveactivity with an unknown event", .refused, "aps-range", at: "event",
       #""timestamp":1,"event":"stop","content-state":{}"#),
     activity(
       "start without attributes-type", .refused, "activity-start", at: "attributes-type",
@@ -251,13 +252,13 @@ enum CombinationTable {
       "end without content-state", .warned, "activity-end", at: "content-state",
       #""timestamp":1,"event":"end""#),
     activity(
-      "sound beside alert", .warned, "activity-sound", at: "sound",
+      "sound outside alert", .warned, "activity-sound", at: "sound",
       #""timestamp":1,"event":"update","content-state":{},"sound":"a""#),
     activity(
       "a dismissal date more than 4 hours after the end", .warned, "activity-dates", at: "dismissal-date",
       #""event":"end","content-state":{},"dismissal-date":"5h""#),
     activity(
-      "a stale date that is no date", .refused, "job", at: "stale-date",
+      "an invalid stale date", .refused, "job", at: "stale-date",
       #""event":"update","content-state":{},"stale-date":"soon""#),
   ]
 
@@ -287,7 +288,7 @@ enum CombinationTable {
       return row
     } + [
       CombinationRow(
-        "7.4", "A", "a channel's id that is no Base64", .refused, "job", at: "audience.channel", update,
+        "7.4", "A", "a channel id that is not Base64", .refused, "job", at: "audience.channel", update,
         as: "liveactivity"
       ).broadcast("a b")
     ]

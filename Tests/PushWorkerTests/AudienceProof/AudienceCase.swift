@@ -30,7 +30,7 @@ struct AudienceCase: Sendable {
   /// The share of users in the stage that looks for the winner; the others get that.
   var tested: Double?
 
-  /// What of each field is shown: in the table of `Tests/README.md`.
+  /// The field that the case shows; see `Tests/Pages/fields.md`.
   static func all(users: Int) -> [AudienceCase] {
     let listed = stride(from: 0, to: users, by: 7).map { "user-\($0)" }
     return segments + conditions + choices(users) + [

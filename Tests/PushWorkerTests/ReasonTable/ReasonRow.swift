@@ -4,7 +4,7 @@ import APNsSimulator
 import PushCore
 import Testing
 
-/// A line of the table in Tests/README.md: an answer of APNs, and all that follows from it.
+/// A row of the table in `Tests/Pages/reasons.md`: an answer of APNs and all its consequences.
 struct ReasonRow: Sendable, CustomTestStringConvertible {
   /// What an app shows APNs.
   enum Auth: String, CaseIterable, Sendable {
@@ -121,7 +121,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
   var kind: [String] {
     let campaign =
       switch campaign {
-      case .goesOn: "goes on"
+      case .goesOn: "continues"
       case .paused: "paused"
       case .guarded: "guarded"
       case .broadcast: "broadcast"
@@ -142,7 +142,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
       case (_, .quarantined): "quarantined"
       default: "recorded only"
       }
-    case .resent: "resent at once"
+    case .resent: "sent again immediately"
     case .waits(let wait): "waits `\(wait.rawValue)`"
     case .held, .spared: "held"
     }
@@ -153,16 +153,16 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     if device != .kept { deeds.append(device.rawValue) }
     switch credential {
     case .kept: break
-    case .mintedOnce: deeds.append("measures the clock and mints once more")
+    case .mintedOnce: deeds.append("measures the clock difference and mints a new token")
     case .stopped, .stoppedBySomethingUnknown: deeds.append("stops the credential")
     }
     if connection == .replaced { deeds.append("replaces the connection") }
     if connection == .another { deeds.append("sends over another connection") }
     switch campaign {
-    case .goesOn: deeds.append("goes on")
-    case .broadcast: deeds.append(outcome == nil ? "goes on" : "ends: it had one target")
+    case .goesOn: deeds.append("continues")
+    case .broadcast: deeds.append(outcome == nil ? "continues" : "ends: it has one target")
     case .paused: deeds.append("pauses the campaign")
-    case .guarded: deeds.append("touches no device; the guard pauses the campaign")
+    case .guarded: deeds.append("changes no device; the guard pauses the campaign")
     }
     return deeds
   }

@@ -2,7 +2,7 @@ import APNs
 import APNsSimulator
 import PushCore
 
-/// The table in Tests/README.md: sections 2.6, 3.4, 5.2, 5.3, 5.5 and 7.4 of the reference.
+/// The table in `Tests/Pages/reasons.md`: sections 2.6, 3.4, 5.2, 5.3, 5.5 and 7.4 of the reference.
 enum ReasonTable {
   static let rows: [ReasonRow] =
     accepted + requests + devices + tokens + certificates + serverErrors + unexplained + foreign + broadcasts
@@ -64,14 +64,14 @@ enum ReasonTable {
         $0.deviceEnvironment = .sandbox
       }),
     ReasonRow(
-      "BadDeviceToken (for everybody)", 400, nil, .spared,
+      "BadDeviceToken (for all devices)", 400, nil, .spared,
       campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
       by: .natural(.all) { $0.deviceEnvironment = .sandbox }),
     ReasonRow(
       "DeviceTokenNotForTopic", 400, .wrongTopic, .final, device: .quarantined,
       by: .natural { $0.deviceTopic = "com.example.other" }),
     ReasonRow(
-      "DeviceTokenNotForTopic (for everybody)", 400, nil, .spared,
+      "DeviceTokenNotForTopic (for all devices)", 400, nil, .spared,
       campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
       by: .natural(.all) { $0.deviceTopic = "com.example.other" }),
     ReasonRow(
@@ -96,7 +96,7 @@ enum ReasonTable {
         $0.knobs.tellsTimestamp = false
       }),
     ReasonRow(
-      "Unregistered (for everybody)", 410, nil, .spared, campaign: .guarded("answers were 410, device gone"),
+      "Unregistered (for all devices)", 410, nil, .spared, campaign: .guarded("answers were 410, device gone"),
       by: .natural(.all) { $0.state = .unregistered }),
     ReasonRow("ExpiredToken", 410, .expiredToken, .final, device: .pruned, by: .natural { $0.state = .expired }),
     ReasonRow(
@@ -114,7 +114,7 @@ enum ReasonTable {
       // APNs' clock is so far ahead that a token off the grid is good, and none on it.
       by: .natural(.all) { $0.knobs.clockSkewSeconds = 3400 }),
     ReasonRow(
-      "ExpiredProviderToken (of the token minted for it, too)", 403, auth: [.token], nil, .held,
+      "ExpiredProviderToken (also for the new token)", 403, auth: [.token], nil, .held,
       credential: .stopped(.expiredProviderToken), connection: .replaced,
       campaign: .paused("\(credential): ExpiredProviderToken"), by: .natural(.all) { $0.knobs.clockSkewSeconds = 7200 }),
     ReasonRow(
@@ -216,7 +216,7 @@ enum ReasonTable {
     _ status: Int, _ hit: ReasonScene.Hit, _ outcome: Outcome?, _ disposition: ReasonRow.Disposition = .final,
     _ change: (inout ReasonRow) -> Void = { _ in }
   ) -> ReasonRow {
-    var row = ReasonRow("none that is known", status, outcome, disposition)
+    var row = ReasonRow("unknown reason", status, outcome, disposition)
     row.scenes = wordless(status, hit)
     change(&row)
     return row
