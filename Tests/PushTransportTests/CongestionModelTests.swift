@@ -46,8 +46,8 @@ struct CongestionModelTests {
   func rate(trouble: Trouble, way: UInt64) {
     let seed = Seed("\(trouble) at \(way) ms").value
     let model = Self.model(trouble, way: way)
-    // With four of five rejected some three dozen are accepted a second: fewer than a thousand are chance.
-    let seconds = trouble == .none ? 3.0 : trouble == .routes ? 20 : trouble == .rejections ? 40 : 8
+    // Random stalls and rejections need a long run: a run of 8 s with stalls was once at 0.82 by chance.
+    let seconds = trouble == .none ? 3.0 : trouble == .routes ? 20 : [.rejections, .stalls].contains(trouble) ? 40 : 8
     let warmUp = way == 300 ? 4.0 : 2
     var window = CongestionWindow(maximum: Self.maximum)
     let adaptive = model.run(&window, warmUp: warmUp, seconds: seconds, seed: seed)

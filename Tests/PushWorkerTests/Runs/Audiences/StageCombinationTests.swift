@@ -15,13 +15,15 @@ import Testing
   /// What a job has beside its stages, and what becomes of it.
   struct Row: Sendable, CustomTestStringConvertible {
     var name: String
-    /// Members of the job; `NOW` is an hour that is quiet now, `LATER` one that is not, `SOON` in some seconds.
+    /// Members of the job; `NOW` is an hour that is quiet now, `LATER` one that is not, `SOON` is in 6 s.
     var more: String
     /// The share of the users who get it; `nil` for those whom a draw has.
     var share: Double? = 1
     var outcome = Outcome.accepted
-    /// ms that the pushes take at least.
+    /// The least time between the first and the last push beside the waits, in ms.
     var takes = 0
+    /// The least time from the submission to the last push, in ms.
+    var lastAfter = 0
     /// Users who had their push of the day.
     var capped = 0
     /// s between two stages.
@@ -38,7 +40,7 @@ import Testing
       outcome: .expired),
     Row(name: "rate", more: #","rate":100"#, takes: 700),
     Row(name: "spread", more: #","spread":"2s""#, takes: 1500),
-    Row(name: "finishBy", more: #","finishBy":"SOON""#, takes: 2000),
+    Row(name: "finishBy", more: #","finishBy":"SOON""#, lastAfter: 4000),
     Row(name: "control", more: #","control":0.3"#, share: nil),
     Row(name: "also", more: #","also":["widgets"]"#),
     Row(name: "caps", more: "", capped: 40),
@@ -102,6 +104,7 @@ import Testing
     let all = results.map { Int($0.at) }
     let took = try #require(all.max()) - #require(all.min())
     #expect(took >= row.wait * 2000 + row.takes, "\(took)")
+    #expect(try #require(all.max()) >= now * 1000 + row.lastAfter)
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 
