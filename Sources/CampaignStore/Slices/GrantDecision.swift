@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// What was decided about a target when it was granted, as `grant.lua` writes it.
+/// Decision about a target when it was granted, as `grant.lua` writes it.
 public struct GrantDecision: Sendable, Equatable {
   fileprivate let code: UInt32
 
@@ -23,12 +23,12 @@ public struct GrantDecision: Sendable, Equatable {
   /// The number that the push puts on the app's icon; `nil` for none.
   public var badge: Int? { code == 0 || code >= Self.firstWithheld ? nil : Int(code) }
 
-  /// Decisions that stand one behind the other.
+  /// Returns the stored form of consecutive decisions.
   static func packed(_ decisions: some Sequence<GrantDecision>) -> [UInt8] {
     decisions.flatMap { decision in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: decision.code >> UInt32($0)) } }
   }
 
-  /// Reads decisions that stand one behind the other.
+  /// Reads consecutive decisions.
   static func all(_ reply: RedisReply) -> [GrantDecision] {
     reply.withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { at in
@@ -41,7 +41,7 @@ public struct GrantDecision: Sendable, Equatable {
 /// The rules of ``GrantRules`` as scripts read them, with the keys of one partition.
 struct PackedGrantRules: Sendable {
   let app: [UInt8]
-  /// What is counted for users; nothing where nothing is.
+  /// Rules of what is counted for users; empty if nothing is counted.
   let counting: [UInt8]
   /// The keys of the suppression lists that apply.
   let lists: [[UInt8]]
@@ -76,15 +76,15 @@ struct PackedGrantRules: Sendable {
 }
 
 extension SliceLedger {
-  /// The most targets that one call decides about.
+  /// Maximum number of targets in one call of `regrant.lua`.
   private static let decisionsAtOnce = 256
 
-  /// Decides again about granted targets: those whose users may have departed, and those in doubt.
+  /// Decides again about granted targets whose users may have departed, and about targets in doubt.
   ///
   /// - Parameters:
-  ///   - targets: The targets as they were sealed.
-  ///   - seal: The name of their list.
-  /// - Returns: a decision about each; `nil` when the slice is not sealed under that name.
+  ///   - targets: the sealed targets.
+  ///   - seal: the name of their list.
+  /// - Returns: a decision about each; `nil` if the slice is not sealed under that name.
   public func regrant(_ targets: [SealedTarget], seal: [UInt8]) async throws -> [GrantDecision]? {
     var pipeline = RedisPipeline()
     for start in stride(from: 0, to: targets.count, by: Self.decisionsAtOnce) {
@@ -100,13 +100,13 @@ extension SliceLedger {
   }
 }
 
-/// A target as it stands in its slice's list.
+/// A target of a slice's sealed list.
 public struct SealedTarget: Sendable {
-  /// Its place in the slice.
+  /// Index of the target in the slice.
   public let index: Int
   /// The raw token.
   public let token: ArraySlice<UInt8>
-  /// The user's id in UTF-8; nothing for a raw token of a job.
+  /// The user's id in UTF-8; empty for a raw token of a job.
   public let user: ArraySlice<UInt8>
 
   func write(to arguments: inout RedisArguments) {
@@ -122,7 +122,7 @@ extension TargetChunk {
     SealedTarget(index: first + position, token: token(position), user: user(position))
   }
 
-  /// Calls `body` with the bytes of each of these users, by position.
+  /// Calls `body` with the position and the bytes of each of these users.
   public func forEachUser(_ positions: Range<Int>, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       for position in positions {
@@ -133,7 +133,8 @@ extension TargetChunk {
   }
 }
 
-/// A short form of a name, for what is kept by the million: 64 bits, so that two campaigns of one user never meet.
+/// A digest of a name, for values that Redis stores by the million. It has 64 bits, so that two campaigns of one user
+/// practically never have the same digest.
 enum NameDigest {
   /// FNV-1a.
   static func bytes(_ name: String) -> [UInt8] {

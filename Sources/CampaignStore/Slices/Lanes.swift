@@ -1,11 +1,11 @@
 public import PushCore
 import Redis
 
-/// A slice: one campaign in one partition. The unit of claiming, parallelism, checkpointing and recovery.
+/// A slice: one campaign in one partition. It is the unit of claiming, parallelism, checkpointing and recovery.
 public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   /// The campaign's id.
   public var campaign: String
-  /// 0 to the number of partitions, exclusive.
+  /// The partition: 0 to the number of partitions, exclusive.
   public var partition: Int
 
   /// Memberwise.
@@ -14,9 +14,9 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
     self.partition = partition
   }
 
-  /// As it stands in Redis' lists: `17:spring-sale`.
+  /// Reads the form in Redis' lists: `17:spring-sale`.
   ///
-  /// - Returns: `nil` for what is no reference into a store of so many partitions.
+  /// - Returns: `nil` if the text is not a reference into a store with this number of partitions.
   init?(_ text: String, partitions: Int) {
     guard let colon = text.firstIndex(of: ":"), let partition = Int(text[..<colon]),
       (0..<partitions).contains(partition)
@@ -28,33 +28,36 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(partition):\(campaign)" }
 }
 
-/// Which slice is next, who is working on which, and which wait: lists that are hints, rebuilt from the leases.
+/// The lists of slices: open, held and parked. The lists are hints, and workers rebuild them from the leases.
 extension Slices {
-  /// Dequeues a reference to one slice, as ``dequeueSlices(worker:lanes:excluding:atMost:while:)`` does.
+  /// Dequeues a reference to one slice, like ``dequeueSlices(worker:lanes:excluding:atMost:while:)``.
   public func dequeueSlice(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]
   ) async throws -> SliceReference? {
     try await dequeueSlices(worker: worker, lanes: lanes).first
   }
 
-  /// Fixes the partitions of a campaign that begins to expand, whatever it waits for.
+  /// Fixes the partitions of a campaign, so that its expansion can begin. Checks no preconditions.
+  ///
+  /// - Returns: false if the campaign is gone.
   private func begin(_ id: String) async throws -> Bool {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else { return false }
     let campaign = try record.campaign(job, .any(services.service(ofApp: record.app)))
     return try await store.audiences.narrow(campaign) != nil
   }
 
-  /// Dequeues references to slices of one campaign: of the highest lane that has one, and there of the next campaign.
+  /// Dequeues references to slices of one campaign: the next campaign of the highest lane that has an open slice.
   ///
   /// - Parameters:
-  ///   - worker: whose list they go to.
-  ///   - lanes: the lanes to look at, highest first.
-  ///   - excluded: campaigns that are passed over.
-  ///   - number: how many slices of a campaign to take at most.
-  ///   - begin: called for a campaign whose partitions are yet to be fixed: does so (``narrow(_:)``) and returns true, or
-  ///     returns false when the campaign can't be expanded now, and is then passed over; `nil` fixes them at once.
+  ///   - worker: the worker whose processing list gets the references.
+  ///   - lanes: the lanes to read, highest first.
+  ///   - excluded: campaigns to skip.
+  ///   - number: the maximum number of slices to take from a campaign.
+  ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``narrow(_:)``) and returns
+  ///     true, or returns false if the campaign can't be expanded now and is to be skipped. `nil` fixes the partitions
+  ///     immediately.
   ///   - report: called for each campaign that waits for registration events, and for each that begins without them.
-  ///   - mayGoOn: whether to look at a further one; asked after each that had nothing.
+  ///   - mayGoOn: whether to try another campaign; called after each campaign that had no slice to give.
   public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
     atMost number: (String) -> Int = { _ in 1 }, beginning begin: ((String) async throws -> Bool)? = nil,
@@ -62,7 +65,7 @@ extension Slices {
   ) async throws -> [SliceReference] {
     var excluded = excluded
     for lane in lanes {
-      // A campaign without an open slice leaves its ring, so this ends.
+      // A campaign without an open slice leaves its ring, so this loop ends.
       while mayGoOn(), let id = try await nextCampaign(of: lane, excluding: excluded) {
         var pipeline = RedisPipeline()
         pipeline.script(
@@ -87,7 +90,7 @@ extension Slices {
         let partitions = reply.compactMap(\.integer)
         if !partitions.isEmpty { return partitions.map { SliceReference(campaign: id, partition: $0) } }
         switch reply.integer {
-        // Where there is one that leads nowhere there may be many, and each costs as much as a slice.
+        // If the lane has one reference to a missing campaign it may have many. Each would cost as much as a slice.
         case -2: while mayGoOn(), try await prune(lane) > 0 {}
         case -3:
           let hasBegun = if let begin { try await begin(id) } else { try await self.begin(id) }
@@ -99,9 +102,9 @@ extension Slices {
     return []
   }
 
-  /// Dequeues a reference to the first of some slices that nobody has taken yet.
+  /// Dequeues a reference to the first of some slices that is still open.
   ///
-  /// - Parameter slices: of one campaign, 64 at most.
+  /// - Parameter slices: slices of one campaign, at most 64.
   public func dequeueFirst(of slices: [SliceReference], worker: String) async throws -> SliceReference? {
     guard let id = slices.first?.campaign else { return nil }
     var pipeline = RedisPipeline()
@@ -116,9 +119,9 @@ extension Slices {
     return try await run(pipeline)[0].integer.map { SliceReference(campaign: id, partition: $0) }
   }
 
-  /// Drops references to campaigns that are not there from the head of a lane, a batch of them.
+  /// Removes references to missing campaigns from the head of a lane, a batch at a time.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of removed references.
   func prune(_ lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("LRANGE", keys.lane(lane.rawValue), 0, CampaignStore.batch - 1)
@@ -131,10 +134,10 @@ extension Slices {
     return try await run(pipeline)[0].integer ?? 0
   }
 
-  /// Campaigns at the head of a lane that are looked at where some are excluded, besides as many as those.
+  /// Number of campaigns to read from the head of a lane, in addition to the number of excluded campaigns.
   private static let lookedAhead = 64
 
-  /// The next campaign of a lane. A look past excluded campaigns does not rotate the ring.
+  /// Returns the next campaign of a lane. Skipping excluded campaigns does not rotate the ring.
   private func nextCampaign(of lane: Lane, excluding excluded: Set<String>) async throws -> String? {
     let ring = keys.lane(lane.rawValue)
     var pipeline = RedisPipeline()
@@ -146,14 +149,17 @@ extension Slices {
     return try await run(pipeline)[0].lazy.compactMap(\.string).first { !excluded.contains($0) }
   }
 
-  /// Puts a slice back among the open ones of its campaign.
+  /// Puts a slice back among the open slices of its campaign.
   public func requeue(_ slice: SliceReference, lane: Lane, worker: String) async throws {
     var pipeline = RedisPipeline()
     requeue(slice, lane: lane, worker: worker, to: &pipeline)
     _ = try await run(pipeline)
   }
 
-  /// - Parameter isLeft: whether a dead worker has left it: that is said, so that others take it whatever they have in hand.
+  /// Writes the command that puts a slice back among the open slices of its campaign.
+  ///
+  /// - Parameter isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so
+  ///   that other workers take it even if they hold enough slices.
   func requeue(
     _ slice: SliceReference, lane: Lane, worker: String, isLeft: Bool = false, to pipeline: inout RedisPipeline
   ) {
@@ -170,16 +176,16 @@ extension Slices {
     }
   }
 
-  /// Sets a slice aside until a retry is due.
+  /// Parks a slice until a retry is due.
   ///
-  /// - Returns: false when the campaign was cancelled meanwhile, and the slice is to be closed instead.
+  /// - Returns: false if the campaign was cancelled, so that the slice must be closed instead.
   public func park(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws -> Bool {
     try await setAside(slice, for: milliseconds, worker: worker, isHeld: false)
   }
 
-  /// Sets a reference to a slice aside that another claim holds, until that one's lease would have run out.
+  /// Parks a reference to a slice that another claim holds, until the lease of that claim would expire.
   ///
-  /// It is not dropped: it may be the last reference there is, and the holder may die.
+  /// The reference is not removed: it may be the only one, and the holder may die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
     _ = try await setAside(slice, for: milliseconds, worker: worker, isHeld: true)
   }
@@ -200,16 +206,16 @@ extension Slices {
 
   /// Adds a closed slice's counters to its campaign, once.
   ///
-  /// - Returns: the campaign's state when this was its last slice.
+  /// - Returns: the campaign's state if this was its last slice.
   public func finish(_ slice: SliceReference, counters: SliceCounters, lane: Lane, worker: String) async throws
     -> CampaignState?
   {
     try await finish([(slice, counters)], lane: lane, worker: worker)
   }
 
-  /// Adds the counters of closed slices of one campaign to it, each once, in one round trip.
+  /// Adds the counters of closed slices of one campaign to the campaign, each once, in one round trip.
   ///
-  /// - Returns: the campaign's state when its last slice was among them.
+  /// - Returns: the campaign's state if its last slice was among them.
   public func finish(
     _ ended: [(slice: SliceReference, counters: SliceCounters)], lane: Lane, worker: String
   ) async throws -> CampaignState? {
@@ -221,7 +227,10 @@ extension Slices {
     return try await finish(pipeline, of: ended.first?.slice.campaign)
   }
 
-  /// - Parameter counters: by their fields in the campaign's hash.
+  /// Adds counters of a slice to its campaign, once.
+  ///
+  /// - Parameter counters: the counters with their field names in the campaign's hash.
+  /// - Returns: the campaign's state if this was its last slice.
   func finish(_ slice: SliceReference, adding counters: [(String, Int)], lane: Lane, worker: String) async throws
     -> CampaignState?
   {
@@ -230,7 +239,7 @@ extension Slices {
     return try await finish(pipeline, of: slice.campaign)
   }
 
-  /// Runs what counts slices of a campaign, and sees to the keys of one that has ended with it.
+  /// Runs commands that count slices of a campaign. If the campaign has ended, also sets the expiry of its keys.
   private func finish(_ pipeline: RedisPipeline, of id: String?) async throws -> CampaignState? {
     guard let id, let last = try await run(pipeline).first(where: { $0[0].integer == 1 }) else { return nil }
     try await store.campaigns.end(id)
@@ -258,7 +267,7 @@ extension Slices {
     }
   }
 
-  /// Drops a reference that leads nowhere: its campaign is gone.
+  /// Removes a reference to a slice whose campaign is gone.
   public func dismiss(_ slice: SliceReference, worker: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("LREM", keys.processing(worker: worker), 0, slice.description)

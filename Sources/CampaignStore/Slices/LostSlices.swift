@@ -1,16 +1,16 @@
 import PushCore
 import Redis
 
-/// Slices of running campaigns that are in no list, whatever became of their references.
+/// Lost slices: slices of running campaigns that are in no list, for whatever reason.
 extension Slices {
-  /// Campaigns that are looked at together.
+  /// Number of campaigns that are checked together.
   private static let campaignsLookedAt = 16
 
-  /// Opens such slices of the next running campaigns. What it costs does not depend on the number of workers, but where
-  /// one is found.
+  /// Opens lost slices of the next running campaigns. The cost does not depend on the number of workers, unless there
+  /// is a lost slice.
   ///
-  /// - Parameter cursor: where among the running campaigns the look begins; 0 for the first.
-  /// - Returns: how many there were, all but always none, and where the next look begins: 0 after the last.
+  /// - Parameter cursor: the position among the running campaigns; 0 for the first.
+  /// - Returns: the number of lost slices, which is nearly always 0, and the next position: 0 after the last campaign.
   public func reopenLost(from cursor: Int = 0) async throws -> (opened: Int, next: Int) {
     var pipeline = RedisPipeline()
     pipeline.append("SSCAN", keys.running, cursor, "COUNT", Self.campaignsLookedAt)
@@ -23,7 +23,7 @@ extension Slices {
     var opened = 0
     for (id, open) in zip(running, open) {
       let standing = try await store.campaigns.standing(of: id)
-      // Of one that has gone there is only the note that it runs.
+      // A campaign that is gone has only its entry among the running campaigns left.
       let isComplete = standing.map { open.integer ?? 0 >= $0.unfinished } ?? true
       opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: standing?.lane ?? .normal)
     }
@@ -32,7 +32,7 @@ extension Slices {
 
   func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
-    // Also without any: a campaign with open slices is on its lane.
+    // Run this without lost slices too: a campaign with open slices is on its lane.
     for start in stride(from: 0, to: max(1, lost.count), by: CampaignStore.batch) {
       pipeline.script(
         StoreScripts.reopen,
@@ -48,7 +48,7 @@ extension Slices {
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
-  /// The unfinished slices of a campaign that are neither open nor parked nor anybody's.
+  /// Returns the unfinished slices of a campaign that are neither open nor parked nor held by a worker.
   func lostSlices(of id: String) async throws -> [Int] {
     var pipeline = RedisPipeline()
     pipeline.append("LRANGE", keys.open(id), 0, -1)
@@ -62,12 +62,13 @@ extension Slices {
       lost += try await abandoned(among: unfinished[start..<min(start + CampaignStore.batch, unfinished.count)], of: id)
     }
     guard !lost.isEmpty else { return [] }
-    // Held without a lease: just taken, or by a worker that has died. Rare, so that the lists of all may be read.
+    // A slice that is held without a lease has just been taken, or its worker has died. This is rare, so the lists of
+    // all workers may be read.
     let held = try await heldPartitions(of: id)
     return lost.filter { !held.contains($0) }
   }
 
-  /// Those of these slices that are not parked and on which nobody has a lease.
+  /// Returns the slices that are not parked and have no live lease.
   private func abandoned(among partitions: ArraySlice<Int>, of id: String) async throws -> [Int] {
     var pipeline = RedisPipeline()
     pipeline.command("ZMSCORE") {
@@ -76,7 +77,7 @@ extension Slices {
     }
     let due = try await run(pipeline)[0]
     let now = try await store.time() / 1000
-    // What is parked for more than a year is not: no retry takes as long.
+    // A slice that is parked for more than a year counts as not parked, because no retry takes as long.
     let latest = now + 366 * Self.longestLease
     let rest = zip(partitions, due).filter { !($1.string.flatMap(Double.init).map { $0 <= Double(latest) } ?? false) }
       .map(\.0)

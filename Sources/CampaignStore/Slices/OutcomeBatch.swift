@@ -1,13 +1,14 @@
 public import PushCore
 import Redis
 
-/// Outcomes on their way into one slice's ledger, in contiguous storage.
+/// Outcomes to merge into one slice's ledger, in contiguous storage.
 public struct OutcomeBatch: Sendable {
-  /// What an outcome does to the device.
+  /// Effect of an outcome on the device.
   public enum Action: Sendable {
     case none, prune, quarantine
 
-    /// As `commit.lua` reads it; `isOfUser` says whether the device is to be looked for among a user's.
+    /// Returns the code that `commit.lua` reads. `isOfUser` is true if the device is one of a user, and not a raw
+    /// token.
     fileprivate func code(isOfUser: Bool) -> UInt8 {
       switch self {
       case .prune: (isOfUser ? DeviceNotice.Action.pruned : .prune).rawValue
@@ -17,7 +18,8 @@ public struct OutcomeBatch: Sendable {
     }
   }
 
-  /// Which outcomes of a stretch of neighbours have a result line.
+  /// Statements about which outcomes of a stretch have a result line. A stretch is a run of outcomes with consecutive
+  /// indexes.
   fileprivate struct Lines: OptionSet {
     let rawValue: UInt8
 
@@ -25,23 +27,23 @@ public struct OutcomeBatch: Sendable {
     static let all = Lines(rawValue: 2)
     static let allButAccepted = Lines(rawValue: 4)
 
-    /// As `commit.lua` reads it.
+    /// The code that `commit.lua` reads.
     var code: UInt8 { contains(.none) ? 0 : contains(.all) ? 1 : 2 }
   }
 
   struct Entry {
     var index: UInt32
-    /// Where in `bytes` the token of its result line is.
+    /// Position in `bytes` of the token of its result line.
     var token: UInt32 = 0
-    /// 0 when it has no line.
+    /// Length of that token; 0 if the outcome has no result line.
     var tokenLength: UInt16 = 0
-    /// Its place in `details`; -1 when it has none.
+    /// Index in `details`; -1 for none.
     var detail: Int32 = -1
     var record: LedgerRecord
 
     fileprivate var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
 
-    /// What may be said of the lines of a stretch that this one is in.
+    /// Statements that are true for this outcome. Those that are true for a whole stretch are the intersection.
     fileprivate var lines: Lines {
       let isAccepted = record.state == .terminal(.accepted)
       if tokenLength > 0 { return isAccepted ? .all : [.all, .allButAccepted] }
@@ -49,13 +51,13 @@ public struct OutcomeBatch: Sendable {
     }
   }
 
-  /// What an outcome does beside the ledger and the results hash; few do anything.
+  /// Effects of an outcome beyond the ledger and the results hash. Few outcomes have any.
   struct Detail {
     var action: Action
     var token: Range<Int>
     var user: Range<Int>
     var timestamp: UInt64
-    /// Its reason's text, where the service has no code for it.
+    /// Text of the reason, if the service has no code for it.
     var unknownReason: [UInt8]
   }
 
@@ -63,24 +65,24 @@ public struct OutcomeBatch: Sendable {
   private(set) var details: [Detail] = []
   private var bytes: [UInt8] = []
   private var lineCount = 0
-  /// Whether any of them is a variant's.
+  /// Whether an outcome belongs to a variant.
   private var hasVariants = false
 
-  /// Nothing yet.
+  /// Creates an empty batch.
   public init() {}
 
-  /// Outcomes in the batch.
+  /// Number of outcomes in the batch.
   public var count: Int { entries.count }
-  /// Whether there is none.
+  /// Whether the batch is empty.
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// Whether none of them is a retry.
+  /// Whether all outcomes are terminal.
   public var isFinal: Bool { entries.allSatisfy(\.isTerminal) }
 
-  /// How long its arguments are, at a guess.
+  /// Estimated size of the script's arguments, in bytes.
   var estimatedBytes: Int { entries.count * 20 + lineCount * 128 + details.count * 320 }
 
-  /// Adds an outcome that concerns the ledger only.
+  /// Adds an outcome that changes only the ledger.
   public mutating func append(_ record: LedgerRecord, at index: Int) {
     add(Entry(index: UInt32(index), record: record))
   }
@@ -90,29 +92,29 @@ public struct OutcomeBatch: Sendable {
     entries.append(entry)
   }
 
-  /// Adds an outcome that gets a line in the results hash.
+  /// Adds an outcome with a line in the results hash.
   ///
   /// - Parameters:
-  ///   - record: the outcome; its reason has a code.
-  ///   - index: of the target in its slice.
-  ///   - token: of the target.
+  ///   - record: the outcome. Its reason has a code.
+  ///   - index: the index of the target in its slice.
+  ///   - token: the token of the target.
   public mutating func append(_ record: LedgerRecord, at index: Int, token: ArraySlice<UInt8>) {
     var entry = Entry(index: UInt32(index), record: record)
     keepLine(of: &entry, token)
     add(entry)
   }
 
-  /// Adds an outcome that concerns the device, the results hash, or both.
+  /// Adds an outcome that changes the device, the results hash, or both.
   ///
   /// - Parameters:
   ///   - record: the outcome.
-  ///   - index: of the target in its slice.
-  ///   - action: what to do to the device.
-  ///   - token: of the target.
-  ///   - user: in UTF-8; nothing for a raw token of a job.
-  ///   - timestamp: with `prune`: a device that registered after it stays.
+  ///   - index: the index of the target in its slice.
+  ///   - action: the effect on the device.
+  ///   - token: the token of the target.
+  ///   - user: the user's id in UTF-8; empty for a raw token of a job.
+  ///   - timestamp: for `prune`: a device that registered after this time stays.
   ///   - keepsResult: whether the results hash gets a line.
-  ///   - unknownReason: the service's word for a reason that has no code; at most 255 bytes of it are kept.
+  ///   - unknownReason: the service's text for a reason that has no code. At most 255 bytes are stored.
   public mutating func append(
     _ record: LedgerRecord, at index: Int, action: Action, token: ArraySlice<UInt8>, user: ArraySlice<UInt8>,
     timestamp: UInt64, keepsResult: Bool, unknownReason: String = ""
@@ -146,7 +148,7 @@ public struct OutcomeBatch: Sendable {
     for entry in entries { body(Int(entry.index)) }
   }
 
-  /// Removes the outcomes but keeps the memory.
+  /// Removes the outcomes and keeps the memory.
   public mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)
     details.removeAll(keepingCapacity: true)
@@ -155,21 +157,21 @@ public struct OutcomeBatch: Sendable {
     hasVariants = false
   }
 
-  /// The script reads neighbours at once, so they must stand beside each other.
+  /// Sorts the outcomes by index, because `commit.lua` reads runs of consecutive indexes.
   mutating func sort() {
     entries.sort { $0.index < $1.index }
   }
 
-  /// The largest time that has a place in a notice.
+  /// The largest time that fits into the 48 bits of a notice.
   private static let endOfTime: UInt64 = 1 << 48 - 1
 
-  /// Writes what `commit.lua` reads.
+  /// Writes the arguments of `commit.lua` from ARGV 8 on.
   ///
   /// - Parameters:
-  ///   - service: whose tokens and reasons these are.
-  ///   - names: what the notices of the slice begin with, see ``DeviceNotice/Head``.
-  ///   - rules: by which targets of the slice are granted.
-  ///   - request: what is asked for with the outcomes.
+  ///   - service: the push service of the tokens and reasons.
+  ///   - names: the names at the start of the slice's notices, see ``DeviceNotice/Head``.
+  ///   - rules: the rules for granting targets of the slice.
+  ///   - request: the request of the commit.
   func write(
     to arguments: inout RedisArguments, of service: any PushService, names: [UInt8], rules: PackedGrantRules,
     _ request: CommitRequest
@@ -196,14 +198,14 @@ public struct OutcomeBatch: Sendable {
     if lineCount > 0 { writeLines(to: &arguments, of: service) }
   }
 
-  /// One more than the largest state.
+  /// One more than the largest state code.
   private static let states = Int(Outcome.allCases.map(\.rawValue).max() ?? 0) + 1
 
-  /// Which entries are neighbours, and what `commit.lua` is told of them beside their records.
+  /// Divides the entries into stretches. Returns their heads as `commit.lua` reads them, and the range of each.
   private func stretches() -> (heads: [UInt8], ranges: [Range<Int>]) {
     var heads: [UInt8] = []
     var ranges: [Range<Int>] = []
-    // An outcome of a variant counts under the variant's own number of its state, too.
+    // An outcome of a variant also counts under the variant's own number of that state.
     var tallies = [Int](repeating: 0, count: hasVariants ? VariantCounts.numbers : Self.states)
     var start = 0
     while start < entries.count {
@@ -236,7 +238,7 @@ public struct OutcomeBatch: Sendable {
     return (heads, ranges)
   }
 
-  /// The details as `commit.lua` reads them: each the target's index, its user's fingerprint, and a notice.
+  /// Returns the details as `commit.lua` reads them: for each the target's index, its user's fingerprint, and a notice.
   private func packedDetails() -> [UInt8] {
     guard !details.isEmpty else { return [] }
     var packed: [UInt8] = []
@@ -259,7 +261,7 @@ public struct OutcomeBatch: Sendable {
     return packed
   }
 
-  /// Writes a record of the ledger. The buffer has the room.
+  /// Writes a ledger record. The buffer must have room for it.
   private static func write(_ record: LedgerRecord, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
     let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
     for place in 0..<4 { buffer[offset + place] = UInt8(truncatingIfNeeded: words >> UInt64(24 - 8 * place)) }
@@ -272,7 +274,7 @@ public struct OutcomeBatch: Sendable {
     for place in 0..<size { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * (size - 1 - place)))) }
   }
 
-  /// The token's text and the line of each outcome that has one, in the order of the records.
+  /// Writes the token's text and the result line of each outcome that has one, in the order of the records.
   private func writeLines(to arguments: inout RedisArguments, of service: any PushService) {
     var line = ResultLine(service: service)
     withUnsafeTemporaryAllocation(byteCount: 2 * DeviceToken.maximumLength, alignment: 1) { text in

@@ -1,16 +1,16 @@
 import PushCore
 import Redis
 
-/// An acceptance in the place of another outcome: rare, and in a script of its own.
+/// Late acceptances that replace other outcomes. They are rare and have a script of their own.
 extension SliceLedger {
-  /// Puts acceptances of a batch where other outcomes stand.
+  /// Replaces other terminal outcomes with acceptances of a batch.
   ///
-  /// Should it not get that far, the outcomes stay as they are, as if the acceptances had never come.
+  /// If this fails, the recorded outcomes stay, as if the acceptances had never arrived.
   ///
   /// - Parameters:
-  ///   - indexes: what `commit.lua` left alone of the batch, each an acceptance in it.
-  ///   - batch: as it was committed.
-  ///   - seal: of the commit.
+  ///   - indexes: targets with an acceptance in the batch whose recorded outcome `commit.lua` left unchanged.
+  ///   - batch: the committed batch.
+  ///   - seal: the seal of the commit.
   func overrule(_ indexes: [UInt32], with batch: OutcomeBatch, under seal: [UInt8]) async throws {
     let wanted = Set(indexes)
     var targets = TargetReader(self)
@@ -19,7 +19,7 @@ extension SliceLedger {
     var arguments: [(index: UInt32, record: [UInt8], token: String, line: [UInt8])] = []
     for entry in batch.entries where wanted.contains(entry.index) && entry.record.state == .terminal(.accepted) {
       guard let token = try await targets.target(Int(entry.index))?.token else { continue }
-      // An erased target has no token, and so no result line.
+      // An erased target has no token and therefore no result line.
       let text = DeviceToken(bytes: token).map(service.text) ?? ""
       let keepsLine = entry.tokenLength > 0 && !text.isEmpty
       var record: [UInt8] = []

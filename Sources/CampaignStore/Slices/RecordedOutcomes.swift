@@ -1,8 +1,8 @@
 import PushCore
 
-/// What a batch of outcomes has recorded, in a few bytes a target: whom they concern stands in the sealed targets.
+/// The outcomes of a committed batch, in a few bytes a target. Tokens and users are read from the sealed targets.
 public struct RecordedOutcomes: Sendable {
-  /// Neighbours that became the same at the same time: what one read brought.
+  /// Consecutive targets with the same record, including its time. They come from one read of the connection.
   private struct Stretch {
     var first: UInt32
     var count: UInt32
@@ -10,7 +10,7 @@ public struct RecordedOutcomes: Sendable {
     var record: LedgerRecord
   }
 
-  /// What an outcome did beside the ledger and the results hash.
+  /// Effects of an outcome beyond the ledger and the results hash.
   private struct Effect {
     var index: UInt32
     var action: OutcomeBatch.Action
@@ -21,7 +21,9 @@ public struct RecordedOutcomes: Sendable {
   private var stretches: [Stretch] = []
   private var effects: [Effect] = []
 
-  /// - Parameter batch: as it was committed.
+  /// Stores the outcomes of a batch.
+  ///
+  /// - Parameter batch: the committed batch.
   public init(_ batch: OutcomeBatch) {
     for entry in batch.entries {
       add(entry.record, at: entry.index, hasLine: entry.tokenLength > 0)
@@ -41,7 +43,7 @@ public struct RecordedOutcomes: Sendable {
     }
   }
 
-  /// The batch once more, with tokens and users as the slice's sealed targets have them.
+  /// Returns the batch again, with tokens and users from the slice's sealed targets.
   public func batch(of ledger: SliceLedger) async throws -> OutcomeBatch {
     var batch = OutcomeBatch()
     var effects = self.effects[...]
@@ -54,7 +56,7 @@ public struct RecordedOutcomes: Sendable {
           batch.append(stretch.record, at: index)
           continue
         }
-        // An index that the list does not have is another slice's, or of a seal that Redis lost.
+        // An index that the list does not have belongs to another slice, or to a seal that Redis lost.
         guard let (token, user) = try await targets.target(index) else { continue }
         batch.append(
           stretch.record, at: index, action: effect?.action ?? .none, token: token, user: user,
@@ -66,19 +68,19 @@ public struct RecordedOutcomes: Sendable {
   }
 }
 
-/// Reads sealed targets in the order of their indexes, some pages at a time.
+/// Reads sealed targets in the order of their indexes, several pages at a time.
 struct TargetReader {
   private let ledger: SliceLedger
   private var chunk: TargetChunk?
 
-  /// Targets read at once.
+  /// Number of targets read in one command.
   private static let chunkSize = 512
 
   init(_ ledger: SliceLedger) {
     self.ledger = ledger
   }
 
-  /// Token and user; `nil` when there is no such target.
+  /// Returns the token and the user of a target; `nil` if there is no such target.
   mutating func target(_ index: Int) async throws -> (token: ArraySlice<UInt8>, user: ArraySlice<UInt8>)? {
     if chunk.map({ index < $0.first || index >= $0.first + Self.chunkSize }) ?? true {
       chunk = try await ledger.targets(from: index / TargetPage.size * TargetPage.size, count: Self.chunkSize)

@@ -1,19 +1,21 @@
-/// When the targets of a slice may be sent, where that differs. They stand in the order of their times, so this has a
-/// step for each time and not one for each target; `commit.lua` grants none beyond the step whose time has come.
+/// Send times of the targets of a slice, if the targets don't share one.
 ///
-/// As stored: u32 number of steps; for each its first target u32, when they are due u48 (ms since the epoch, 0 for at
-/// once), their zone u16 (0xFFFF: it doesn't matter), u8 1 for those that get nothing; then u16 number of zones, for each
-/// u8 length and name. Of zones whose clocks show the same for a year one stands for all.
+/// The targets are sorted by send time, so this value has one step for each time and not one for each target.
+/// `commit.lua` grants no target of a step whose time has not come.
+///
+/// Stored form: u32 number of steps; for each step its first target u32, its due time u48 (ms since the epoch, 0 for
+/// immediately), its zone u16 (0xFFFF if the zone doesn't matter), u8 1 if its targets get nothing. Then u16 number of
+/// zones, for each u8 length and name. Zones whose clocks show the same time for a year share one entry.
 public struct SendTimes: Sendable, Equatable {
-  /// Targets with one time.
+  /// Consecutive targets with the same send time.
   public struct Step: Sendable, Equatable {
-    /// The first of them; they end where the next step begins.
+    /// First target of the step. The step ends where the next step begins.
     public var first: Int
-    /// ms since the epoch; 0 for at once.
+    /// Due time in ms since the epoch; 0 for immediately.
     public var due: Int
-    /// The position of their zone's name; `nil` where it doesn't matter.
+    /// Position of the zone in ``SendTimes/zones``; `nil` if the zone doesn't matter.
     public var zone: Int?
-    /// Whether they get nothing: their outcome is `expired`.
+    /// Whether the targets get nothing: their outcome is `expired`.
     public var isDropped: Bool
 
     /// Memberwise.
@@ -25,27 +27,27 @@ public struct SendTimes: Sendable, Equatable {
     }
   }
 
-  /// In their order; the first begins with target 0.
+  /// Steps in the order of their targets. The first step begins with target 0.
   public private(set) var steps: [Step]
-  /// Names of zones.
+  /// Names of the steps' zones.
   public private(set) var zones: [String]
 
-  /// Bytes of a step.
+  /// Size of a stored step in bytes.
   private static let stepSize = 13
-  /// Bytes before the first step.
+  /// Bytes in front of the first step.
   private static let header = 4
   private static let noZone = 0xFFFF
-  /// Bytes at most of what is stored: each target of the largest slice at a time of its own is beyond it, but no time is
-  /// finer than a minute, and all clocks of the world are within 26 hours of each other.
+  /// Largest stored size in bytes. The largest slice with a separate time for each target would exceed it. That can't
+  /// happen: times are whole minutes, and all clocks of the world are within 26 hours of each other.
   static let largest = 4 << 20
 
-  /// Memberwise; at least one step.
+  /// Memberwise. Requires at least one step.
   public init(steps: [Step], zones: [String]) {
     self.steps = steps
     self.zones = zones
   }
 
-  /// The step that a target is in.
+  /// Returns the step of a target.
   public func step(of index: Int) -> Step {
     var (low, high) = (0, steps.count - 1)
     while low < high {
@@ -55,18 +57,18 @@ public struct SendTimes: Sendable, Equatable {
     return steps[low]
   }
 
-  /// The first target of the step behind a target's; `nil` behind the last.
+  /// Returns the first target of the step after a target's step; `nil` for the last step.
   public func next(after index: Int) -> Int? {
     let step = step(of: index)
     return steps.first { $0.first > step.first }?.first
   }
 
-  /// How many targets there are before those whose time has yet to come; `nil` when it has come for all.
+  /// Returns the number of targets before the first one whose time has not come; `nil` if it has come for all.
   ///
   /// - Parameter now: ms since the epoch.
   public func ready(at now: Int) -> Int? { steps.first { $0.due > now }?.first }
 
-  /// As stored.
+  /// Stored form.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.header + steps.count * Self.stepSize + zones.count * 24)
@@ -87,7 +89,9 @@ public struct SendTimes: Sendable, Equatable {
     return bytes
   }
 
-  /// - Returns: `nil` for bytes that nothing of ours has written.
+  /// Reads the stored form.
+  ///
+  /// - Returns: `nil` for bytes that Carillon did not write.
   init?(_ bytes: ArraySlice<UInt8>) {
     var rest = bytes
     func take(_ size: Int) -> Int? {

@@ -1,55 +1,56 @@
 public import PushCore
 
-/// What claiming a slice came to.
+/// Result of claiming a slice.
 public enum ClaimAnswer: Sendable {
-  /// It is ours.
+  /// The caller owns the slice.
   case claimed(SliceStanding)
-  /// Another worker's lease has this many ms left.
+  /// Another worker's lease has this much time left, in ms.
   case held(milliseconds: Int)
-  /// It had ended before; what is left is to count it.
+  /// The slice has ended. Its campaign still has to count it.
   case finished
 }
 
-/// How far a slice has come.
+/// Progress of a slice at the time of its claim.
 public struct SliceStanding: Sendable {
-  /// Whether the targets are fixed; before that there are none.
+  /// Whether the targets are fixed. Before the seal there are none.
   public var isSealed: Bool
-  /// Sealed targets.
+  /// Number of sealed targets.
   public var count: Int
-  /// The high-water mark: targets below it may have been sent.
+  /// High-water mark: targets below it may have been sent.
   public var granted: Int
-  /// Granted without an answer.
+  /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int
-  /// Waiting for a retry.
+  /// Number of targets that wait for a retry.
   public var waiting: Int
-  /// How often the slice has been claimed, this time included.
+  /// Number of claims of the slice, including this one.
   public var claims: Int
-  /// What the list of targets is called; nothing before the seal.
+  /// Name of the list of targets; empty before the seal.
   public var seal: [UInt8]
-  /// How often it has been written to.
+  /// Number of writes to the slice since its seal.
   public var version: SliceVersion
-  /// Claims in a row that ran out without an outcome in between: after some, the slice is taken to kill its workers.
+  /// Number of consecutive claims that expired with targets in doubt and without a new outcome. After several of them
+  /// the slice is considered to kill its workers.
   public var deaths: Int
-  /// First and last of the targets that were bisected when the last of them died, if any were.
+  /// First and last of the targets that were bisected when the last worker died; `nil` if there were none.
   public var bisected: ClosedRange<Int>?
-  /// Targets that wait for their own time.
+  /// Number of targets whose own send time has not come.
   public var later = 0
-  /// When that is; `nil` where all may be sent at once.
+  /// Send times of the targets; `nil` if all may be sent immediately.
   public var times: SendTimes?
-  /// Departures from the partition when the slice was claimed, see `departures.lua`.
+  /// Number of departures from the partition when the slice was claimed, see `departures.lua`.
   public var departures = 0
 }
 
-/// A target that may be sent.
+/// A target that the worker may send.
 public struct GrantedTarget: Equatable, Sendable {
-  /// Its place in the slice.
+  /// Index of the target in the slice.
   public var index: Int
-  /// Attempts before this one.
+  /// Number of attempts before this one.
   public var attempt: UInt8
-  /// What is known of those attempts.
+  /// History of those attempts.
   public var history: AttemptHistory
 
-  /// Memberwise; a first attempt unless said otherwise.
+  /// Memberwise. Default: a first attempt.
   public init(index: Int, attempt: UInt8 = 0, history: AttemptHistory = AttemptHistory()) {
     self.index = index
     self.attempt = attempt
@@ -57,45 +58,45 @@ public struct GrantedTarget: Equatable, Sendable {
   }
 }
 
-/// How often a slice has been written to since its seal.
+/// Number of writes to a slice since its seal.
 public struct SliceVersion: Equatable, Sendable {
-  /// Commits by owners.
+  /// Number of commits by owners.
   public var sequence: Int
-  /// Failover replays.
+  /// Number of failover replays.
   public var replays: Int
 
-  /// Memberwise; that of a slice just sealed unless said otherwise.
+  /// Memberwise. Default: the version of a newly sealed slice.
   public init(sequence: Int = 0, replays: Int = 0) {
     self.sequence = sequence
     self.replays = replays
   }
 
-  /// After one more commit by its owner.
+  /// The version after one more commit by the owner.
   public var next: SliceVersion { SliceVersion(sequence: sequence + 1, replays: replays) }
 }
 
-/// What a commit says beside its outcomes.
+/// Request of a commit, apart from its outcomes.
 public struct CommitRequest: Sendable {
-  /// What Redis should know.
+  /// State that the worker expects in Redis.
   public enum Standing: Sendable {
-    /// Everything up to this version: that after the last acknowledged commit.
+    /// Redis should have all commits up to this version, which is the version after the last acknowledged commit.
     case acknowledged(SliceVersion)
-    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark, with what was decided
-    /// about the targets below it, from the first on. Nothing is granted.
+    /// Redis may have lost commits that it had acknowledged. This commit replays them: up to this high-water mark, with
+    /// the decisions about the targets below it, from the first target on. It grants nothing.
     case replay(granted: Int, decisions: [GrantDecision] = [])
   }
 
-  /// The name of the list of targets.
+  /// Name of the list of targets.
   public var seal: [UInt8]
-  /// What Redis should know.
+  /// State that the worker expects in Redis.
   public var standing: Standing
-  /// How many more targets may be granted.
+  /// Number of further targets that may be granted.
   public var credit: Int
-  /// How many targets in doubt are being sent again because of this claim.
+  /// Number of targets in doubt that the worker sends again because of this claim.
   public var resent: Int
-  /// The number of departures that the worker has taken account of; `nil` for the number from before the expansion.
+  /// Number of departures that the worker has handled; `nil` for the number from before the expansion.
   public var departures: Int?
-  /// Those of the targets that may be granted next whose users may have departed: they are checked when they are granted.
+  /// Targets among the next ones whose users may have departed. `commit.lua` checks them when it grants them.
   public var suspects: [SealedTarget] = []
 
   /// Memberwise.
@@ -108,53 +109,53 @@ public struct CommitRequest: Sendable {
   }
 }
 
-/// What a commit brought.
+/// Answer to a commit.
 public struct CommitAnswer: Sendable {
-  /// Whether the claim still holds; if not, nothing was granted.
+  /// Whether the claim is still valid. If not, nothing was granted.
   public var isOwner: Bool
-  /// Whether the slice is sealed, and under the seal of the commit; if not, its outcomes were dropped.
+  /// Whether the slice is sealed under the seal of the commit. If not, its outcomes were dropped.
   public var isSealed: Bool
-  /// The version that was stored before. Another than was acknowledged means that nothing was granted.
+  /// The version that was stored before. If it differs from the acknowledged version, nothing was granted.
   public var version: SliceVersion
-  /// The high-water mark now: first attempts below it may be sent.
+  /// The present high-water mark: first attempts below it may be sent.
   public var granted: Int
-  /// Granted without an answer.
+  /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int
-  /// Waiting for a retry.
+  /// Number of targets that wait for a retry.
   public var waiting: Int
-  /// Waiting for their own time: never granted.
+  /// Number of targets whose own send time has not come. They were never granted.
   public var later: Int
-  /// ms until the nearest of either is due; `nil` when none waits.
+  /// ms until the next retry or send time; `nil` if no target waits.
   public var nextRetry: Int?
-  /// Retries that may be sent.
+  /// Retries that the worker may send.
   public var retries: [GrantedTarget]
   /// Decisions about the targets granted for the first time, in order; empty if all of them are sent without a badge.
   public var firstDecisions: [GrantDecision] = []
-  /// Decisions about the retries, in order; empty likewise.
+  /// Decisions about the retries, in order; empty if all of them are sent without a badge.
   public var retryDecisions: [GrantDecision] = []
-  /// Those of the checked targets that were granted and must not be sent.
+  /// Checked targets that were granted and must not be sent.
   public var withheld: [(index: Int, decision: GrantDecision)] = []
-  /// The users who have departed since the number of departures in the request; `nil` when nothing has changed.
+  /// The users who have departed since the number of departures in the request; `nil` if nothing has changed.
   ///
-  /// Their targets must be checked by ``SliceLedger/regrant(_:seal:)`` before they are sent, unless they were
+  /// The worker must check their targets by ``SliceLedger/regrant(_:seal:)`` before it sends them, unless they were
   /// among the suspects of the request.
   public var departures: DepartureNews?
 }
 
-/// How a slice is closed.
+/// Way of closing a slice.
 public enum Closing: String, Sendable {
-  /// Every target has its outcome.
+  /// Every target has an outcome.
   case finish
-  /// The campaign was cancelled: what has no outcome gets one.
+  /// The campaign was cancelled: every target without an outcome gets one.
   case cancel
 }
 
-/// What closing a slice came to.
+/// Result of closing a slice.
 public enum CloseAnswer: Sendable {
-  /// It has ended, now or before, with these counters.
+  /// The slice has ended, now or before, with these counters.
   case closed(SliceCounters)
-  /// The claim is another's.
+  /// Another worker has the claim.
   case stale
-  /// Targets are left that are granted, waiting or never granted.
+  /// Some targets are granted without an answer, wait, or were never granted.
   case unfinished
 }

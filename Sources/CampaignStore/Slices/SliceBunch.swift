@@ -1,18 +1,18 @@
 public import PushCore
 import Redis
 
-/// What became of the targets of a slice of a bunch.
+/// Result of sealing one slice of a `SliceBunch`.
 public struct SealAnswer: Sendable {
-  /// Whether they are sealed; not when another has the claim.
+  /// Whether the targets are sealed; false if another worker has the claim.
   public var isSealed: Bool
-  /// To the commit that followed, if one did.
+  /// Answer to the commit that followed, if there was one.
   public var commit: CommitAnswer?
-  /// What the slice ended with, if it had no targets.
+  /// Final counters of the slice, if it had no targets.
   public var counters: SliceCounters?
 }
 
-/// Slices of one campaign, each with few targets, that are claimed, expanded and sealed together: a round trip a step,
-/// however many there are. What fails for one of them fails for that one alone.
+/// Slices of one campaign with few targets each, which a worker claims, expands and seals together. Each step takes one
+/// round trip for all slices. An error of one slice does not affect the others.
 public struct SliceBunch: Sendable {
   private struct Member {
     let ledger: SliceLedger
@@ -25,20 +25,22 @@ public struct SliceBunch: Sendable {
   private let filter: DeviceFilter
   private var members: [Member]
 
+  /// Creates a batch of slices.
+  ///
   /// - Parameters:
-  ///   - ledgers: of the slices, all of one campaign.
-  ///   - store: where they are, pinned.
-  ///   - campaign: theirs.
-  ///   - filter: likewise.
+  ///   - ledgers: the ledgers of the slices, all of one campaign.
+  ///   - store: the pinned store that has the slices.
+  ///   - campaign: the campaign of the slices.
+  ///   - filter: the device filter of the campaign.
   ///   - quotas: how many users each partition takes; `nil` for all.
-  ///   - now: ms since the epoch, more or less: whose quiet hours it is.
+  ///   - now: approximate time in ms since the epoch, for quiet hours.
   public init(
     _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
     quotas: AudienceQuotas? = nil, now: Int = 0
   ) {
     self.store = store
     self.filter = filter
-    // It is looked at once for all.
+    // One search is planned for all slices.
     let search = AudienceSearch(campaign, start: filter.start)
     isOfTokens = search == nil
     members = ledgers.map { ledger in
@@ -51,9 +53,9 @@ public struct SliceBunch: Sendable {
     }
   }
 
-  /// Claims the slices, and reads the first of their audience; it is nobody's business who has a claim when that is read.
+  /// Claims the slices and reads the first part of their audience. The reads need no claim, so both share a round trip.
   ///
-  /// - Returns: for each slice what ``SliceLedger/claim(worker:gracePeriod:)`` does.
+  /// - Returns: for each slice the answer of ``SliceLedger/claim(worker:gracePeriod:)``.
   public mutating func claim(
     worker: String, gracePeriod: Int
   ) async throws -> [Result<ClaimAnswer, any Error>] {
@@ -80,8 +82,8 @@ public struct SliceBunch: Sendable {
 
   /// Reads the rest of the audience of the slices at some positions.
   ///
-  /// - Returns: how many targets each of them has, in their order; `nil` for one that has too many members for a bunch, and
-  ///   of which nothing was written.
+  /// - Returns: for each slice the number of its targets, in the order of the positions; `nil` for a slice that has too
+  ///   many members for this way. Nothing was written for such a slice.
   public mutating func expand(_ positions: [Int]) async throws -> [Result<Int?, any Error>] {
     var failures: [Int: any Error] = [:]
     while true {
@@ -108,13 +110,13 @@ public struct SliceBunch: Sendable {
     }
   }
 
-  /// The targets of the slice at a position, once it is expanded.
+  /// Returns the targets of the slice at a position after its expansion.
   public func targets(of position: Int) -> SealedTargets { members[position].builder.targets }
 
-  /// Seals slices that are expanded. Each is granted credit in the same round trip, and one without targets ends in it.
+  /// Seals slices that are expanded. Each gets credit in the same round trip, and a slice without targets ends in it.
   ///
   /// - Parameter credits: for each position how many targets may be granted; 0 for no commit.
-  /// - Returns: for each what became of it, in their order.
+  /// - Returns: the result for each slice, in the order of `credits`.
   public mutating func seal(
     _ credits: [(position: Int, credit: Int)]
   ) async throws -> [Result<SealAnswer, any Error>] {
@@ -174,18 +176,18 @@ public struct SliceBunch: Sendable {
     }
   }
 
-  /// What Redis said to the commands of one slice.
+  /// Replies to the commands of one slice.
   private struct Part {
     var replies: ArraySlice<Result<RedisReply, StoreError>>
-    /// How many of them, the last ones, are what was read.
+    /// Number of replies at the end that belong to reads of the audience.
     var reads: Int
   }
 
   /// Runs the commands of several slices in one round trip.
   ///
   /// - Parameters:
-  ///   - positions: of the slices; `nil` for all.
-  ///   - write: writes those of one; returns how many of them, the last ones, read the audience.
+  ///   - positions: the positions of the slices; `nil` for all.
+  ///   - write: writes the commands of one slice. Returns how many commands at the end read the audience.
   private mutating func run(
     _ positions: Set<Int>? = nil, _ write: (inout Member, inout RedisPipeline) -> Int
   ) async throws -> [Part] {
@@ -205,15 +207,15 @@ public struct SliceBunch: Sendable {
   }
 }
 
-/// A commit to a slice, and the end of the slice behind it: both are optional.
+/// A commit to a slice, and a close of the slice after it. Both are optional.
 public struct SliceCommit: Sendable {
-  /// Which slice, under which claim.
+  /// The slice and its claim.
   public let ledger: SliceLedger
-  /// At most 500.
+  /// Outcomes to merge, at most 500.
   public var outcomes: OutcomeBatch
-  /// What is asked for; `nil` for no commit.
+  /// The request of the commit; `nil` for no commit.
   public let request: CommitRequest?
-  /// Whether the slice is to end, if nothing is left of it.
+  /// Whether to close the slice if no target is left.
   public let closes: Bool
 
   /// Memberwise.
@@ -225,18 +227,19 @@ public struct SliceCommit: Sendable {
   }
 }
 
-/// What became of a ``SliceCommit``.
+/// Result of a ``SliceCommit``.
 public struct SliceCommitAnswer: Sendable {
-  /// To the commit, if there was one.
+  /// Answer to the commit, if there was one.
   public var commit: CommitAnswer?
-  /// What the slice ended with, if it has.
+  /// Final counters of the slice, if it has ended.
   public var counters: SliceCounters?
 }
 
 extension Slices {
-  /// Runs commits to several slices, and their ends, in one round trip. What fails for one fails for that one alone.
+  /// Runs commits to several slices, and closes slices, in one round trip. An error of one slice does not affect the
+  /// others.
   ///
-  /// - Returns: for each what became of it, in their order.
+  /// - Returns: the result for each commit, in the same order.
   public func commit(_ commits: inout [SliceCommit]) async throws -> [Result<SliceCommitAnswer, any Error>] {
     var pipeline = RedisPipeline(reserving: 1024 * commits.count)
     for position in commits.indices {
@@ -248,7 +251,7 @@ extension Slices {
     var replies = try await runEach(pipeline)[...]
     var answers: [Result<SliceCommitAnswer, any Error>] = []
     for commit in commits {
-      // Both are taken off before either may throw.
+      // Take both replies before either of them can throw.
       let (committed, closed) = (
         commit.request == nil ? nil : replies.popFirst(), commit.closes ? replies.popFirst() : nil
       )

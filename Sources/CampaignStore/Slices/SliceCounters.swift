@@ -1,33 +1,33 @@
 public import PushCore
 import Redis
 
-/// Counters of a slice or, added up, of a campaign.
+/// Counters of a slice or, in sum, of a campaign.
 public struct SliceCounters: Sendable, Equatable {
-  /// Sealed targets.
+  /// Number of sealed targets.
   public var targets = 0
-  /// Targets by outcome; none are left out that are not zero.
+  /// Number of targets by outcome. Contains every outcome whose number is not zero.
   public var outcomes: [Outcome: Int] = [:]
-  /// Devices taken out of the registry.
+  /// Number of devices removed from the registry.
   public var pruned = 0
-  /// Devices kept but not sent to any more.
+  /// Number of devices put into quarantine: they stay registered, but get no more pushes.
   public var quarantined = 0
-  /// Users who were meant, and in a control group: they got nothing, and are no targets.
+  /// Number of users of the audience who are in a control group. They get nothing and are not targets.
   public var control = 0
-  /// How the users of the audience divide; empty of a campaign to raw tokens.
+  /// Breakdown of the audience's users; empty for a campaign to raw tokens.
   public var audience = AudienceCount()
-  /// Targets in doubt that were sent again.
+  /// Number of targets in doubt that were sent again.
   public var resent = 0
-  /// Granted without an answer so far.
+  /// Number of targets that are granted without a recorded answer.
   public var inDoubt = 0
-  /// Waiting for a retry.
+  /// Number of targets that wait for a retry.
   public var retrying = 0
-  /// Waiting for their own time.
+  /// Number of targets whose own send time has not come.
   public var later = 0
 
-  /// All zero.
+  /// Creates counters that are all zero.
   public init() {}
 
-  /// From the fields of a slice's hash.
+  /// Reads the counters from a slice's hash.
   init(slice fields: StoredFields) throws(StoreError) {
     try fields.check()
     targets = try fields.number("count") ?? 0
@@ -39,13 +39,13 @@ public struct SliceCounters: Sendable, Equatable {
     try readShared(fields)
   }
 
-  /// From the fields of a campaign's hash, which has what finished slices added to it.
+  /// Reads the counters from a campaign's hash, which contains the sum over its finished slices.
   init(totals fields: StoredFields) throws(StoreError) {
     targets = try fields.number("targets") ?? 0
     try readShared(fields)
   }
 
-  /// What of a campaign's hash are counters.
+  /// Names of the fields of a campaign's hash that are counters.
   static let totalsFields =
     ["targets", "pruned", "quarantined", "resent", "control"] + AudienceCount.fields
     + Outcome.allCases.map { String($0.rawValue) }
@@ -61,10 +61,10 @@ public struct SliceCounters: Sendable, Equatable {
     audience = try AudienceCount(fields)
   }
 
-  /// Users of the audience: each gets a push, is in a control group, or is left out for one reason.
+  /// Number of users in the audience. Each of them gets a push, is in a control group, or is left out for one reason.
   public var meant: Int { audience.users + control + audience.left }
 
-  /// What a finished slice adds to its campaign.
+  /// The counters that a finished slice adds to its campaign, with their field names.
   var fields: [(String, Int)] {
     [
       ("targets", targets), ("pruned", pruned), ("quarantined", quarantined), ("resent", resent), ("control", control),

@@ -1,37 +1,37 @@
 public import PushCore
 import Redis
 
-/// One slice under one claim: the fence that every step carries.
+/// The ledger of one slice under one claim. The claim is the fencing token that every step carries.
 public struct SliceLedger: Sendable {
   /// The slice.
   public let slice: SliceReference
-  /// How long a lease lasts, in ms.
+  /// Duration of a lease in ms.
   public let lease: Int
-  /// 128 random bits as text. Random, not counted: a number that Redis lost would be given out twice.
+  /// Claim id: 128 random bits as text. A counter is not safe here: a number that Redis lost would be issued twice.
   public let claim: [UInt8]
   let store: CampaignStore
-  /// What delivers the pushes of its campaign.
+  /// Push service of the campaign.
   let service: any PushService
-  /// What its notices begin with.
+  /// First bytes of the slice's notices.
   private let names: [UInt8]
 
   private let sliceKey: [UInt8]
   private let building: [UInt8]
   private let targets: [UInt8]
-  /// The control group, while it is built and for good.
+  /// Keys of the control group: the list of this claim, and the sealed list.
   private let controls: (building: [UInt8], sealed: [UInt8])
   private let departures: [UInt8]
   let rules: PackedGrantRules
   let commitKeys: [[UInt8]]
 
-  /// A ledger under a new claim, which ``claim(worker:gracePeriod:)`` is yet to make good.
+  /// Creates a ledger under a new claim id, which ``claim(worker:gracePeriod:)`` must then establish.
   ///
   /// - Parameters:
-  ///   - store: where the slice is.
-  ///   - slice: which one.
-  ///   - lease: ms; without a commit for longer a worker may lose the slice.
-  ///   - app: of its campaign.
-  ///   - rules: by which its targets are granted; `nil` where a target needs nothing but its device.
+  ///   - store: the store that has the slice.
+  ///   - slice: the slice.
+  ///   - lease: the duration of a lease in ms. A worker that does not commit for longer may lose the slice.
+  ///   - app: the app of the campaign.
+  ///   - rules: the rules for granting the slice's targets; `nil` if a target needs nothing but its device.
   public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String, rules: GrantRules? = nil) {
     service = store.services.service(ofApp: app)
     names = DeviceNotice.Head.names(service: service.name, app: app, campaign: CampaignID(slice.campaign).whole)
@@ -39,7 +39,7 @@ public struct SliceLedger: Sendable {
     self.slice = slice
     self.lease = lease
     var random = SystemRandomNumberGenerator()
-    // Each number is a system call.
+    // Each random number costs a system call.
     claim = (0..<2).flatMap { _ in
       let bits = random.next()
       return (0..<16).map { Hex.digits[Int(bits >> UInt64(4 * $0) & 15)] }
@@ -71,16 +71,17 @@ public struct SliceLedger: Sendable {
   /// Claims the slice.
   ///
   /// - Parameters:
-  ///   - worker: who claims it.
-  ///   - gracePeriod: ms of it that are left: another's claim that has run out still holds for as long.
-  /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
+  ///   - worker: the worker that claims it.
+  ///   - gracePeriod: the remaining ms of the grace period. An expired claim of another worker is still valid for this
+  ///     time.
+  /// - Throws: ``StoreError`` `mismatch` if another version has sealed the slice.
   public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
     return try await answer(toClaim: try await store.run(pipeline)[0])
   }
 
-  /// Writes the claim of the slice.
+  /// Writes the command that claims the slice.
   func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures]) {
       $0.append(claim)
@@ -93,7 +94,7 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// What Redis' answer to a claim says.
+  /// Reads the answer to a claim.
   func answer(toClaim reply: RedisReply) async throws -> ClaimAnswer {
     switch reply[0].string {
     case "done": return .finished
@@ -116,7 +117,7 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// When the targets may be sent; `nil` for all at once.
+  /// Reads the send times of the targets; `nil` if all may be sent immediately.
   private func times(_ reply: RedisReply) throws -> SendTimes? {
     guard let bytes = reply.bytes, !bytes.isEmpty else { return nil }
     guard let times = SendTimes(Array(bytes)[...]) else {
@@ -127,13 +128,14 @@ public struct SliceLedger: Sendable {
     return times
   }
 
-  /// What was tried when a worker died last; `nil` for what can't be: it is tried anew.
+  /// Reads the targets that were bisected when the last worker died; `nil` for an invalid value. The search then starts
+  /// again.
   private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil
   }
 
-  /// A number that a script has read from the slice.
+  /// Checks a number that a script has read from the slice.
   func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
     guard let number = reply.integer, (0...most).contains(number) else { throw await store.repair.inspect(slice) }
     return number
@@ -145,9 +147,9 @@ public struct SliceLedger: Sendable {
       replays: try await number(replays, upTo: StoredHash.mostCounted))
   }
 
-  /// Notes which targets of a slice that kills its workers are sent alone; `nil` when the search is over.
+  /// Records which targets of a slice that kills its workers are sent alone; `nil` ends the search.
   ///
-  /// - Returns: false when the claim is stale.
+  /// - Returns: false if the claim is stale.
   public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.bisect, keys: [sliceKey]) {
@@ -157,10 +159,10 @@ public struct SliceLedger: Sendable {
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a command.
+  /// Writes a step of the expansion: adds pages of targets to the list that is being built, several in a command.
   ///
-  /// The list carries the name of the claim, and only that claim can seal it, so this needs no fence. `claim.lua` makes
-  /// the list: RPUSHX adds nothing where there is none.
+  /// The list is named after the claim, and only that claim can seal it, so this step needs no fence. `claim.lua`
+  /// creates the list, because RPUSHX adds nothing to a missing list.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: targets.ends.count, by: Self.pagesAtOnce) {
       pipeline.command("RPUSHX") { arguments in
@@ -172,22 +174,22 @@ public struct SliceLedger: Sendable {
 
   private static let pagesAtOnce = 4
 
-  /// Seconds after which the list of a claim that has not sealed it expires.
+  /// Seconds after which an unsealed list of a claim expires.
   static let buildingLifetime = 3600
 
-  /// Writes an empty commit: it renews the lease.
+  /// Writes an empty commit, which renews the lease.
   func renewLease(to pipeline: inout RedisPipeline) {
     let request = CommitRequest(seal: [], standing: .acknowledged(SliceVersion()))
     write(OutcomeBatch(), request, to: &pipeline)
   }
 
-  /// Whether a step of an expansion was refused: the list or the claim is gone.
+  /// Returns whether a step of an expansion was refused because the list or the claim is gone.
   static func isRefused(_ reply: RedisReply) -> Bool {
     reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
   }
 
-  /// Writes the control group, which is put in force with the seal. Like the list of targets it carries the name of the
-  /// claim, so this needs no fence.
+  /// Writes the control group, which becomes valid with the seal. The list is named after the claim, so this step needs
+  /// no fence.
   func append(_ control: ControlUsers, to pipeline: inout RedisPipeline) {
     let pages = control.pages
     guard !pages.isEmpty else { return }
@@ -201,16 +203,16 @@ public struct SliceLedger: Sendable {
     pipeline.append("EXPIRE", controls.building, Self.buildingLifetime)
   }
 
-  /// Writes the end of the expansion.
+  /// Writes the seal, which ends the expansion.
   ///
   /// - Parameters:
-  ///   - count: of targets.
-  ///   - pages: that they stand on.
-  ///   - control: the control group, which was written before.
-  ///   - times: when they may be sent; `nil` for all at once.
-  ///   - departures: from the partition before the expansion began; `nil` where that is not known.
-  ///   - variants: by place, how many targets each variant has; empty where there are none.
-  ///   - audience: how the users of the audience divide.
+  ///   - count: the number of targets.
+  ///   - pages: the number of their pages.
+  ///   - control: the control group, which must have been written before.
+  ///   - times: the send times of the targets; `nil` if all may be sent immediately.
+  ///   - departures: the number of departures from the partition before the expansion began; `nil` if unknown.
+  ///   - variants: the number of targets of each variant, by place; empty if there are no variants.
+  ///   - audience: the breakdown of the audience's users.
   func seal(
     count: Int, pages: Int, control: ControlUsers = ControlUsers(), times: SendTimes? = nil,
     departures: Int?, variants: [Int] = [], audience: AudienceCount = AudienceCount(), to pipeline: inout RedisPipeline
@@ -236,7 +238,7 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// Reads sealed targets; fewer than asked for at the end of the list.
+  /// Reads sealed targets; fewer than requested at the end of the list.
   public func targets(from first: Int, count: Int) async throws -> TargetChunk {
     var pipeline = RedisPipeline()
     let pages = TargetPage.pages(of: first..<(first + count))
@@ -250,15 +252,16 @@ public struct SliceLedger: Sendable {
   /// Reads sealed targets, none of which may be missing.
   ///
   /// - Parameters:
-  ///   - first: the first of them.
-  ///   - count: how many to read.
-  ///   - sealed: how many the slice has.
-  ///   - seal: the name of its list.
-  /// - Throws: ``StoreError`` `damaged` when Redis says that it is sealed like that; `mismatch` when it has forgotten so.
+  ///   - first: the index of the first target.
+  ///   - count: the number of targets to read.
+  ///   - sealed: the number of targets of the slice.
+  ///   - seal: the name of the slice's list.
+  /// - Throws: ``StoreError`` `damaged` if targets are missing although Redis has this seal and number; `mismatch` if
+  ///   Redis has lost them.
   public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
     let chunk = try await targets(from: first, count: count)
     guard chunk.count < min(count, sealed - first) else { return chunk }
-    // The list is looked at once more behind the hash: it is there by then if it ever was.
+    // Read the list again after the hash: if the list was ever sealed, it exists by then.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
     let slice = try await store.run(pipeline)[0]
@@ -275,10 +278,11 @@ public struct SliceLedger: Sendable {
         + "\(first + again.count) is none")
   }
 
-  /// Reads records; those never written are those of an untouched or just granted target.
+  /// Reads records. A record that was never written reads as zero bytes: the target is untouched or has just been
+  /// granted.
   ///
-  /// - Returns: the records, and whether the claim stood when they were read: only then is what they have as granted the
-  ///   caller's, and not of whoever has taken over.
+  /// - Returns: the records, and whether the claim was valid when they were read. Only then do granted records belong
+  ///   to the caller, and not to a worker that has taken over.
   public func records(from first: Int, count: Int) async throws -> (records: [LedgerRecord], isOwner: Bool) {
     let size = LedgerRecord.size
     var pipeline = RedisPipeline()
@@ -299,11 +303,11 @@ public struct SliceLedger: Sendable {
     return (records, replies[1].withBytes { $0.elementsEqual(claim) })
   }
 
-  /// Merges outcomes and asks for credit; renews the lease even when there is neither.
+  /// Merges outcomes and requests credit. Renews the lease even if there is neither.
   ///
   /// - Parameters:
-  ///   - outcomes: at most 500.
-  ///   - request: what is asked for, and what Redis should know.
+  ///   - outcomes: at most 500 outcomes.
+  ///   - request: the requested credit and the state that the worker expects in Redis.
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
@@ -311,7 +315,7 @@ public struct SliceLedger: Sendable {
     return try await answer(toCommit: try await store.run(pipeline)[0], of: outcomes, request)
   }
 
-  /// What Redis' answer to a commit says; tells it which outcomes overrule what it has, if any do.
+  /// Reads the answer to a commit. If Redis has another outcome for an acceptance, also replaces that outcome.
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
@@ -345,7 +349,7 @@ public struct SliceLedger: Sendable {
       withheld: Self.withheld(reply[15]), departures: DepartureNews(number: reply[13], users: reply[14]))
   }
 
-  /// Reads which of the checked targets are withheld.
+  /// Reads which checked targets are withheld.
   private static func withheld(_ reply: RedisReply) -> [(index: Int, decision: GrantDecision)] {
     reply.withBytes { bytes in
       stride(from: 0, to: bytes.count - 4, by: 5).map { at in
@@ -355,10 +359,10 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// ms that a target can wait for: a year, far above what any service says in `Retry-After` and what a job's time allows.
+  /// Longest valid wait of a target in ms: a year. No `Retry-After` of a service and no expiration of a job is as long.
   private static let longestRetry = 366 * 86_400_000
 
-  /// Writes a commit; the outcomes are sorted.
+  /// Writes a commit. The outcomes must be sorted.
   func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
@@ -381,18 +385,18 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// Ends the claim, so that another worker need not wait for the lease.
+  /// Releases the claim before its lease expires, so that another worker need not wait.
   public func unclaim() async throws {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.unclaim, keys: [sliceKey]) { $0.append(claim) }
     _ = try await store.run(pipeline)
   }
 
-  /// Ends the slice, and writes the result lines that a cancel leaves to be written.
+  /// Closes the slice, and writes the result lines that a cancel leaves out.
   ///
   /// - Parameters:
-  ///   - closing: how.
-  ///   - variantLanguages: of a campaign with variants, as its content has them; `nil` for one without.
+  ///   - closing: the way of closing.
+  ///   - variantLanguages: the number of languages in the content of a campaign with variants; `nil` without variants.
   ///   - results: which result lines the campaign keeps.
   public func close(
     _ closing: Closing, variantLanguages: Int? = nil, results: ResultsMode = .none
@@ -401,7 +405,7 @@ public struct SliceLedger: Sendable {
     close(closing, variantLanguages: variantLanguages, to: &pipeline)
     let reply = try await store.run(pipeline)[0]
     let answer = try answer(toClose: reply)
-    // Also of one that was closed before: its worker may have died in between.
+    // This also applies to a slice that was closed before: its worker may have died in between.
     if case .closed(let counters) = answer, results != .none,
       try StoredFields(.slice(slice, store.keys), all: reply).text("phase") == SlicePhase.cancelled.rawValue
     {
@@ -410,9 +414,9 @@ public struct SliceLedger: Sendable {
     return answer
   }
 
-  /// Writes the end of the slice.
+  /// Writes the command that closes the slice.
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
-    // Only what is cancelled has anything left to count.
+    // Only a cancelled slice has anything left to count.
     let keys = [sliceKey, building, commitKeys[2]]
     let more = [commitKeys[1], targets, commitKeys[11], commitKeys[6]]
     pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + more : keys) {
@@ -425,7 +429,7 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// What Redis' answer to the end of the slice says.
+  /// Reads the answer to a close.
   func answer(toClose reply: RedisReply) throws -> CloseAnswer {
     switch reply.integer {
     case 0: return .stale

@@ -1,9 +1,10 @@
 import PushCore
 import Redis
 
-/// Takeover: what a dead worker, a lost reply or the end of a pause leaves behind.
+/// Takeover: recovers slices after the death of a worker, a lost reply or the end of a pause.
 extension Slices {
-  /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
+  /// Puts slices whose retry is due back on their lanes. Any worker may do this, and several may do it at the same
+  /// time.
   public func unpark(_ due: [SliceReference], worker: String) async throws {
     guard !due.isEmpty else { return }
     let lanes = try await lanes(of: due.map(\.campaign))
@@ -12,14 +13,14 @@ extension Slices {
       if let lane {
         requeue(slice, lane: lane, worker: worker, to: &pipeline)
       } else {
-        // Its campaign has gone: nothing else would ever remove the reference.
+        // The campaign is gone: no other step would remove the reference.
         pipeline.append("ZREM", keys.parked, slice.description)
       }
     }
     _ = try await run(pipeline)
   }
 
-  /// The slices in a worker's list.
+  /// Returns the slices in a worker's processing list.
   public func processing(of worker: String) async throws -> [SliceReference] {
     var pipeline = RedisPipeline()
     pipeline.append("LRANGE", keys.processing(worker: worker), 0, CampaignStore.batch - 1)
@@ -27,7 +28,7 @@ extension Slices {
     return try await references(in: run(pipeline)[0]) { pipeline, text in pipeline.append("LREM", list, 0, text) }
   }
 
-  /// Those of some slices that their campaigns have yet to count: their work is not done.
+  /// Returns the slices that their campaigns have not counted yet: their work is not done.
   public func uncounted(_ slices: Set<SliceReference>) async throws -> Set<SliceReference> {
     guard !slices.isEmpty else { return [] }
     let slices = Array(slices)
@@ -36,7 +37,8 @@ extension Slices {
     return Set(zip(slices, try await run(pipeline)).lazy.filter { $1.integer == 0 }.map(\.0))
   }
 
-  /// The references of a list. What is none is taken out: it would be in the way of those behind it for ever.
+  /// Returns the references of a list and removes invalid ones. Otherwise they would block the ones behind them
+  /// forever.
   func references(
     in reply: RedisReply, remove: (inout RedisPipeline, String) -> Void
   ) async throws -> [SliceReference] {
@@ -53,12 +55,13 @@ extension Slices {
     return references
   }
 
-  /// Requeues the slices that a dead worker left in its list, where their lease has run out.
+  /// Requeues the slices that a dead worker abandoned in its list, if their leases have expired.
   ///
   /// - Parameters:
-  ///   - worker: its name; one's own, to find what an earlier process of that name left.
-  ///   - leftovers: the slices of its list to look at; `nil` for all.
-  ///   - isGone: whether its process is known to have ended: then its leases are not waited for.
+  ///   - worker: the name of the dead worker. A worker passes its own name to find slices of an earlier process of that
+  ///     name.
+  ///   - leftovers: the slices of the list to check; `nil` for all.
+  ///   - isGone: whether the process is known to have ended: its leases then end immediately.
   /// - Returns: the slices that were requeued.
   public func takeOver(
     from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false
@@ -71,7 +74,7 @@ extension Slices {
       if references.isEmpty { return requeued }
       let given = try await giveBack(references, of: worker, isGone: isGone)
       requeued += given
-      // Of slices with few targets a worker may have had more than one look shows.
+      // If slices have few targets, a worker may have held more than one read returns.
       guard isFull, leftovers == nil, !given.isEmpty else { return requeued }
     }
   }
@@ -92,12 +95,12 @@ extension Slices {
     pipeline.removeAll()
     var requeued: [SliceReference] = []
     for (index, slice) in references.enumerated() {
-      // A lease of more than a day ahead is none, see `claim.lua`.
+      // A lease of more than a day is invalid, see `claim.lua`.
       let lease = leases[2 * index].integer ?? 0
       let left = (now...(now + Self.longestLease)).contains(lease) ? lease - now : 0
       if left > 0, leases[2 * index + 1].string == worker { continue }
       if left > 0 {
-        // Another worker's live lease.
+        // Another worker has a live lease.
         try await postpone(slice, for: left, worker: worker)
       } else if let lane = lanes[slice.campaign] ?? nil {
         requeue(slice, lane: lane, worker: worker, isLeft: true, to: &pipeline)
@@ -120,23 +123,26 @@ extension Slices {
     _ = try await run(pipeline)
   }
 
-  /// ms that a lease can have ahead: a day.
+  /// Longest valid remaining time of a lease, in ms: a day.
   static let longestLease = 86_400_000
 
-  /// Notes, for workers that start in the next moments, that Redis may have lost its last writes.
+  /// Records that Redis may have lost its last writes, for workers that start within this time.
   public func noteFailover(for milliseconds: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SET", keys.failover, "1", "PX", milliseconds)
-    // A full Redis refuses it, and is none that has just been filled.
+    // The reply is not checked. A full Redis refuses the write, but a Redis whose data has just been loaded is not
+    // full.
     _ = try await redis.execute(pipeline)
   }
 
-  /// Whether Redis may have lost its last writes a moment ago, as far as a worker that has just started can tell: the
-  /// server is young, or a worker has noted it, or no worker has sent a heartbeat for a while. Asks whatever server
-  /// answers.
+  /// Returns whether Redis may have lost its last writes a moment ago, as far as a worker that has just started can
+  /// tell.
+  ///
+  /// This is so if the server is young, if a worker has recorded a failover, or if no worker has sent a heartbeat for a
+  /// while. The question goes to any server that answers.
   ///
   /// - Parameters:
-  ///   - uptime: seconds since its process was started.
+  ///   - uptime: seconds since the start of the server's process.
   ///   - timeout: ms within which some live worker has always sent a heartbeat.
   public func mayHaveFailedOver(uptime: Int, timeout: Int) async throws -> Bool {
     var pipeline = RedisPipeline()
@@ -151,10 +157,10 @@ extension Slices {
       || now * 1000 > latest.addingReportingOverflow(timeout).partialValue
   }
 
-  /// Seconds for which a server that has been started is young.
+  /// Seconds after its start for which a server counts as young.
   private static let youth = 3
 
-  /// The lanes of campaigns; `nil` for one that has gone.
+  /// Returns the lanes of campaigns; `nil` for a campaign that is gone.
   func lanes(of campaigns: [String]) async throws -> [Lane?] {
     var pipeline = RedisPipeline()
     for id in campaigns { pipeline.append("HGET", keys.campaign(id), "lane") }

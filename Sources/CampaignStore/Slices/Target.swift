@@ -1,23 +1,26 @@
 public import PushCore
 
-/// One entry of a slice's target list: ``size`` targets one behind the other, fewer in the last. For each u16 token
-/// length, u16 user length (big-endian), token, user in UTF-8 (nothing for a raw token of a job). Where the highest bit of
-/// the token's length is set, u16 length and `PushCore/TargetValues` follow. An erased target (`blank.lua`) has neither
-/// token nor user; of its values the first two bytes stay, which say its variant.
+/// One entry of a slice's target list: ``size`` consecutive targets, fewer in the last page.
+///
+/// For each target: u16 token length, u16 user length (big-endian), token, user in UTF-8 (empty for a raw token of a
+/// job). If the highest bit of the token's length is set, u16 length and `PushCore/TargetValues` follow. An erased
+/// target (`blank.lua`) has neither token nor user. Only the first two bytes of its values stay, which contain its
+/// variant.
 ///
 /// An entry for each target would cost Redis twice as much to append, and many times as much to read.
 enum TargetPage {
-  /// The version of these pages and of the records in the ledger beside them; a slice says at its seal which it has.
+  /// Version of these pages and of the records in the slice's ledger. A slice stores its version at its seal.
   static let formatVersion = 6
-  /// The first version whose pages an erasure reads: pages of version 5 only lack erased targets.
+  /// The first version whose pages an erasure can read. Pages of version 5 differ only in that they have no erased
+  /// targets.
   static let oldestErasable = 5
-  /// Some 6 kB: an entry is copied whole when one of its targets is looked up.
+  /// Number of targets in a page, about 6 kB. Redis copies the whole entry to read one of its targets.
   static let size = 128
-  /// Bytes in front of each token.
+  /// Number of bytes in front of each token.
   static let header = 4
-  /// In the length of a token: values stand behind the user.
+  /// Flag in the length of a token: values follow the user.
   static let hasValues = 0x8000
-  /// Bytes of the largest page that can be.
+  /// Size of the largest possible page in bytes.
   static let mostBytes = size * (header + DeviceToken.maximumLength + 2 * Int(UInt16.max))
 
   static func write(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
@@ -27,7 +30,9 @@ enum TargetPage {
     bytes.append(contentsOf: user)
   }
 
-  /// - Parameter values: writes them.
+  /// Appends a target with values.
+  ///
+  /// - Parameter values: appends the values.
   static func write(
     token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, to bytes: inout [UInt8],
     values: (inout [UInt8]) -> Void
@@ -40,7 +45,7 @@ enum TargetPage {
     values(&bytes)
     let length = bytes.count - place - 2
     guard length <= Int(UInt16.max) else {
-      // What can't be noted is missing.
+      // Values that exceed the length field are left out.
       bytes.removeLast(length)
       return
     }
@@ -48,28 +53,30 @@ enum TargetPage {
     bytes[place + 1] = UInt8(length & 0xff)
   }
 
-  /// The pages that have some of these targets.
+  /// Returns the numbers of the pages that contain these targets.
   static func pages(of targets: Range<Int>) -> ClosedRange<Int> {
     targets.lowerBound / size...max(targets.lowerBound, targets.upperBound - 1) / size
   }
 }
 
-/// Targets of a slice, read from the ledger, in contiguous storage.
+/// Targets of a slice as read from its list, in contiguous storage.
 public struct TargetChunk: Sendable {
-  /// The index of the first target in its slice.
+  /// The index in the slice of the first target.
   public let first: Int
-  /// Where each target's token begins and ends, and where its user ends.
+  /// For each target the start of its token, the start of its user, and the end of its user.
   public private(set) var places: [(token: Int32, user: Int32, end: Int32)] = []
-  /// The pages that the targets stand in.
+  /// The bytes of the pages that contain the targets.
   public private(set) var bytes: [UInt8] = []
 
   private let capacity: Int
-  /// Targets of the next page that come before the first.
+  /// Number of targets of the next page that are before the first one.
   private var skipped: Int
 
+  /// Creates an empty chunk.
+  ///
   /// - Parameters:
   ///   - first: the index of the first target.
-  ///   - capacity: how many there are at most.
+  ///   - capacity: the maximum number of targets.
   init(first: Int, capacity: Int) {
     self.first = first
     self.capacity = capacity
@@ -77,7 +84,8 @@ public struct TargetChunk: Sendable {
     places.reserveCapacity(capacity)
   }
 
-  /// Takes in the next page, as far as it is one; the first is the one that has the first target.
+  /// Appends the targets of the next page, up to the first byte that is not valid. The first page must contain the
+  /// target ``first``.
   mutating func append(page: UnsafeRawBufferPointer) {
     guard page.count <= TargetPage.mostBytes else { return }
     let start = bytes.count
@@ -107,15 +115,15 @@ public struct TargetChunk: Sendable {
   /// The number of targets.
   public var count: Int { places.count }
 
-  /// Whether the user of the target at a position was erased: the target has no token any more.
+  /// Returns whether the user of the target at a position was erased. Such a target has no token.
   public func isErased(_ position: Int) -> Bool { places[position].token == places[position].user }
 
-  /// The raw token of the target at a position, counted from ``first``; empty for an erased target.
+  /// Returns the raw token of the target at a position, counted from ``first``; empty for an erased target.
   public func token(_ position: Int) -> ArraySlice<UInt8> {
     bytes[Int(places[position].token)..<Int(places[position].user)]
   }
 
-  /// What the campaign's content knows of the target at a position.
+  /// Returns the values of the target at a position for the campaign's content.
   public func values(_ position: Int) -> TargetValues {
     let (token, _, end) = places[position]
     guard bytes[Int(token) - TargetPage.header] & UInt8(TargetPage.hasValues >> 8) != 0 else { return .none }
@@ -124,7 +132,7 @@ public struct TargetChunk: Sendable {
     return TargetValues(bytes[start..<(start + length)])
   }
 
-  /// The user of the target at a position, in UTF-8; nothing for a raw token of a job.
+  /// Returns the user of the target at a position, in UTF-8; empty for a raw token of a job.
   public func user(_ position: Int) -> ArraySlice<UInt8> {
     bytes[Int(places[position].user)..<Int(places[position].end)]
   }

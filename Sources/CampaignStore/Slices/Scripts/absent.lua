@@ -1,4 +1,4 @@
--- Gives a campaign a slice in a partition that was left out when it began. Returns whether it was left out.
+-- Adds a slice in a partition that was left out when the campaign began. Returns whether the partition was left out.
 local function add_slice(campaign, partition)
   local absent = redis.call('HGET', campaign, 'absent')
   local place, bit = math.floor(partition / 8) + 1, 2 ^ (7 - partition % 8)

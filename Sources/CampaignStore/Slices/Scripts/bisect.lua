@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- bisect: notes which targets of a slice that kills its workers are sent alone, or that the search is over.
--- Invariant: the note is there before the first of them is sent, so a death tells which they were.
+-- bisect: records which targets of a slice that kills its workers are sent alone, or ends the search.
+-- Invariant: the record is written before the first of these targets is sent. If the worker dies, the record therefore
+-- contains the targets that it sent.
 -- KEYS 1 slice
 -- ARGV 1 claim id, 2 'first last' as indexes of targets, '' to end the search
--- Returns 1, or 0 when the claim is stale
+-- Returns 1, or 0 if the claim is stale
 if redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then
   redis.call('HDEL', KEYS[1], 'deaths', 'bisected')

@@ -1,21 +1,21 @@
 #!lua flags=allow-oom
--- claim: makes a worker the owner of a slice, or says who is.
--- Invariant: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
--- Before the seal nothing was sent, so a new owner starts the expansion over, in a list that carries its claim's name.
--- A claim that was not ended but ran out with targets in doubt counts as a death, until an outcome is recorded: by that
--- a slice shows that it kills its workers. Whoever holds the claim may claim again. During the grace period after a
--- failover a claim that ran out still holds: its owner could not renew it, and has commits to replay. A slice whose
--- targets and ledger are of another version is not claimed. Nor is one whose numbers can't be right, or whose list of
--- targets is not as long as they say. A lease of more than a day ahead is none that a worker has taken, and holds
--- nobody up.
+-- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
+-- Invariant: a slice has one live claim. The lease in the slice is the only authority; lists and heartbeats are hints.
+-- Before the seal nothing was sent. A new owner therefore starts the expansion again, in a list named after its claim.
+-- A claim that expires with targets in doubt counts as a death, until an outcome is recorded. Repeated deaths show that
+-- a slice kills its workers. The owner of the claim may claim the slice again.
+-- During the grace period after a failover an expired claim is still valid: its owner could not renew it and has
+-- commits to replay.
+-- A slice is not claimed if its targets and ledger have another version, if its numbers can't be right, or if the
+-- length of its list of targets doesn't match the numbers. A lease of more than a day was written by no worker, so it
+-- is ignored.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 departures
--- ARGV 1 claim id, 2 worker, 3 lease ms, 4 ms of the grace period that are left (0: there is none), 5 version of
---      targets and ledger that the worker can read, 6 seconds after which a list that is not sealed expires, 7 targets
---      that a page can have
--- Returns {'done'} | {'held', ms left} | {'format', version} | {'claimed', phase, count, high-water mark, in doubt,
---          waiting, claims, now ms, seal, sequence, replays, deaths, bisected targets as 'first last' or
---          '', targets whose time has yet to come, when the targets may be sent or '',
---          departures from the partition so far}
+-- ARGV 1 claim id, 2 worker, 3 lease ms, 4 remaining ms of the grace period (0: there is none), 5 version of targets
+--      and ledger that the worker can read, 6 seconds after which an unsealed list expires, 7 targets that a page can
+--      have
+-- Returns {'done'} | {'held', remaining ms} | {'format', version} | {'claimed', phase, count, high-water mark, in
+--          doubt, waiting, claims, now ms, seal, sequence, replays, deaths, bisected targets as 'first last' or '',
+--          targets whose time has not come, send times or '', number of departures from the partition}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
@@ -43,8 +43,8 @@ if deaths > 0 and tonumber(slice[6] or 0) == 0 then
 end
 if not phase then phase = 'expanding' end
 if phase == 'expanding' then
-  -- An empty page stands first until the seal: the pages behind it are only added to a list that is there, so no list
-  -- is without its expiry.
+  -- The first page is empty until the seal. Later pages are only added to an existing list, so every list has an
+  -- expiry.
   redis.call('UNLINK', KEYS[2])
   redis.call('RPUSH', KEYS[2], '')
   redis.call('EXPIRE', KEYS[2], ARGV[6])

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
--- close: ends a slice and gives its final counters.
--- Invariant: a slice ends once, with an outcome for every target. Cancelled: recorded outcomes stay; every other target
--- counts under the outcome that `outcome_of` derives (`unknown` if it may have been delivered, else `cancelled`), as
--- readers of the ledger derive it too. An unsealed slice ends with no targets. Where there are variants, the same by
--- variant: under 16 v more for variant v, which has as many targets as stand under 16 v + 31. In the same step a target
--- that a cancel leaves unsent gives back what it counted for its user.
+-- close: ends a slice and returns its final counters.
+-- Invariant: a slice ends once, with an outcome for every target. If it is cancelled, recorded outcomes stay. Every
+-- other target counts under the outcome that `outcome_of` derives: `unknown` if it may have been delivered, else
+-- `cancelled`. Readers of the ledger derive the same outcome.
+-- An unsealed slice ends with no targets. In a campaign with variants the outcomes also count by variant: those of
+-- variant v under 16 v more. The field 16 v + 31 has the number of its targets.
+-- In the same step the script gives back what was counted for the user of each target that a cancel leaves unsent.
 -- KEYS 1 slice, 2 building, of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
 -- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules of what is counted for users ('' for nothing;
---      see `grant.lua`), and with variants 5 number of languages: a target's values begin with a number, which is its
---      variant times that, and the language
--- Returns the slice's fields and values, or 0 when the claim is stale, 1 when targets are left
+--      see `grant.lua`), and with variants 5 number of languages: a target's values begin with the number variant times
+--      languages plus language
+-- Returns the slice's fields and values, or 0 if the claim is stale, 1 if targets are left
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'count', 'granted', 'doubt', 'waiting', 'withheld')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return redis.call('HGETALL', KEYS[1]) end
@@ -18,7 +19,7 @@ local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
 local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
 if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 
--- Which variant the target has that stands behind `place` others on its page, from 1; nil where none can be read.
+-- Returns the variant, from 1, of the target at `index` in the slice; nil if the page has no readable target there.
 local page, page_number, at, place = nil, -1, 1, 0
 local function variant_of(index)
   if math.floor(index / 128) ~= page_number then
@@ -38,12 +39,12 @@ local function variant_of(index)
   return variant
 end
 
--- Targets that were counted for their users and end unsent.
+-- Targets that were counted for their users and ended unsent.
 local unsent = {}
 
--- How many targets without an outcome a cancel makes `unknown`, and how many of these each variant has.
+-- Returns how many targets without an outcome a cancel makes `unknown`, and a table with this number for each variant.
 local function count_unknown()
-  -- No record need be read where nothing waits or is withheld and there are no variants: what is in doubt is counted.
+  -- If no target is waiting or withheld and there are no variants, the number of targets in doubt is the answer.
   if waiting == 0 and (doubt == 0 or not ARGV[5] and not slice[7]) then return doubt, {} end
   local unknown, of_variant = 0, {}
   for first = 0, granted - 1, 4096 do

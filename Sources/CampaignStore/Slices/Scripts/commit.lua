@@ -1,60 +1,62 @@
 #!lua flags=allow-oom
--- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
--- Invariant: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all; of
--- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them.
--- The bit that an attempt was ambiguous is never cleared. A target that has it never ends with an outcome which says
--- that it was not delivered; nor does any target by the word of a stale owner: its new owner may have sent it since.
--- A target is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's other outcomes
--- count, but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
--- Where targets have times of their own (see `seal`), only those are granted whose time has come by Redis' clock.
--- A target is sent only if its user still has the device and is on no list that applies. The worker says which of the
--- targets that are granted next are to be checked. It learns in the same step which users have departed since it was
--- told last (`departures.lua`), and has `regrant` check their targets before they are sent. A prune makes no other
--- target of this slice invalid.
--- In a campaign that counts for its users, a target that a cap keeps from its user is withheld: its record has the
--- outcome as its status, and the history says so; its owner, or the next one, records that outcome. A target that ends
--- without a push gives back in the same step what it took.
--- Of a target whose user was erased (`blank.lua`) the outcome counts, and nothing else is kept.
--- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
--- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
--- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
--- It runs when memory is full: what it adds is bounded by the sealed targets.
+-- commit: merges outcomes into the ledger, prunes devices that the outcomes report as gone, and grants more targets.
+-- Invariant: records only rise, and the counters move with them. Within an attempt granted < waiting; a later attempt
+-- is above an earlier one; a terminal outcome is above all others. The first terminal outcome stays, unless `overrule`
+-- replaces it with an acceptance.
+-- The ambiguous bit of a history is never cleared. A target with this bit never ends with an outcome which says that
+-- the push was not delivered. A stale owner can't end any target with such an outcome, because the new owner may have
+-- sent the push since.
+-- Only the owner of the claim is granted targets. A granted target is in doubt until its answer is recorded. The other
+-- outcomes of a stale owner count, but it is granted nothing. Before the seal there is nothing to merge or grant, and
+-- the script only renews the lease.
+-- If targets have their own send times (see `seal`), the script grants only those whose time has come by Redis' clock.
+-- A target is sent only if its user still has the device and is on no list that applies. The worker names the next
+-- targets that must be checked. In the same step it learns which users have departed since ARGV 13 (`departures.lua`),
+-- and it checks their targets with `regrant` before it sends them. A prune makes no other target of this slice invalid.
+-- In a campaign that counts pushes for its users, a target is withheld if its user has reached a cap. The record of a
+-- withheld target has the outcome as its status and a bit in its history. The owner, or the next one, records that
+-- outcome. A target that ends without a push gives back in the same step what was counted for it.
+-- If the user of a target was erased (`blank.lua`), the outcome counts and nothing else is stored.
+-- A worker is also granted nothing if its sequence and number of replays differ from the stored ones: Redis has lost
+-- commits, or another worker has replayed lost commits. A replay repeats what Redis had acknowledged; the script
+-- accepts it from a stale owner too. Outcomes under another seal belong to another list of targets and are dropped.
+-- The script runs when memory is full: the sealed targets bound what it adds.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
--- ARGV 1 claim id, 2 lease ms, 3 credit, in a replay decisions about the targets below the mark, u32 each, as far as
---      they are known ('' for none), 4 resent, 5 seal,
---      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
---      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
---      details, 11 app, 12 rules of what is counted for users ('' for nothing), 13 number of departures that the worker
---      has taken account of ('' for the slice's own), 14 number of targets to check, 15... three each: index, token,
---      user, then the records of each stretch, and behind those lines in the order of the records they are of, two
---      each: token's text, line
--- Records come in stretches of neighbours, sorted by index. The head of one is: index of its first record u32, their
--- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
--- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
--- only, or none and no outcomes. A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
--- history u8 (see `outcome.lua`), variant u4 (0 for none), at u44 (ms). A waiting one has its delay in ms in `at`.
--- Outcomes are counted under their states; those of variant v under 16 v more, too, as the heads say, which have such
--- numbers beside the states.
--- Details are in the order of the records that they belong to, each: index u32, fingerprint of the user (u32; 0 for no
--- user, see `departures.lua`), and a notice.
+-- ARGV 1 claim id, 2 lease ms, 3 credit; in a replay the known decisions about the targets below the mark, u32 each (''
+--      for none), 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a replay), 7 in a replay the
+--      high-water mark as last acknowledged (else 0), 8 names of service, app and campaign, each u8 length and text,
+--      9 heads of stretches, 10 details, 11 app, 12 rules of what is counted for users ('' for nothing), 13 number of
+--      departures that the worker has handled ('' for the slice's own), 14 number of targets to check, 15... three
+--      each: index, token, user; then the records of each stretch; then the result lines in the order of their records,
+--      two each: token's text, line
+-- A stretch is a run of records with consecutive indexes; stretches are sorted by index. Its head is: index of its
+-- first record u32, number of records u16, number of records with details u16, u8 which records have a result line
+-- (0 none, 1 all, 2 all but accepted ones), u8 number of different outcomes, then for each outcome its state u8 and
+-- number u16. The records of a stretch are either all terminal, or none is, and then the head has no outcomes.
+-- A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8, history u8 (see `outcome.lua`),
+-- variant u4 (0 for none), at u44 (ms). In a waiting record `at` is its delay in ms.
+-- Outcomes are counted under their states. The outcomes of variant v are also counted under 16 v more; the head lists
+-- these numbers next to the states.
+-- Details are in the order of their records. Each is: index u32, fingerprint of the user (u32; 0 for no user, see
+-- `departures.lua`), and a notice.
 -- A notice is: u8 action (0 prune, 1 quarantine, 2 pruned here; in details 2 prunes a user's device here, and 3 does
--- nothing), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason that has no code, u16 length and
--- token, u16 length and user ('' for a raw token of a job).
--- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. A quarantine's note is the same of one notice,
--- without the token: it stands under that.
--- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
---          none), retries as index u32, attempt u8, history u8, sequence and replays that were stored, u32 indexes of
---          targets that have an acceptance here and another outcome in the ledger, which stands, targets whose time
---          has yet to come (the next retry is then the next of them, if that is nearer), decisions about the targets
---          granted for the first time and about the retries ('' where each is 0), number of departures that is taken
---          account of now (-1: as before), fingerprints of the users who have departed since
---          ARGV 13 (false: not all are known), checked targets that must not be sent as index u32, outcome u8}
+-- nothing), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason without a code, u16 length and token,
+-- u16 length and user ('' for a raw token of a job).
+-- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. The value of a quarantined token has the same
+-- form with one notice, but without the token, which is its field.
+-- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry or
+--          send time (-1: none), retries as index u32, attempt u8, history u8, stored sequence, stored replays, u32
+--          indexes of targets with an acceptance here and another outcome in the ledger, which stays, number of targets
+--          whose time has not come, decisions about the targets granted for the first time, decisions about the retries
+--          ('' if all are 0), number of departures that is now handled (-1: unchanged), fingerprints of the users who
+--          have departed since ARGV 13 (false: not all are known), checked targets that must not be sent as index u32,
+--          outcome u8}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
   'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'departed', 'blanked')
--- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
+-- Adding zero converts a text to a number at a fifth of the cost of `tonumber`.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
 local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
@@ -67,10 +69,10 @@ end
 local moved, settled, restored, overruling = {}, false, replay, {}
 local counts = ARGV[12] ~= '' and counting()
 local rules = counts and counts.read_rules(ARGV[12])
--- Targets that have ended unsent and were counted for their users, and fingerprints of users who have lost a device.
+-- Targets that ended unsent after they were counted for their users, and fingerprints of users who have lost a device.
 local unsent, pruned = {}, {}
 
--- Targets of erased users: of them neither a result line nor a notice is written, whatever the worker still knows.
+-- Targets of erased users: the script writes neither a result line nor a notice for them, whatever the worker sends.
 local blanked = slice[16] and {}
 for at = 1, blanked and #slice[16] or 0, 4 do blanked[struct.unpack('>I4', slice[16], at)] = true end
 local function has_blanked(first, last)
@@ -82,14 +84,14 @@ end
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
--- Lines of records that have become terminal, nearly always all there are: what stands in ARGV one behind the other
--- goes into the hash in one call. (Of at most 500 records: `unpack` takes 8,000 values.)
+-- Collects the result lines of records that have become terminal, which are nearly always all lines. Adjacent ARGV
+-- entries go into the hash in one call. (At most 500 records: `unpack` takes 8,000 values.)
 local lines_from, lines_to = 1, 0
 local function write_lines()
   local number = (lines_to - lines_from + 1) / 2
   if number > 0 then
-    -- A hash of many lines becomes a table anyhow; until then each line is looked for from end to end. A value that is
-    -- too long for the compact encoding makes it one at once.
+    -- A hash of many lines becomes a table anyway; until then Redis searches it from end to end for each line. A value
+    -- that is too long for the compact encoding converts the hash immediately.
     local grows = number >= 64 and count > 128 and redis.call('EXISTS', KEYS[4]) == 0
     if grows then redis.call('HSET', KEYS[4], '', ('-'):rep(128)) end
     redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to))
@@ -105,11 +107,11 @@ local function keep_lines(line, number)
   lines_to = line + 2 * number - 1
 end
 
--- What others have yet to hear of, and what each notice of this slice begins with.
+-- Notices for the outbox, and the first bytes of each notice of this slice.
 local outgoing, head = {}, nil
 
--- Details, each: where it begins, then its parts from the index to the user, and where the next one begins. The devices
--- that they may change are read for all of them. `settle` does what a detail says of a record that has just become
+-- Parsed details. Each has its start, its parts from the index to the user, and the start of the next detail. The
+-- devices that the details may change are read in one command. `settle` applies a detail when its record becomes
 -- terminal.
 local details, detail_of, settle = ARGV[10], {}, nil
 if sealed and details ~= '' then
@@ -126,13 +128,13 @@ if sealed and details ~= '' then
 
   settle = function(n)
     local at, index, print, action, _, instant, word, token, user, behind = unpack(detail_of[n])
-    -- Where the notice begins and ends.
+    -- First and last byte of the notice.
     local from, to = at + 8, behind - 1
     if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
     if action == 3 or blanked and blanked[index] then return end
     if user == '' then
-      -- A raw token is in its own partition, which knows its owner; whoever empties the outbox edits the device.
-      -- As with a user's device: one that registered after the answer is another one, and stays.
+      -- A raw token is in its own partition, which knows the owner. The worker that empties the outbox edits the
+      -- device. As with a user's device: a device that registered after the answer is a new one and stays.
       local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
       if not owner or tonumber(registered) > instant then return end
       outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #owner) .. owner
@@ -156,11 +158,11 @@ do
     local first, number, its_details, has_lines, outcomes, tally = struct.unpack('>I4I2I2BB', heads, at)
     at = tally + outcomes * 3
     stretch_count = stretch_count + 1
-    -- All members at once: a table that grows costs more than all that is done with it.
+    -- The table gets all members when it is created: a growing table costs more than all other work on it.
     local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
       records = ARGV[behind_suspects + stretch_count], line = lines, lines = has_lines > 0 and number or 0,
       detail = detail, behind_details = detail + its_details,
-      -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
+      -- An index at or above the count belongs to another slice, or to a seal that Redis lost: it gets no record.
       is_whole = outcomes > 0 and first + number <= count, is_refused = false, gives_back = false}
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
@@ -181,7 +183,7 @@ local counted_to = 0
 if replay and sealed then
   local known = math.min(tonumber(ARGV[7]), count)
   if known > granted then
-    -- With the grants Redis lost what was decided, and what they counted for users.
+    -- With the grants Redis lost the decisions and what they counted for users.
     for first = granted, known - 1, 512 do
       local indexes, told = {}, {}
       for index = first, math.min(first + 512, known) - 1 do
@@ -190,7 +192,7 @@ if replay and sealed then
           redis.call('HSET', KEYS[1], 'withheld', 1)
           withhold(KEYS[2], index, ('\0'):rep(12), decision)
         end
-        -- Who had departed was counted for nothing.
+        -- Targets of departed users were counted for nothing.
         if rules and (decision < withheld_from or decision == withheld_from + 26) then
           indexes[#indexes + 1] = index
           told[#told + 1] = decision
@@ -205,10 +207,11 @@ if replay and sealed then
     granted = known
   end
 end
--- Of targets from here on nothing is counted yet.
+-- Targets from here on have not been counted yet.
 counted_to = granted
 
--- Redis' Lua hashes every byte of each string that it makes, so none is made of a stretch all of which is new.
+-- Redis' Lua hashes every byte of each string that it creates. A stretch of only new records is therefore written
+-- unchanged.
 local mixed = {}
 for i = 1, sealed and #stretches or 0 do
   local stretch = stretches[i]
@@ -218,7 +221,7 @@ for i = 1, sealed and #stretches or 0 do
     sent = sent - 1
   end
   if sent >= first and sent >= granted then
-    -- Redis lost a grant that it had acknowledged: what was sent had been granted.
+    -- Redis lost a grant that it had acknowledged: a target that was sent had been granted.
     doubt = doubt + sent + 1 - granted
     granted = sent + 1
     restored = restored or not owner
@@ -226,7 +229,7 @@ for i = 1, sealed and #stretches or 0 do
   if stretch.is_whole and not stretch.is_refused and not (blanked and has_blanked(first, last))
     and redis.call('BITPOS', KEYS[2], '1', decimal('%d', first * 12), decimal('%d', last * 12 + 11)) < 0 then
     redis.call('SETRANGE', KEYS[2], decimal('%d', first * 12), stretch.records)
-    -- First attempts in doubt that have all ended: what nearly every push is.
+    -- All are first attempts in doubt that have ended, like nearly every push.
     doubt = doubt - (last + 1 - first)
     settled = true
     for state, number in pairs(stretch.tally) do count_by(state, number) end
@@ -242,12 +245,12 @@ end
 
 if #mixed > 0 then
   -- Merges the record that begins at `base` of a stretch's records into the old one. Returns the new record, or nil to
-  -- leave the old.
+  -- keep the old one.
   local function merge(records, base, index, old)
     local state, attempt = records:byte(base, base + 1)
     local old_state, old_attempt = old:byte(1, 2)
-    -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be
-    -- sending it, and since the commits that are replayed, another may have. What is left in doubt is safe.
+    -- A stale owner may report how a target ended, but not request another attempt: the new owner may be sending the
+    -- target, and so may another worker since the replayed commits. A target that stays in doubt is safe.
     if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
     if old_state >= 16 then
       if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
@@ -286,8 +289,8 @@ if #mixed > 0 then
     return records:sub(base, base + 4) .. string.char(history) .. struct.pack('>I6', now + delay)
   end
 
-  -- Merges a stretch record by record. Puts what is to be stored into `pieces`: new records, and parts of the block,
-  -- which begins with the record of `origin` and whose bytes before `from` are in `pieces` already. Returns the new
+  -- Merges a stretch record by record. Appends to `pieces` the new records and the unchanged parts of `block`. The
+  -- block begins with the record of `origin`, and its bytes before `from` are already in `pieces`. Returns the new
   -- `from`.
   local function merge_each(stretch, block, origin, pieces, from)
     local records, base, line, detail = stretch.records, 1, stretch.line, stretch.detail
@@ -314,8 +317,8 @@ if #mixed > 0 then
 
   local i = 1
   while i <= #mixed do
-    -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
-    -- split.
+    -- Stretches that are close together are read and written in one call. To copy a gap of up to 16 records is cheaper
+    -- than a second call.
     local first, last, j = mixed[i].first, mixed[i].last, i
     while j < #mixed and mixed[j + 1].first > last and mixed[j + 1].first - last <= 17 do
       j = j + 1
@@ -335,7 +338,7 @@ if #mixed > 0 then
 end
 write_lines()
 if head then write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10]) end
--- The number of departures, as far as it was read; what the slice has of it; what the worker has taken account of.
+-- Number of departures, if it was read; the slice's own number; the number that the worker has handled.
 local departures, departed = nil, (slice[15] or -1) + 0
 local known = ARGV[13] == '' and departed or ARGV[13] + 0
 local news, departed_users = -1, ''
@@ -353,14 +356,14 @@ for first = 1, #unsent, 512 do
 end
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], head .. table.concat(outgoing)) end
 
--- Targets below `ready` may be granted; the next of the others at `ready_at`.
+-- Targets below `ready` may be granted. The next of the others may be granted at `ready_at`.
 local ready, ready_at = count, nil
 if sealed and slice[14] then
   ready, ready_at = slice[13] + 0, slice[14] + 0
   if now >= ready_at then
     local times = redis.call('HGET', KEYS[1], 'times')
     if not times then return damaged() end
-    -- The first step whose time is still to come.
+    -- Finds the first step whose time has not come.
     local low, steps = 0, struct.unpack('>I4', times)
     local high = steps
     while low < high do
@@ -382,7 +385,7 @@ local retries, fresh_decisions, retry_decisions, withheld = {}, {}, {}, {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
   local credit = tonumber(ARGV[3])
-  -- To count a target for its user costs more than to grant it.
+  -- Counting a target for its user costs more than granting it.
   if rules then credit = math.min(credit, 512) end
   local again, records = {}, {}
   if credit > 0 and waiting > 0 then
@@ -390,7 +393,7 @@ if expected then
       local index = tonumber(member)
       if not (index >= 0 and index < granted and index % 1 == 0) then return damaged() end
       local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
-      -- A target that is held for days may use up what fits into a byte; it is then still granted and answered in turn.
+      -- A target that is held for days may reach the limit of a byte. It is still granted and answered like any other.
       local attempt = math.min(record:byte(2) + 1, 255)
       record = '\0' .. string.char(attempt) .. record:sub(3)
       redis.call('SETRANGE', KEYS[2], index * 12, record)
@@ -422,7 +425,7 @@ if expected then
   end
 
   if rules then
-    -- Counts targets for their users, and writes of those that a cap keeps from them that they are withheld.
+    -- Counts targets for their users. Marks a target as withheld if its user has reached a cap.
     local function decide(indexes, is_fresh, decisions)
       if #indexes == 0 then return end
       local names = counts.users_of(KEYS[14], indexes)
@@ -451,7 +454,7 @@ if sealed then
   if owner and not replay then set('seq', seq + 1) end
   if owner then set('lease', lease) end
   if departed ~= (slice[15] or -1) + 0 then set('departed', departed) end
-  -- What nearly every commit counts was read with the rest.
+  -- Nearly every commit has acceptances, so their count was read with the other fields.
   if moved[16] then
     set('16', (slice[12] or 0) + moved[16])
     moved[16] = nil
@@ -463,13 +466,14 @@ if sealed then
     for i = 1, #fields do set(fields[i], (before[i] or 0) + moved[fields[i]]) end
   end
   redis.call('HSET', KEYS[1], unpack(values))
-  -- The owner must not take for granted to itself what others say that they were granted.
+  -- The owner must not treat targets as granted to itself if another worker reported their grants. The raised number of
+  -- replays makes the owner's next request differ.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
--- A slice that gets on is not what kills its workers, unless it is being bisected.
+-- A slice that makes progress does not kill its workers, unless it is being bisected.
 if settled and slice[9] and not slice[10] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
--- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.
+-- `resent` is not counted a second time if the first reply was lost, nor after the slice has been counted.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 local due = -1
 if waiting > 0 then

@@ -1,20 +1,23 @@
 #!lua flags=allow-oom
--- dequeue: pops references to open slices of one campaign into a worker's processing list.
--- Invariant: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
--- reference is listed, so that others notice when its heartbeat ends. No reference is handed out before the campaign's
--- partitions are fixed (`narrow`).
--- Registration events that were on their list when this script first sees the active campaign are applied before the
--- first reference is handed out. The field `awaits` is 'registrations' until then, and MARK DEADLINE while the
--- campaign waits: `takeoff` counts the events that leave the list, and MARK is the count to wait for. After DEADLINE
--- the campaign begins without them; the field `overtook` says how many were left.
+-- dequeue: moves references to open slices of one campaign to a worker's processing list.
+-- Invariant: a reference is in one list at a time. It is only a hint, because `claim` decides who owns a slice. A
+-- worker with a reference is listed, so that others notice when its heartbeats end. No reference is handed out before
+-- the campaign's partitions are fixed (`narrow`).
+-- Registration events that are on their list when this script first sees the active campaign are applied before the
+-- first reference is handed out. Until then the field `awaits` is 'registrations', or MARK DEADLINE while the campaign
+-- waits. `takeoff` counts the events that leave the list, and MARK is the count to wait for. After DEADLINE the
+-- campaign begins without the remaining events, and the field `overtook` has their number.
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,
 --      8 wake channel
--- ARGV 1 id, 2 worker, 3 partitions of the store, 4 how many slices at most, 500 at most, 5 ms to wait for events
--- Returns their partitions, -1 when what was dropped was no partition, and there may be more, -2 when there is no such
--- campaign, -3 when its partitions are yet to be fixed, or false when it has no open slice. A campaign that is not
--- there or has no open slice leaves the lane. 'waits MS' when it waits for events for MS more at most, 'overtakes N'
--- when it begins without N events: the next call hands out references.
--- Returns the answer while the campaign must wait, else nil. A list or hash of another type holds up no campaign.
+-- ARGV 1 id, 2 worker, 3 partitions of the store, 4 maximum number of slices (limit 500), 5 ms to wait for events
+-- Returns the partitions, or one of:
+-- -1 if only invalid partitions were dropped and there may be more; -2 if there is no such campaign;
+-- -3 if its partitions are not fixed yet; false if it has no open slice;
+-- 'waits MS' if it waits for events for at most MS more;
+-- 'overtakes N' if it begins without N events: the next call hands out references.
+-- A campaign that does not exist or has no open slice leaves the lane.
+
+-- Returns the answer while the campaign must wait, else nil. A list or hash of another type delays no campaign.
 local function wait_for_events(awaits)
   local queued = redis.pcall('LLEN', KEYS[6])
   local taken = redis.pcall('HGET', KEYS[7], 'taken:registrations')
@@ -52,7 +55,7 @@ if state == 'active' and not campaign[2] then return -3 end
 local partitions, references, is_empty = {}, {}, true
 if state == 'active' or state == 'cancelled' then
   is_empty = false
-  -- What is no partition is dropped, some at a time.
+  -- Invalid partitions are dropped, at most 500 in a call.
   for _ = 1, 500 do
     local partition = redis.call('LPOP', KEYS[3])
     is_empty = not partition

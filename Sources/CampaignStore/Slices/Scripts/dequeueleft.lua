@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- dequeueleft: pops the reference to the first of some slices of one campaign that is still open, into a worker's
--- processing list.
--- Invariant: a reference is in one list at a time, as with `dequeue`. What others have taken meanwhile is theirs.
+-- dequeueleft: moves the first still-open slice among the given slices of one campaign to a worker's processing list.
+-- Invariant: a reference is in one list at a time, as with `dequeue`. Slices that other workers have taken stay with
+-- them.
 -- KEYS 1 campaign, 2 open slices, 3 worker's processing list, 4 workers
--- ARGV 1 id, 2 worker, 3... partitions, 64 at most
--- Returns the partition, or false when none of them is open
+-- ARGV 1 id, 2 worker, 3... partitions, at most 64
+-- Returns the partition, or false if none of them is open
 local state = redis.call('HGET', KEYS[1], 'state')
 if state ~= 'active' and state ~= 'cancelled' then return false end
 for i = 3, #ARGV do

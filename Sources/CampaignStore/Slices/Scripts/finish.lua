@@ -1,18 +1,19 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Invariant: a slice counts once, however often this runs: the bit says whether it did. A partition that was left out when
--- the campaign began has the bit too; a slice that ends there all the same counts as well: somebody told of it what
--- Redis had forgotten, while the campaign began anew.
--- A campaign has failed when pushes of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none
--- was accepted (16), or may have been (24). So has one of which a slice was taken out, whatever became of the others.
--- A slice that a worker holds is not open, so the list of those, which may be long, is not searched for it; should it
--- be there all the same, whoever takes it finds it closed, and comes here once more.
--- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
--- keys for ever.
--- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,
---      8 running campaigns, 9 changes
+-- Invariant: a slice counts once, however often this script runs: its bit is set when it has counted. A partition that
+-- was left out when the campaign began has the bit too. A slice that ends in such a partition counts as well: Redis
+-- lost the slice, a worker brought it back, and the campaign began again in between.
+-- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was, or
+-- may have been, accepted (16, 24). It has also failed if one of its slices was taken out, whatever the other slices'
+-- outcomes.
+-- A slice that a worker holds is not open, so the list of open slices, which may be long, is not searched for it. If it
+-- is in that list after all, the worker that takes it finds it closed and calls this script again.
+-- The campaign stays in the list of ended campaigns until all of its keys have an expiry. A worker that dies in between
+-- therefore leaves no keys forever.
+-- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns, 8 running
+--      campaigns, 9 changes
 -- ARGV 1 partition, 2 id, 3... counters and their values
--- Returns {1 when this call ended the campaign else 0, state}
+-- Returns {1 if this call ended the campaign, else 0, state}
 local reference = ARGV[1] .. ':' .. ARGV[2]
 local was_held = redis.call('LREM', KEYS[3], 0, reference) > 0
 redis.call('ZREM', KEYS[6], reference)

@@ -1,11 +1,11 @@
--- Shared by the scripts that grant targets or end them; the loader puts it in front of them, behind
+-- Functions shared by the scripts that grant or end targets. The loader puts this file in front of them, behind
 -- `device.lua`, `pressure.lua` and `outcome.lua`.
--- Between its seal and its grant a target may become invalid: its user opts out, or no longer has the device. A worker
--- learns with each grant whose users have departed (`depart.lua`), and has `regrant` check their targets.
--- A decision about a target is u32: 0, the badge of its push, or 0xFFFFFF00 and the outcome with which it is withheld.
+-- A target may become invalid between its seal and its grant: its user opts out or no longer has the device. With each
+-- grant a worker learns which users have departed (`depart.lua`), and it checks their targets with `regrant`.
+-- A decision about a target is u32: 0, the badge of its push, or 0xFFFFFF00 plus the outcome with which it is withheld.
 local withheld_from = 4294967040
 
--- Whether a user's devices have one of this token and app; a device without an app is of every app.
+-- Returns whether a user has a device with this token and app. A device without an app belongs to every app.
 local function has_device(blob, token, app)
   local at = find_device(blob, token)
   if not at then return false end
@@ -15,9 +15,9 @@ local function has_device(blob, token, app)
   return its_app == '' or its_app == app
 end
 
--- Checks targets by their users and tokens. Returns for each the outcome with which it is withheld: 27 (opted out), 28
--- (device gone) or false. KEYS[from_list] to KEYS[to_list] are the suppression lists that apply. A raw token has no
--- user, and is always valid.
+-- Checks targets by their users and tokens. Returns for each target false, or the outcome with which it is withheld:
+-- 27 (opted out) or 28 (device gone). KEYS[from_list] to KEYS[to_list] are the suppression lists that apply. A raw
+-- token has no user and is always valid.
 local function withheld_of(devices, from_list, to_list, app, users, tokens)
   local outcomes, names, place = {}, {}, {}
   for _, user in ipairs(users) do
@@ -43,10 +43,10 @@ local function withheld_of(devices, from_list, to_list, app, users, tokens)
   return outcomes
 end
 
--- Returns the functions by which targets are counted for their users: `users_of`, `read_rules`, `take` and
--- `give_back`. Each call of a script makes its functions anew, so these are made only where a campaign has rules.
+-- Returns the functions that count targets for their users: `users_of`, `read_rules`, `take` and `give_back`. Each call
+-- of a script creates its functions again, so these are created only if a campaign has rules.
 local function counting()
-  -- Targets, page by page, as they were sealed.
+  -- Sealed targets by page.
   local target_pages, targets_of_page = {}, 128
   local function target_page(targets, number)
     target_pages[number] = target_pages[number] or {text = redis.call('LINDEX', targets, number) or ''}
@@ -62,7 +62,7 @@ local function counting()
       local from = at + 4 + token % 32768
       at = from + user
       users[#users + 1] = text:sub(from, at - 1)
-      -- The length of the token says whether the target has values.
+      -- The highest bit of the token's length marks a target with values.
       if token >= 32768 then at = at + 2 + struct.unpack('>I2', text, at) end
     end
     page.users = users
@@ -79,9 +79,9 @@ local function counting()
     return users
   end
 
-  -- Rules by which targets are counted for their users: digests of campaign (8 bytes) and category (4 bytes), u32
-  -- seconds for which a campaign is remembered, u32 by which the badge rises (0: the push has none), then for each cap
-  -- u8 1 (of all campaigns of the app) or 0, 4 bytes category, u32 how many, u32 in so many seconds.
+  -- Parses the rules for counting targets. They are: digests of campaign (8 bytes) and category (4 bytes), u32 seconds
+  -- for which a campaign is remembered, u32 by which the badge rises (0: the push has none). Then for each cap: u8
+  -- 1 (all campaigns of the app) or 0, 4 bytes category, u32 limit, u32 seconds.
   local function read_rules(packed)
     local rules = {campaign = packed:sub(1, 8), category = packed:sub(9, 12), caps = {}}
     rules.memory, rules.step = struct.unpack('>I4I4', packed, 13)
@@ -93,10 +93,10 @@ local function counting()
     return rules
   end
 
-  -- The category of what counts for no cap, and is kept only so that its badge is not raised twice.
+  -- Category of a campaign that counts for no cap. It is kept only so that its badge is not raised twice.
   local uncounted = '\255\255\255\255'
 
-  -- What is counted for users, as it was read; what has changed is written by `write_counted`.
+  -- Reads what is counted for users. `write_counted` writes the changes.
   local function read_counted(pressure, listed, rules, app, now, names)
     local counted, known = {}, {}
     for i = 1, #names do
@@ -153,11 +153,12 @@ local function counting()
     if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
   end
 
-  -- Notes the campaign for a user: when, of which category, held by so many targets, which show this badge.
+  -- Records the campaign for a user: the time, the category, the number of targets that hold it, and the badge that
+  -- they show.
   local function note_campaign(user, rules, now, holders, shown)
     local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
     if not user.place then
-      -- No more than fit; by the caps there are never as many.
+      -- At most 255 campaigns fit. With caps a user never has that many.
       if #user.kept >= 255 then table.remove(user.kept, 1) end
       user.place = #user.kept + 1
     end
@@ -166,18 +167,18 @@ local function counting()
       struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders) .. struct.pack('>I4', shown)
   end
 
-  -- Whether the app has said a badge of its own since the campaign was noted.
+  -- Returns whether the app has set a badge since the campaign was recorded.
   local function has_said_since(user) return struct.unpack('>I6', user.said) >= (user.when + 1) * 1000 end
 
-  -- Raises a user's badge for the campaign; returns it.
+  -- Raises a user's badge for the campaign and returns the new badge.
   local function raise_badge(user, rules)
     user.badge = math.min(user.badge + rules.step, 2147483647)
     return rules.step > 0 and user.badge or 0
   end
 
   -- Counts at most 512 granted targets for their users, and returns a decision about each. The first target of a user
-  -- decides for all of them: they show the same badge. `is_fresh`: they are granted for the first time. `told`:
-  -- decisions about them from before Redis lost these, so no cap applies.
+  -- decides for all of them: they show the same badge. `is_fresh`: the targets are granted for the first time. `told`:
+  -- earlier decisions about them that Redis has lost, so no cap applies.
   local function take(pressure, listed, rules, app, now, names, is_fresh, told)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     local decisions = {}
@@ -211,8 +212,8 @@ local function counting()
     return decisions
   end
 
-  -- Takes back what was counted for at most 512 targets that have ended unsent. With the last of a user's targets the
-  -- campaign no longer counts, and the badge is as if it had never been.
+  -- Gives back what was counted for at most 512 targets that ended unsent. With the last of a user's targets the
+  -- campaign no longer counts, and the badge is as if the campaign had never been counted.
   local function give_back(pressure, listed, rules, app, now, names)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     for i = 1, #names do
@@ -231,7 +232,7 @@ local function counting()
   return {users_of = users_of, read_rules = read_rules, take = take, give_back = give_back}
 end
 
--- Writes into a record of the ledger with which outcome its target is withheld.
+-- Marks a target as withheld: writes the outcome into its ledger record.
 local function withhold(ledger, index, record, decision)
   redis.call('SETRANGE', ledger, index * 12, record:sub(1, 2) .. struct.pack('>I2', decision - withheld_from)
     .. record:sub(5, 5) .. string.char(record:byte(6) + 64) .. record:sub(7))

@@ -1,21 +1,23 @@
--- Shared by the scripts that derive outcomes from ledger records; the loader puts it in front of them. It is the
--- counterpart of `PushCore/Ledger/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests` compares the two.
--- The sixth byte of a record is the history of the target's attempts: bits 0 to 5 count attempts, bit 7 says that one
--- of them was ambiguous: sent, and not answered; bit 6 says that the attempt which is granted is withheld: the target
--- ends without it.
+-- Functions shared by the scripts that derive outcomes from ledger records. The loader puts this file in front of them.
+-- It is the counterpart of `PushCore/Ledger/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests` compares the
+-- two.
+-- The sixth byte of a record is the history of the target's attempts. Bits 0 to 5 count attempts. Bit 7 is set if an
+-- attempt was ambiguous: sent and not answered. Bit 6 is set if the granted attempt is withheld: the target ends
+-- without it.
 
--- Outcomes which say that the push was not delivered, though no push service has refused the target for good: failed,
+-- Outcomes of targets whose push was not delivered, although no push service has refused the target for good: failed,
 -- expired, cancelled, capped, optedOut, deviceGone.
 local says_undelivered = {[22] = true, [23] = true, [25] = true, [26] = true, [27] = true, [28] = true}
 
--- Whether a target that ends like this gives back what it counted for its user: all but accepted and unknown ones.
+-- Returns whether a target with this outcome gives back what it counted for its user: all but accepted and unknown
+-- ones.
 local function gives_back(state) return state >= 16 and state ~= 16 and state ~= 24 end
 
 local function is_ambiguous(history) return history >= 128 end
 local function is_withheld(history) return math.floor(history / 64) % 2 == 1 end
 
--- Returns the code of a target's outcome; nil while it has none. `state` and `history` are bytes of its record, 0 where
--- there is no record; a target is granted if it is below the slice's high-water mark.
+-- Returns the code of a target's outcome, or nil if it has none yet. `state` and `history` are bytes of its record,
+-- 0 if there is no record. A target is granted if it is below the slice's high-water mark.
 local function outcome_of(state, history, is_granted, phase)
   if state >= 16 then return state end
   if phase ~= 'cancelled' then return nil end

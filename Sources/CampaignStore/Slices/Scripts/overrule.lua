@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
--- overrule: puts acceptances into the place of other outcomes.
--- Invariant: of two terminal outcomes `accepted` wins, whoever reports it and however late; counters, results and reasons
--- move with the record. `commit` leaves this to whoever called it: another outcome's result line stands under the text
--- of the token, which only its push service can write. Where there are variants, the outcomes of its variant too.
+-- overrule: replaces other terminal outcomes with acceptances.
+-- Invariant: `accepted` wins over any other terminal outcome, whichever worker reports it and however late. Counters,
+-- results and reasons move with the record, and so do the counters of its variant.
+-- `commit` leaves this step to its caller. The result line of the old outcome has the text of the token as its field,
+-- and only the push service can write that text.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
 -- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
 -- Returns the number of outcomes that were replaced
@@ -29,7 +30,7 @@ for i = 2, #ARGV, 4 do
 end
 if replaced > 0 then
   redis.call('HINCRBY', KEYS[1], '16', replaced)
-  -- As with `commit`: a slice that gets on is not what kills its workers.
+  -- As in `commit`: a slice that makes progress does not kill its workers.
   if slice[3] and not slice[4] then redis.call('HDEL', KEYS[1], 'deaths') end
 end
 return replaced

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- prune: drops references to campaigns that are not there from the head of a lane, some at a time.
--- Invariant: every campaign that is there stays in the ring, once. The ring may have changed since it was read: it is
--- walked only as far as it has not.
+-- prune: removes references to missing campaigns from the head of a lane, a batch at a time.
+-- Invariant: every existing campaign stays in the ring, once. If the ring has changed since it was read, the script
+-- stops at the first difference.
 -- KEYS 1 lane, 2... campaigns in the order of the lane
 -- ARGV ids of these campaigns
--- Returns the number dropped
+-- Returns the number of removed references
 local dropped, seen = 0, {}
 for i = 1, #ARGV do
   if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[i] then break end

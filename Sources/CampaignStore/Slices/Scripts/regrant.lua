@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
--- regrant: decides again about granted targets: those whose users may have departed, and those in doubt.
--- Invariant: a target is sent only if its user still has the device and is on no list that applies. A target was counted
--- for its user when it was granted, so no cap keeps it from that user; if Redis has lost that, it is counted again.
--- Nothing is written into the ledger: a target in doubt ends as `unknown`.
--- It runs when memory is full: what it adds is bounded by the sealed targets.
+-- regrant: decides again about granted targets whose users may have departed, and about targets in doubt.
+-- Invariant: a target is sent only if its user still has the device and is on no list that applies. No cap applies
+-- here, because the target was counted for its user when it was granted. If Redis has lost that count, it is counted
+-- again.
+-- The script writes nothing into the ledger: a target in doubt ends as `unknown`.
+-- It runs when memory is full: the sealed targets bound what it adds.
 -- KEYS 1 slice, 2 devices, 3 users, 4 pressure, 5 departures, 6... suppression lists that apply
--- ARGV 1 seal, 2 app, 3 rules of what is counted for users ('' for nothing), 4... three each, of at most 256 targets:
+-- ARGV 1 seal, 2 app, 3 rules of what is counted for users ('' for nothing), 4... three each, for at most 256 targets:
 --      index, token, user ('' for a raw token)
--- Returns a decision about each (see `grant.lua`), '' under another seal
+-- Returns a decision about each target (see `grant.lua`), or '' under another seal
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'departed')
 if slice[1] ~= 'sealed' or slice[2] ~= ARGV[1] then return '' end
 local tokens, users, withheld = {}, {}, {}

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- reopen: opens slices of a campaign that are in no list, and puts it back on its lane.
--- Invariant: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its reference.
--- That nobody holds them the caller has seen: one that is open and held at once does no harm, its lease decides. A
--- campaign with open slices is on its lane, unless it is paused.
--- What is parked for more than a year is not: no retry takes as long.
+-- reopen: opens slices of a campaign that are in no list, and puts the campaign back on its lane.
+-- Invariant: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its
+-- reference. A campaign with open slices is on its lane, unless it is paused.
+-- The caller has checked that no worker holds these slices. A slice that is open and held at the same time does no
+-- harm, because its lease decides.
+-- A slice that is parked for more than a year counts as not parked, because no retry takes as long.
 -- KEYS 1 campaign, 2 finished slices, 3 open slices, 4 parked, 5 lane, 6 running campaigns, 7 wake channel
 -- ARGV 1 id, 2... partitions that no worker holds (at most 500)
 -- Returns the number of slices opened

@@ -1,19 +1,19 @@
 #!lua
--- seal: makes the list that was built under a claim the slice's targets, for good.
--- Invariant: only the owner of the claim seals, and only its own list. Sealed targets are immutable; their number is the
--- slice's count. The claim that sealed names the list from then on: should Redis lose the seal, the next list may have
--- another order.
--- Says of which version targets and ledger are: a worker that can't read them keeps its hands off. Where targets have
--- times of their own, none is ready until the first of them has come (see `commit`). The number of departures from
--- before the expansion is the slice's: by it `commit` sees that targets may have become invalid since.
--- A control group becomes the slice's in the same step, and is counted: whoever is in it is no target.
+-- seal: makes the list that was built under a claim the slice's final list of targets.
+-- Invariant: only the owner of the claim seals, and only its own list. Sealed targets are immutable, and the slice's
+-- count is their number. The list is named after the claim that sealed it: if Redis loses the seal, the next list may
+-- have another order.
+-- The script stores the version of targets and ledger; a worker that can't read that version does not touch the slice.
+-- If targets have their own send times, none is ready until the first of these times (see `commit`).
+-- The slice also stores the number of departures from before the expansion. `commit` compares with it to find out
+-- whether targets may have become invalid since.
+-- In the same step the control group is sealed and counted. Its users are not targets.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group
--- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
---      targets and ledger, 6 number of users in the control group, 7 number of pages that they stand on, 8 when the
---      targets may be sent (`SendTimes`; '' for at once), 9 number of departures before the expansion (-1: not
---      known), 10... fields and values of counts: the targets of each variant, the users who are reached, and the
---      users who are left out, by reason (`AudienceCount`)
--- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
+-- ARGV 1 claim id, 2 number of targets, 3 number of their pages, 4 lease ms, 5 version of targets and ledger, 6 number
+--      of users in the control group, 7 number of their pages, 8 send times of the targets (`SendTimes`; '' for
+--      immediately), 9 number of departures before the expansion (-1: unknown), 10... fields and values of counts: the
+--      targets of each variant, the users who are reached, and the users who are left out, by reason (`AudienceCount`)
+-- Returns 1, or -1 if the claim is stale or the list is not as its builder expects
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
 local count = tonumber(ARGV[2])

@@ -1,7 +1,7 @@
 
--- Whether a slice's phase and numbers can be right: how many targets it has, has granted, has in doubt and has waiting.
--- What can't is none of ours, and is answered with DAMAGED; whoever called finds out what it is. What is not a number
--- fails every comparison. Redis' strings end at 512 MiB, and so does a ledger.
+-- Returns whether a slice's phase and numbers can be right: targets, granted, in doubt and waiting.
+-- Carillon did not write any other values. The script then answers DAMAGED, and the caller inspects the slice. A value
+-- that is not a number fails every comparison. A string in Redis has at most 512 MiB, which also limits a ledger.
 local function is_sound(phase, count, granted, doubt, waiting)
   return (not phase or phase == 'expanding' or phase == 'sealed' or phase == 'done' or phase == 'cancelled')
     and count >= 0 and count <= 44739242 and granted >= 0 and granted <= count and doubt >= 0 and doubt <= count
