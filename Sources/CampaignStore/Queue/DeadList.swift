@@ -1,34 +1,34 @@
 import PushCore
 import Redis
 
-/// A job that could not be run.
+/// A job or an event that could not be run.
 public struct DeadJob: Sendable {
-  /// What names it in the dead list.
+  /// Key of the entry in the dead list.
   public var key: String
-  /// When it came there, in ms since the epoch.
+  /// Time at which it was added to the dead list, in ms since the epoch.
   public var at: Int
-  /// What is wrong with it.
+  /// Description of the error.
   public var reason: String
-  /// What to do; empty when the reason says it.
+  /// Remedy; empty if the reason contains it.
   public var hint: String
-  /// The id that it gives itself; `nil` where none can be read.
+  /// The id in the job; `nil` if it is not readable.
   public var id: String?
-  /// Bytes of the job as it came.
+  /// Size of the original job in bytes.
   public var size: Int
   /// The job, or its beginning: see ``isCut``.
   public var job: [UInt8]
-  /// The list that it is of, where it is no job, but an event.
+  /// The list of an event; `nil` for a job.
   public var list: EventList?
-  /// The user whose device the job names, where it is that of one target; `nil` for any other.
+  /// The user whose device the job names, if it is a job for one target; `nil` for any other.
   public var user: String?
 
-  /// Whether only the beginning of the job was kept, so that it can't be run from here.
+  /// Whether only the beginning of the job is stored, so that it can't be run from here.
   public var isCut: Bool { job.count < size }
 
-  /// - Parameter entry: of the stream.
+  /// Reads an entry of the stream.
   init(_ entry: RedisReply) {
     key = entry[0].string ?? ""
-    // A stream's key is the time in ms and a number within that.
+    // A stream's key consists of the time in ms and a sequence number.
     at = key.split(separator: "-").first.flatMap { Int($0) } ?? 0
     var fields: [String: RedisReply] = [:]
     let pairs = entry[1]
@@ -44,25 +44,26 @@ public struct DeadJob: Sendable {
   }
 }
 
-/// Jobs that could not be run, with the reason.
+/// The dead list: jobs that could not be run, with the reason.
 extension Queue {
-  /// How many jobs the dead list keeps.
+  /// Maximum number of jobs in the dead list.
   static let deadJobs = 10_000
-  /// How much of a job it keeps: all of any but those that list thousands of users or tokens, which their producer has.
+  /// Maximum number of bytes of a job that the dead list stores. Only jobs that list thousands of users or tokens are
+  /// larger, and their producer still has them.
   static let deadJobSize = 65_536
-  /// Entries that are read at once, a few megabytes at most.
+  /// Number of entries that are read in one command: at most a few megabytes.
   private static let deadPage = 50
 
-  /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
+  /// Moves a job that can't be run to the dead list, and releases the id that may have been reserved for it.
   ///
-  /// - Parameter user: whose device the job names, where it is that of one target; nothing for any other.
-  /// - Returns: what names it there.
+  /// - Parameter user: the user whose device the job names, if it is a job for one target; empty for any other.
+  /// - Returns: the key of the entry in the dead list.
   @discardableResult
   public func deadLetter(
     _ job: [UInt8], reason: String, hint: String, worker: String, user: String = ""
   ) async throws -> String {
     let id = JobOutline(job)?.id
-    // What gives no id has none to free.
+    // A job without an id has no id to release.
     let forms = try id == nil ? JobForms.none : forms(of: job)
     var pipeline = RedisPipeline(reserving: job.count + forms.count + 512)
     pipeline.script(
@@ -82,12 +83,12 @@ extension Queue {
     return try await run(pipeline)[0].string ?? ""
   }
 
-  /// The last job of this id in the dead list; `nil` when it is not among the newest there.
+  /// Returns the last job of this id in the dead list; `nil` if it is not among the newest entries.
   public func burial(of id: String) async throws -> DeadJob? {
     try await deadPage(before: "+").first { $0.id == id }
   }
 
-  /// Walks over the dead list, newest first.
+  /// Calls `body` for every entry of the dead list, newest first.
   public func forEachDeadJob(_ body: (DeadJob) throws -> Void) async throws {
     var end = "+"
     while true {
@@ -98,7 +99,7 @@ extension Queue {
     }
   }
 
-  /// A job of the dead list.
+  /// Returns a job of the dead list.
   ///
   /// - Throws: ``StoreError`` `notFound`.
   public func deadJob(_ key: String) async throws -> DeadJob {
@@ -109,7 +110,7 @@ extension Queue {
     return DeadJob(entry)
   }
 
-  /// Takes a job out of the dead list for good.
+  /// Removes a job from the dead list permanently.
   ///
   /// - Throws: ``StoreError`` `notFound`.
   public func dropDeadJob(_ key: String) async throws {
@@ -119,7 +120,7 @@ extension Queue {
     guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(key) }
   }
 
-  /// The error for a key that names no job of the dead list.
+  /// Returns the error for a key that names no job of the dead list.
   func noSuchDeadJob(_ key: String) -> StoreError {
     StoreError(
       .notFound, "there is no job \(Excerpt.quoted(key)) in the dead list",

@@ -2,9 +2,9 @@ import Redis
 
 /// Pages of the dead list.
 extension Queue {
-  /// Jobs and events that could not be run, newest first.
+  /// Returns jobs and events that could not be run, newest first.
   ///
-  /// - Parameter cursor: of the page before; `nil` for the first.
+  /// - Parameter cursor: the cursor of the previous page; `nil` for the first page.
   public func deadJobs(from cursor: String?, count: Int) async throws -> StorePage<DeadJob> {
     if let cursor, !Self.isStreamKey(cursor) {
       throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
@@ -15,7 +15,7 @@ extension Queue {
     return StorePage(elements: jobs, next: jobs.count == count ? jobs.last?.key : nil)
   }
 
-  /// Whether a text has the form of a stream's key, two numbers of 64 bits: Redis refuses any other.
+  /// Returns whether a text has the form of a stream's key: two numbers of 64 bits. Redis refuses any other.
   static func isStreamKey(_ key: String) -> Bool {
     let parts = key.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && !$0.hasPrefix("+") }

@@ -1,31 +1,32 @@
 public import PushCore
 import Redis
 
-/// What became of a job that was submitted or taken in.
+/// Result of submitting or taking in a job.
 public enum Admission: String, Sendable {
-  /// It is new.
+  /// The job is new.
   case new
-  /// The same job under the same id is known: nothing changes.
+  /// The same job is known under the same id. Nothing changes.
   case duplicate
   /// Another job has this id.
   case conflict
 }
 
-/// From the producers' list to an active campaign.
+/// Intake: the way of a job from the producers' list to an active campaign.
 extension Queue {
-  /// How long an id stands for its job, in seconds: 90 days.
+  /// Time for which an id stays reserved for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
 
   /// Puts a job on the intake list, unless its id is taken.
   ///
   /// - Parameters:
   ///   - job: the job as written.
-  ///   - campaign: what it says.
-  ///   - person: who submits it; `nil` where nobody says.
-  ///   - key: the job's key in the dead list, which it then leaves; `nil` for one that comes from elsewhere.
-  ///   - untimely: what only the present time makes wrong: a job that is known already is the same all the same.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new, `full` when
-  ///   Redis has no room for it, `notFound` when the job is no longer in the dead list.
+  ///   - campaign: the campaign that the job describes.
+  ///   - person: the person who submits it; `nil` if unknown.
+  ///   - key: the job's key in the dead list, which it then leaves; `nil` if the job is not from there.
+  ///   - untimely: the error of a job that is wrong only at the present time. A job that is already known counts as
+  ///     known despite this error.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new, `full` if
+  ///   Redis has no room for it, `notFound` if the job is no longer in the dead list.
   public func submit(
     _ job: [UInt8], as campaign: Campaign, by person: String? = nil, from key: String? = nil,
     untimely: JobError? = nil
@@ -54,27 +55,27 @@ extension Queue {
     return try admission(reply)
   }
 
-  /// By which number the server knows the connection that will wait for jobs, for ``endWait(of:)``.
+  /// Returns the server's id of the connection that will wait for jobs, for ``endWait(of:)``.
   public func intakeConnection() async throws -> Int? {
     var pipeline = RedisPipeline()
     pipeline.append("CLIENT", "ID")
     return try await run(pipeline)[0].integer
   }
 
-  /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:)``
-  /// or ``deadLetter(_:reason:hint:worker:)`` has taken care of it.
+  /// Waits for a job and moves it to the worker's own list. It stays there until ``activate(_:job:worker:)`` or
+  /// ``deadLetter(_:reason:hint:worker:)`` removes it.
   ///
   /// - Parameters:
   ///   - worker: the worker's name.
-  ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
-  ///   - now: ms since the epoch by Redis' clock, more or less.
+  ///   - seconds: the time to wait. The wait blocks the connection, so it needs a connection of its own.
+  ///   - now: approximate time in ms since the epoch, by Redis' clock.
   public func awaitJob(worker: String, seconds: Int, now: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
-    // A worker that may hold a job is known, so that others notice when its heartbeat ends.
+    // The worker may hold a job from now on. It is listed, so that others notice when its heartbeats end.
     pipeline.append("ZADD", keys.workers, "NX", now, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
     let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
-    // The server has become a replica; the client leaves it when it is told so next.
+    // The server has become a replica. The client leaves it as soon as a reply says so.
     if replies[1].error?.code == .unblocked { return nil }
     return try await store.checked(replies, of: pipeline)[1].bytes.map(Array.init)
   }
@@ -86,7 +87,8 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// The oldest job on a worker's list that the worker does not have in hand: an earlier life left it, or an error did.
+  /// Returns the oldest job on a worker's list that the worker is not taking in: an earlier process of the worker or an
+  /// error left it there.
   ///
   /// - Parameter inHand: the jobs of the list that are being taken in.
   public func unfinishedJob(worker: String, besides inHand: [[UInt8]] = []) async throws -> [UInt8]? {
@@ -95,23 +97,23 @@ extension Queue {
     return try await run(pipeline)[0].compactMap { $0.bytes.map(Array.init) }.last { !inHand.contains($0) }
   }
 
-  /// Makes a campaign of a job: reserves its id, writes down the audience that it lists, opens its slices.
+  /// Makes a campaign of a job: reserves its id, writes the audience that it lists, and opens its slices.
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
   /// - Parameters:
-  ///   - resolved: the job with the content of its template, where it names one.
-  ///   - request: the entry of the worker's list: a run's request (``RunRequest``), or the job as its producer wrote it if
-  ///     an erasure has changed the job.
+  ///   - resolved: the job with the content of its template, if it names one.
+  ///   - request: the entry of the worker's list: a run's request (``RunRequest``), or the job as its producer wrote it
+  ///     if an erasure has changed the job.
   ///   - original: the job as its producer wrote it if an erasure has changed it. The id's digest is of this text.
-  ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
-  ///     campaign of which workers may hold slices anywhere.
-  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
+  ///   - narrowed: whether the campaign keeps a slice in every partition and already has its definitions. This is so
+  ///     for a campaign that Redis has lost, because workers may hold slices in any partition.
+  ///   - approval: the reason why it needs approval; `nil` if it needs none.
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
-  ///   - untimely: what only the present time makes wrong. A job that the command line or the API has submitted was judged
-  ///     then and is known. A job that a producer pushed raw is new, and is refused.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new. A conflict is
-  ///   returned, and leaves the job where it is.
+  ///   - untimely: the error of a job that is wrong only at the present time. A job from the command line or the API
+  ///     was checked when it was submitted, and is known. A job that a producer pushed raw is new, and is refused.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new. A conflict
+  ///   is returned, and leaves the job on its list.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
     worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil
@@ -121,7 +123,7 @@ extension Queue {
       approval: approval, reached: reached, untimely: untimely)
   }
 
-  /// Activates, all on one connection: the audience that a job lists must be where the campaign is written.
+  /// Activates a campaign on one connection, because the listed audience must be on the server that gets the campaign.
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, original: [UInt8]?, worker: String,
     narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?
@@ -151,7 +153,7 @@ extension Queue {
     }
     let now = try await store.time() / 1000
     if let first = try firstRun(of: campaign, now: now) {
-      // It is sent to nobody itself.
+      // A recurring campaign itself sends no pushes.
       campaign.delivery.sendAt = first
       return try await write(
         campaign, job: job, request: request, digest: digest, partitions: [], start: now / 1000, worker: worker)
@@ -164,12 +166,12 @@ extension Queue {
       reached: reached)
   }
 
-  /// Who has submitted a job: that is what the store was told by the call that submitted it, and never what a raw job says of
-  /// itself. A run of a repeated campaign was submitted with that.
+  /// Returns who submitted a job. Only the call that submitted it decides this, and never the text of a raw job. A run
+  /// has the submitter of its recurring campaign.
   ///
   /// - Parameters:
-  ///   - text: what `submit.lua` wrote.
-  ///   - digest: of the job.
+  ///   - text: the value that `submit.lua` wrote.
+  ///   - digest: the digest of the job.
   private func submitter(of id: String, _ text: String, _ digest: String) async throws -> String? {
     if let (parent, _) = Repetition.run(id) {
       var pipeline = RedisPipeline()
@@ -180,8 +182,9 @@ extension Queue {
     return String(text.dropFirst(digest.utf8.count + 1))
   }
 
-  /// The job as the campaign keeps it: with the times that count from its start written out, so that every push says the same.
-  /// In the parts of a campaign they count from when each begins (``PushCore/CampaignJob/part(_:of:_:start:variant:)``).
+  /// Returns the job as the campaign stores it. Times that count from the campaign's start are written out, so that
+  /// every push has the same values. In a campaign with parts they count from the start of each part
+  /// (``PushCore/CampaignJob/part(_:of:_:start:variant:)``).
   private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
     guard campaign.parts.isEmpty else { return job }
     do {
@@ -192,13 +195,13 @@ extension Queue {
     }
   }
 
-  /// Writes the campaign with its parts, its audience being there.
+  /// Writes the campaign with its parts. Its audience must have been written before.
   ///
   /// - Parameters:
-  ///   - request: what stands on the worker's list in the place of the job, where that is a run's.
-  ///   - digest: what the id was reserved for.
-  ///   - start: when it begins, in UNIX seconds.
-  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
+  ///   - request: the entry on the worker's list, if it differs from the job.
+  ///   - digest: the digest for which the id was reserved.
+  ///   - start: the start of the campaign, in UNIX seconds.
+  ///   - approval: the reason why it needs approval; `nil` if it needs none.
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
@@ -206,7 +209,8 @@ extension Queue {
     reached: Reached? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
-    // What Redis has lost and a worker brings back was taken in before, whatever its repeated campaign lists by now.
+    // A campaign that Redis has lost and a worker restores was taken in before, whatever its recurring campaign lists
+    // now.
     let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
     let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
     let ids = [campaign.id] + parts.map(\.description)
@@ -246,7 +250,7 @@ extension Queue {
       for id in parts {
         guard let part = id.part else { continue }
         let isFirst = campaign.place(of: part.stage) == 0
-        // A stage that has not begun has its partitions and definitions fixed when it does.
+        // The partitions and definitions of a later stage are fixed when the stage begins.
         fields =
           self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst) + [("of", id.whole)]
         arguments.append(id.description)
@@ -265,19 +269,19 @@ extension Queue {
       return .new
     }
     if answer == -2 {
-      // What asked for it is on the list no more, and nobody else begins it.
+      // The recurring campaign does not list this run, so no worker begins it. The request leaves the list.
       try await acknowledge(request ?? job, worker: worker)
       return .duplicate
     }
-    // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
-    // removes the audience that was written here.
+    // Another worker has activated the campaign, or nothing may begin. If the campaign has ended or does not exist yet,
+    // no other step removes the audience that was written here.
     var isOurs = answer == -1
     if !isOurs { isOurs = try await store.campaigns.standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
       for partition in partitions {
         pipeline.append("UNLINK", keys.audience(partition, campaign.id))
-        // What stands there beside the job is not written again.
+        // Values that were uploaded beside the job can't be written again, so they stay.
         if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
       }
       _ = try await run(pipeline)
@@ -286,9 +290,9 @@ extension Queue {
     return .duplicate
   }
 
-  /// The fields of a campaign, and of each of its parts.
+  /// Returns the fields of a campaign, and of each of its parts.
   ///
-  /// - Parameter start: when it begins, in UNIX seconds; `nil` where that is yet to be seen.
+  /// - Parameter start: the start in UNIX seconds; `nil` if it is not known yet.
   private func fields(of campaign: Campaign, start: Int?, narrowed: Bool) -> [(String, String)] {
     var fields: [(String, String)] = [
       ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
@@ -297,7 +301,8 @@ extension Queue {
     ]
     if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
     if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
-    // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
+    // The partitions of listed users and tokens are known. All others are determined when the campaign begins to
+    // expand.
     if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
     if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
     if !campaign.recipients.definitions.isEmpty {
@@ -306,7 +311,7 @@ extension Queue {
     return fields
   }
 
-  /// The fields that a campaign has and its parts have not.
+  /// Returns the fields that only a campaign has, and not its parts.
   private func ownFields(of campaign: Campaign) -> [(String, String)] {
     var fields: [(String, String)] = []
     if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
@@ -335,10 +340,9 @@ extension Queue {
     }
   }
 
-  /// Refuses what only the store can tell is wrong: a segment or an earlier campaign that is not there, a time too far
-  /// ahead.
+  /// Refuses what only the store can detect: a missing segment or earlier campaign, or a time too far ahead.
   ///
-  /// - Returns: the segments that are rules and on which its audience depends.
+  /// - Returns: the definitions of segments on which its audience depends.
   @discardableResult
   public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
     var definitions = SegmentDefinitions()
@@ -360,9 +364,10 @@ extension Queue {
     return definitions
   }
 
-  /// Refuses an expression that names a segment nobody has imported or defined: `!churnd` would otherwise mean everybody.
+  /// Refuses an expression that names a segment which was never imported or defined. A misspelled `!churnd` would
+  /// otherwise match all users.
   ///
-  /// - Returns: the segments that are rules and on which it depends.
+  /// - Returns: the definitions of segments on which the expression depends.
   @discardableResult
   public func checkSegments(
     of expression: AudienceExpression, field: String = "audience.segment"
@@ -406,18 +411,19 @@ extension Queue {
     return admission
   }
 
-  /// The partitions in which a campaign has slices before it begins to expand: those of whom its job lists, and all where
-  /// members are searched for.
+  /// Returns the partitions in which a campaign has slices before it begins to expand: those of the users that its job
+  /// lists, and all partitions for any other audience.
   func listedPartitions(of campaign: Campaign) -> [Int] {
     guard case .users(let users) = campaign.recipients.audience else { return Array(0..<keys.partitions) }
-    // An erasure may have removed every user. The campaign needs a slice to end.
+    // An erasure may have removed every user. The campaign needs at least one slice to end.
     if users.isEmpty { return [0] }
     return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
   }
 
-  /// Spreads listed users or tokens over their partitions.
+  /// Writes listed users or tokens into their partitions.
   ///
-  /// - Returns: the partitions that get a slice: those with anybody in them; all, where members are searched for.
+  /// - Returns: the partitions that get a slice: those with a listed user or token. For an audience that is searched
+  ///   for, all partitions.
   func writeAudience(of campaign: Campaign) async throws -> [Int] {
     try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]
@@ -447,7 +453,7 @@ extension Queue {
     }
     for (partition, list) in members where !campaign.message.recipientValues.isEmpty {
       let known = list.filter { campaign.message.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
-      // Of one user it may be some kilobytes.
+      // The values of one user may have several kilobytes.
       for start in stride(from: 0, to: known.count, by: Self.valuesBatch) {
         pipeline.command("HSET") { arguments in
           arguments.append(keys.values(partition, campaign.id))
@@ -459,7 +465,7 @@ extension Queue {
       }
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
-    // An erasure may have removed every member. The campaign needs a slice to end.
+    // An erasure may have removed every member. The campaign needs at least one slice to end.
     return members.isEmpty ? [0] : members.keys.sorted()
   }
 }

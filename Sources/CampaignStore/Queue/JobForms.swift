@@ -1,23 +1,24 @@
 import PushCore
 
-/// The forms of a job from which the store makes the digest that an id stands for.
+/// The forms of a job from which the store computes the digest of an id.
 struct JobForms {
   /// The canonical text of the job without fields at their defaults.
   var meaning: [UInt8]
-  /// The job with the defaults that it writes out: the digest of earlier versions is of this. Empty when it is the same.
+  /// The job with its explicit defaults. Earlier versions computed the digest of this form. Empty if both forms are
+  /// equal.
   var written: [UInt8]
 
-  /// No job.
+  /// Forms of no job.
   static let none = JobForms(meaning: [], written: [])
 
-  /// Bytes that both forms take in a command.
+  /// Size of both forms in a command, in bytes.
   var count: Int { meaning.count + written.count }
 }
 
 extension Queue {
-  /// The forms of a job.
+  /// Returns the forms of a job.
   ///
-  /// - Throws: when the job is not valid JSON.
+  /// - Throws: an error if the job is not valid JSON.
   func forms(of job: [UInt8]) throws(JSONSyntaxError) -> JobForms {
     let meaning = try CampaignJob.meaning(of: job) { services.service(ofApp: $0) }
     let written = try CampaignJob.canonical(job)

@@ -1,39 +1,39 @@
 public import PushCore
 import Redis
 
-/// A job that no worker has made a campaign of.
+/// A job that is not a campaign yet.
 public struct QueuedJob: Sendable, Equatable {
-  /// Where a job waits.
+  /// Place of a waiting job.
   public enum Place: Sendable, Equatable {
-    /// On the producers' list: 1 is taken in next.
+    /// The producers' list. The job at position 1 is taken in next.
     case queue(position: Int, length: Int)
-    /// This worker is taking it in.
+    /// The list of this worker, which is taking in the job.
     case intake(worker: String)
   }
 
-  /// What it says of itself.
+  /// Outline of the job.
   public var outline: JobOutline
-  /// Where it is.
+  /// Place of the job.
   public var place: Place
-  /// The key of the list that it is on.
+  /// Key of the list that contains the job.
   public var list: String
 }
 
 /// The jobs that wait to be taken in, see ``Queue/waiting()``.
 public struct JobQueue: Sendable {
-  /// One for each id, that which came last first.
+  /// One entry for each id, the newest job first.
   public var jobs: [QueuedJob] = []
-  /// Jobs among those that were looked at that give no id: a worker will put them on the dead list.
+  /// Number of jobs without an id among the jobs that were read. A worker will move them to the dead list.
   public var nameless = 0
-  /// Jobs behind those that were looked at.
+  /// Number of further jobs that were not read. They are taken in later than the others.
   public var unseen = 0
 }
 
-/// What is known of an id that has no campaign.
+/// State of an id that has no campaign.
 public enum JobMemory: Sendable {
-  /// Its job was submitted, or is being taken in.
+  /// The job was submitted, or is being taken in.
   case submitted
-  /// Its job became a campaign, the record of which is gone.
+  /// The job became a campaign whose record is gone.
   case activated
 }
 
@@ -41,22 +41,22 @@ public enum JobMemory: Sendable {
 public struct Queue: StoreRoom {
   let store: CampaignStore
 
-  /// Jobs of a page at most.
+  /// Maximum number of jobs in a page.
   private static let queuePage = 256
-  /// Bytes after which a page ends: some jobs of the largest size fit into as much again.
+  /// Number of bytes after which a page ends. The last jobs of the page may exceed it.
   private static let queuePageSize = 1 << 20
-  /// Jobs that ``queue()`` looks at: as many as anybody reads, and few enough to be asked for every half minute, though
-  /// each have a megabyte.
+  /// Number of jobs that ``waiting()`` reads: enough for a reader, and few enough for a call every 30 s, even if each
+  /// job has 1 MB.
   private static let queueView = 100
-  /// Between looks at a job that a worker is taking in, which takes some milliseconds.
+  /// Interval between checks of a job that a worker is taking in. That takes a few ms.
   private static let intakeInterval = Duration.milliseconds(50)
 
-  /// A job that waits, where it is taken in next; `nil` when there is none of this id.
+  /// Returns a waiting job, at the place where it is taken in first; `nil` if no job has this id.
   public func waitingJob(_ id: String) async throws -> QueuedJob? {
     try await copies(of: id).last?.queued
   }
 
-  /// The jobs that wait; of a long list those that are taken in next.
+  /// Returns the jobs that wait. From a long list these are the jobs that are taken in next.
   public func waiting() async throws -> JobQueue {
     var queue = JobQueue()
     var known: [String: QueuedJob] = [:]
@@ -76,17 +76,17 @@ public struct Queue: StoreRoom {
     return queue
   }
 
-  /// Takes a job off the list of producers, every copy of it. A worker that takes it meanwhile has it.
+  /// Removes a job from the producers' list, with every copy of it. A worker that takes the job first keeps it.
   ///
-  /// - Parameter patience: ms to wait for a worker that is taking it in, until it is a campaign.
-  /// - Returns: whether it was taken off; false when it is a campaign by now, is still being taken in, or is nowhere.
+  /// - Parameter patience: the time in ms to wait until a worker that is taking in the job has made it a campaign.
+  /// - Returns: whether the job was removed; false if it is a campaign now, is still being taken in, or is on no list.
   public func unqueue(_ id: String, patience: Int) async throws -> Bool {
     let end = ContinuousClock.now + .milliseconds(patience)
     while true {
       let copies = try await copies(of: id)
       var count = 0
       for copy in copies where copy.queued.list == keys.campaigns { count += try await unqueue(copy.job, id) }
-      // What a worker has becomes a campaign, or comes back to the list when the worker is dead.
+      // A job that a worker has becomes a campaign, or returns to the list if the worker dies.
       let isTaken = count == 0 && !copies.isEmpty || copies.contains { $0.queued.list != keys.campaigns }
       guard isTaken, ContinuousClock.now < end, try await store.campaigns.standing(of: id) == nil else {
         return count > 0 && !isTaken
@@ -95,7 +95,9 @@ public struct Queue: StoreRoom {
     }
   }
 
-  /// - Returns: how many copies were taken off.
+  /// Removes the copies of one form of a job.
+  ///
+  /// - Returns: the number of removed copies.
   private func unqueue(_ job: [UInt8], _ id: String) async throws -> Int {
     if let run = RunRequest.id(job) { return try await unqueue(run: run, request: job) }
     let forms = try forms(of: job)
@@ -108,7 +110,8 @@ public struct Queue: StoreRoom {
     return try await run(pipeline)[0].integer ?? 0
   }
 
-  /// What is known of an id, whatever became of its job; `nil` when none was submitted or taken in within ``idMemory``.
+  /// Returns the state of an id, whatever happened to its job; `nil` if no job of this id was submitted or taken in
+  /// within ``idMemory``.
   public func memory(of id: String) async throws -> JobMemory? {
     var pipeline = RedisPipeline()
     pipeline.append("STRLEN", keys.job(id))
@@ -122,7 +125,7 @@ public struct Queue: StoreRoom {
 
   // MARK: Walking over jobs
 
-  /// The jobs that wait and contain a text, with what they say of themselves.
+  /// Returns the waiting jobs that contain a text, with their outlines.
   func waitingJobs(containing text: String) async throws -> [(outline: JobOutline, job: [UInt8])] {
     var found: [(outline: JobOutline, job: [UInt8])] = []
     let note: (Waiting) -> Void = { waiting in
@@ -136,7 +139,7 @@ public struct Queue: StoreRoom {
     return found
   }
 
-  /// The ids of jobs that wait, or that a worker takes in, and pass a test.
+  /// Returns the ids of jobs that pass a test, among those that wait and those that a worker is taking in.
   func waitingIDs(where passes: ([UInt8]) -> Bool) async throws -> Set<String> {
     var found: Set<String> = []
     let note: (Waiting) -> Void = { waiting in
@@ -147,19 +150,19 @@ public struct Queue: StoreRoom {
     for worker in try await store.fleet.workers() {
       try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
     }
-    // A job of a worker that died goes back to the list of producers.
+    // The job of a worker that died returns to the producers' list.
     try await forEachWaiting(in: keys.campaigns, worker: nil, note)
     return found
   }
 
-  /// A job as it stands on a list.
+  /// A job as it is on a list.
   private struct Waiting {
     var job: [UInt8]
-    /// `nil` when it gives no id.
+    /// `nil` if the job has no id.
     var queued: QueuedJob?
   }
 
-  /// The jobs of an id, each way it is written once, in the order in which a job goes through the lists.
+  /// Returns the jobs of an id, each different text once, in the order in which a job passes through the lists.
   private func copies(of id: String) async throws -> [(job: [UInt8], queued: QueuedJob)] {
     var copies: [(job: [UInt8], queued: QueuedJob)] = []
     let note: (Waiting) -> Void = { waiting in
@@ -174,8 +177,8 @@ public struct Queue: StoreRoom {
     return copies
   }
 
-  /// Walks over the jobs of a list, from the one that came last on. Jobs come at that end and leave at the other: none
-  /// that stays is passed over, and one may come twice, the second time at a place nearer to its turn.
+  /// Calls `body` for the jobs of a list, newest first. Jobs arrive at that end and leave at the other. So a job that
+  /// stays is never skipped, and a job may be visited twice, the second time closer to its turn.
   private func forEachWaiting(
     in list: String, worker: String?, from start: Int = 0, _ body: (Waiting) -> Void
   ) async throws {

@@ -2,24 +2,24 @@ import PushCore
 import Redis
 
 extension Campaign {
-  /// Whether values of its users stand in the store.
+  /// Whether the store has values of the campaign's users.
   var hasValues: Bool { message.hasValuesBeside || !message.recipientValues.isEmpty }
 }
 
-/// What is said of the users of a campaign beside its job, before that is submitted: for each a JSON object in the hash of its
-/// partition. Where no job comes it expires.
+/// Values of a campaign's users that are uploaded before the job is submitted: for each user a JSON object in the hash
+/// of its partition. Without a job the values expire.
 extension Queue {
-  /// Seconds for which values wait for their job: eight days, so that they may be brought a week ahead.
+  /// Seconds for which values wait for their job: eight days, so that they can be uploaded a week ahead.
   static let valuesMemory = 8 * 86_400
-  /// The most users that are written at once.
+  /// Maximum number of users in one call.
   public static let mostValues = 1000
 
-  /// Writes values of users of a campaign that is yet to be taken in; what a user had there is replaced.
+  /// Writes values of users for a campaign that is not taken in yet. They replace the users' earlier values.
   ///
   /// - Parameters:
-  ///   - values: at most ``mostValues``; JSON objects.
-  ///   - id: the campaign's.
-  /// - Throws: ``StoreError`` `invalid` when the campaign has been taken in: some of it may have been sent.
+  ///   - values: at most ``mostValues`` JSON objects.
+  ///   - id: the id of the campaign.
+  /// - Throws: ``StoreError`` `invalid` if the campaign has been taken in: some of it may have been sent.
   public func put(_ values: [(user: String, json: [UInt8])], of id: String) async throws {
     guard try await store.campaigns.standing(of: id) == nil else {
       throw StoreError(
@@ -47,7 +47,7 @@ extension Queue {
     if !pipeline.isEmpty { _ = try await run(pipeline) }
   }
 
-  /// The job has come: its values stay until its campaign ends.
+  /// Removes the expiry of the values when their job has arrived. They stay until the campaign ends.
   func keepValues(of campaign: Campaign) async throws {
     guard campaign.message.hasValuesBeside else { return }
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
@@ -59,7 +59,7 @@ extension Queue {
     }
   }
 
-  /// What the store has of a user beside the job of a campaign; nothing where it has nothing.
+  /// Returns the values of a user that were uploaded for a campaign; empty if there are none.
   func values(of user: String, in campaign: Campaign) async throws -> [UInt8] {
     guard campaign.message.hasValuesBeside else { return [] }
     var pipeline = RedisPipeline()
@@ -67,6 +67,6 @@ extension Queue {
     return try await run(pipeline)[0].bytes.map(Array.init) ?? []
   }
 
-  /// Users of whom one command writes what is said: of one it may be some kilobytes.
+  /// Number of users in one command. The values of one user may have several kilobytes.
   static let valuesBatch = 50
 }

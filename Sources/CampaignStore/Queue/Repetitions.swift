@@ -1,13 +1,13 @@
 import PushCore
 import Redis
 
-/// Jobs that ask for a campaign again and again. Such a job is a campaign that is scheduled and never begins: each time a
-/// campaign of its own is made, with an id of its own, which goes its way like any other.
+/// Recurring campaigns. A job with `repeat` becomes a campaign that is scheduled and never begins. For each run it
+/// creates a campaign with its own id, which is processed like any other.
 extension Queue {
-  /// When the first run of a job begins, in ms since the epoch; `nil` for a job that is not repeated.
+  /// Returns when the first run of a job begins, in ms since the epoch; `nil` for a job without `repeat`.
   ///
   /// - Parameter now: ms since the epoch.
-  /// - Throws: ``StoreError`` `invalid` when there is none.
+  /// - Throws: ``StoreError`` `invalid` if the job has no further run.
   func firstRun(of campaign: Campaign, now: Int) throws -> Int? {
     guard let repetition = campaign.delivery.timing.repetition else { return nil }
     guard
@@ -27,9 +27,9 @@ extension Queue {
       hint: "install the package tzdata, or set zoneinfo")
   }
 
-  /// Begins what is due of those of these campaigns that are repeated.
+  /// Begins the due runs of the recurring campaigns among these campaigns.
   ///
-  /// - Returns: the campaigns that this call has made, which are yet to be taken in.
+  /// - Returns: the campaigns that this call has created. They still have to be taken in.
   func beginRuns(of ids: [String]) async throws -> [String] {
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HEXISTS", keys.campaign(id), "repeat") }
@@ -43,12 +43,14 @@ extension Queue {
         failure = error
       }
     }
-    // What can't be repeated holds up no other.
+    // A campaign whose run fails does not delay the others.
     if begun.isEmpty, let failure { throw failure }
     return begun
   }
 
-  /// - Returns: the id of the campaign that this call has made.
+  /// Begins the due run of a recurring campaign.
+  ///
+  /// - Returns: the id of the campaign that this call has created.
   private func beginRun(of id: String) async throws -> String? {
     guard let (record, job) = try await store.campaigns.findWithJob(id), record.state == .scheduled,
       let due = record.sendAt
@@ -61,7 +63,7 @@ extension Queue {
     else { return nil }
     let local = campaign.delivery.timing.localTime
     let rules = try rules(of: repetition)
-    // What workers missed is made up for by one.
+    // A single run replaces all runs that the workers missed.
     let run =
       repetition.last(until: now / 1000, from: due / 1000, local, in: rules)
       ?? Repetition.Run(begins: due / 1000, wall: rules.wall(at: due / 1000))
@@ -71,7 +73,7 @@ extension Queue {
     return isBegun ? runID : nil
   }
 
-  /// Leaves out what a paused job that is repeated has missed: nobody wants that at the moment in which it is resumed.
+  /// Skips the runs that a recurring campaign missed while it was paused. A resume does not start a missed run.
   func leaveOutMissed(of record: CampaignRecord) async throws {
     guard record.repetition != nil, record.state == .paused, let due = record.sendAt else { return }
     let now = try await store.time() / 1000
@@ -83,9 +85,12 @@ extension Queue {
     _ = try await moveOn(record, to: next, beginning: nil, repetition)
   }
 
+  /// Moves a recurring campaign on to its next run.
+  ///
   /// - Parameters:
-  ///   - next: the run after that; `nil` for none.
+  ///   - next: the run after this one; `nil` for none.
   ///   - run: the id of the run that begins; `nil` for none.
+  /// - Returns: whether this call began the run.
   private func moveOn(
     _ record: CampaignRecord, to next: Repetition.Run?, beginning run: String?, _ repetition: Repetition
   ) async throws -> Bool {
@@ -114,28 +119,28 @@ extension Queue {
   }
 }
 
-/// How far a job is that asks for campaigns again and again.
+/// Progress of a recurring campaign.
 public struct RepetitionRecord: Sendable, Equatable {
-  /// When, as its job has it.
+  /// The schedule as the job contains it.
   public var schedule: String
-  /// Campaigns that it has made.
+  /// Number of runs that it has created.
   public var runs: Int
-  /// Those that were left out because the one before had not ended.
+  /// Number of runs that were skipped because the previous run had not ended.
   public var leftOut: Int
-  /// The id of the last of them; `nil` before the first.
+  /// The id of the last run; `nil` before the first.
   public var lastRun: String?
-  /// Whether that is yet to be taken in.
+  /// Whether the last run still has to be taken in.
   public var isPending = false
 }
 
-/// What stands on the intake list for a run of a repeated job. It is no job, and says nothing but which run is to be taken
-/// in: the run's job follows from the repeated campaign, which lists the run (`repeat.lua`, `activate.lua`).
+/// The intake entry for a run of a recurring campaign. It contains only the id of the run. The run's job follows from
+/// the recurring campaign, which lists the run (`repeat.lua`, `activate.lua`).
 public enum RunRequest {
   private static let prefix = "run "
 
   static func text(of id: String) -> String { prefix + id }
 
-  /// The id of the run; `nil` for what is no such request.
+  /// Returns the id of the run; `nil` if the entry is not such a request.
   public static func id(_ entry: [UInt8]) -> String? {
     let text = String(decoding: entry.prefix(256), as: UTF8.self)
     guard text.hasPrefix(prefix) else { return nil }
@@ -144,7 +149,8 @@ public enum RunRequest {
 }
 
 extension Queue {
-  /// The job of a run that a repeated campaign lists and that is yet to be taken in; `nil` where there is none such.
+  /// Returns the job of a run that a recurring campaign lists and that still has to be taken in; `nil` if there is no
+  /// such run.
   public func job(ofRun id: String) async throws -> [UInt8]? {
     guard let (parent, wall) = Repetition.run(id), let (record, job) = try await store.campaigns.findWithJob(parent),
       record.repetition?.lastRun == id, record.repetition?.isPending == true
@@ -153,17 +159,17 @@ extension Queue {
     return try CampaignJob.run(of: job, localTime: isLocal ? wall : nil)
   }
 
-  /// The run that a repeated campaign has begun is taken in.
+  /// Marks the last run of a recurring campaign as taken in.
   func endPending(_ parent: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HDEL", keys.campaign(parent), "pending")
     _ = try await run(pipeline)
   }
 
-  /// Asks once more for a run that could not be taken in, and takes it off the dead list.
+  /// Requests a run again that could not be taken in, and removes it from the dead list.
   ///
-  /// - Parameter key: of its job in the dead list.
-  /// - Throws: ``StoreError`` `invalid` when its repeated campaign is gone, or has begun another run since.
+  /// - Parameter key: the key of its job in the dead list.
+  /// - Throws: ``StoreError`` `invalid` if its recurring campaign is gone, or has begun another run since.
   public func retry(run id: String, from key: String) async throws {
     guard let (parent, _) = Repetition.run(id), try await store.campaigns.find(parent)?.repetition?.lastRun == id else {
       throw StoreError(
@@ -177,7 +183,7 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Takes a request off a worker's list: the run was taken in, or there is none.
+  /// Removes a request from a worker's list: the run was taken in, or does not exist.
   public func dismissRun(_ request: [UInt8], worker: String) async throws {
     try await acknowledge(request, worker: worker)
   }
@@ -186,7 +192,7 @@ extension Queue {
   public func deadLetter(
     run id: String, request: [UInt8], job: [UInt8], reason: String, hint: String, worker: String
   ) async throws -> String {
-    // The dead list first: should this worker die on the way, the run comes there twice, and not nowhere.
+    // Write the dead list first. If this worker dies in between, the run is there twice instead of being lost.
     var pipeline = RedisPipeline(reserving: job.count + 512)
     pipeline.append(
       "XADD", keys.dead, "MAXLEN", "~", Self.deadJobs, "*", "reason", reason, "hint", hint, "id", id, "size", job.count,
@@ -196,9 +202,9 @@ extension Queue {
     return try await run(pipeline)[0].string ?? ""
   }
 
-  /// Takes the request for a run off the list of producers: the run is left out.
+  /// Removes the request for a run from the producers' list, which skips the run.
   ///
-  /// - Returns: how many copies were taken off.
+  /// - Returns: the number of removed copies.
   func unqueue(run id: String, request: [UInt8]) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("LREM", keys.campaigns, 0, request)

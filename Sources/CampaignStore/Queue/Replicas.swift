@@ -1,15 +1,15 @@
 import Redis
 
-/// Knowing that more than one server has a job.
+/// Confirmation that replicas have a job.
 extension Queue {
   /// Waits until replicas have a job that was submitted, now or before.
   ///
   /// - Parameters:
-  ///   - count: how many replicas to wait for.
-  ///   - id: the job's.
-  ///   - timeout: how long to wait.
-  /// - Returns: how many have it.
-  /// - Throws: ``StoreError`` `notFound` when Redis has lost the job itself.
+  ///   - count: the number of replicas to wait for.
+  ///   - id: the id of the job.
+  ///   - timeout: the maximum time to wait.
+  /// - Returns: the number of replicas that have it.
+  /// - Throws: ``StoreError`` `notFound` if Redis has lost the job itself.
   public func awaitReplicas(_ count: Int, of id: String, timeout: Duration) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", keys.job(id), keys.campaign(id))
@@ -17,8 +17,8 @@ extension Queue {
     let replies = try await run(pipeline)
     let (isThere, seconds) = (replies[0].integer != 0, replies[1].integer ?? 0)
     pipeline.removeAll()
-    // WAIT is about the writes of its own connection. This one leaves the job as it is, and comes after the job's, whichever
-    // connection that was written on. Should the server have changed since, the new one is asked.
+    // WAIT covers only the writes of its own connection. This EXPIRE changes nothing, and it comes after the write of
+    // the job, whichever connection wrote that. If the primary has changed since, the new one answers.
     if seconds > 0 { pipeline.append("EXPIRE", keys.job(id), seconds) }
     pipeline.append("WAIT", count, Int(timeout / .milliseconds(1)))
     let answers = isThere ? try await run(pipeline, timeout: timeout + .seconds(10)) : []

@@ -1,30 +1,31 @@
 import PushCore
 import Redis
 
-/// Campaigns that begin later: by Redis' clock, on any worker's word, once.
+/// Scheduled campaigns. Each begins once, by Redis' clock; any worker may begin it.
 extension Queue {
-  /// Begins those of these campaigns whose time has come. Any worker may, at the same time as others.
+  /// Begins those of these campaigns whose time has come. Several workers may do this at the same time.
   ///
-  /// What is in the schedule and should not be leaves it; what is scheduled and is not in it comes back.
+  /// Also repairs the schedule: an entry that does not belong there leaves it, and a missing scheduled campaign is
+  /// added again.
   ///
   /// - Parameter ids: the campaigns.
-  /// - Returns: the campaigns that this call has begun, or made of those that are repeated.
+  /// - Returns: the campaigns that this call has begun, and the runs that it has created for recurring campaigns.
   public func promote(_ ids: [String]) async throws -> [String] {
     guard !ids.isEmpty else { return [] }
     let runs: Result<[String], any Error>
     do {
       runs = .success(try await beginRuns(of: ids))
     } catch {
-      // What can't be repeated holds up nothing else.
+      // A run that fails does not delay other campaigns.
       runs = .failure(error)
     }
-    // Repeated campaigns are among them: one that has ended leaves the schedule, and none is begun.
+    // The ids include recurring campaigns. One that has ended leaves the schedule, and none of them begins.
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, try await store.slices.lanes(of: ids)) {
       pipeline.script(
         StoreScripts.promote,
         keys: [
-          // A campaign that has gone has no lane, and is put on none.
+          // A campaign that is gone has no lane, and the script puts it on none.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
           keys.wake, keys.store, keys.changes, keys.campaign(CampaignID(id).whole),
         ]
@@ -39,10 +40,10 @@ extension Queue {
   }
 
   /// Repairs the schedule, the list of gates and the list of campaigns that wait for approval, from one page of all
-  /// campaigns. An earlier version has no list of campaigns that wait for approval.
+  /// campaigns. Stores of an earlier version don't have the list of campaigns that wait for approval.
   ///
-  /// - Parameter position: where the page begins.
-  /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.
+  /// - Parameter position: the start of the page.
+  /// - Returns: the campaigns that this call has begun, and the start of the next page: 0 after the last.
   public func repairSchedule(from position: Int) async throws -> (begun: [String], next: Int) {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.all, position, position + CampaignStore.batch - 1)
@@ -58,7 +59,7 @@ extension Queue {
     }
     let scheduled = campaigns.filter { $0.state == .scheduled }.map(\.id)
     pipeline.removeAll()
-    // Of one without a gate that is found, and it leaves the list again.
+    // A campaign that has no gate is detected later, and leaves the list again.
     for campaign in campaigns where campaign.hasStages && !campaign.state.isFinal {
       pipeline.append("ZADD", keys.gates, "NX", 0, campaign.id)
     }
@@ -70,7 +71,7 @@ extension Queue {
     return (try await promote(scheduled), ids.count < CampaignStore.batch ? 0 : position + ids.count)
   }
 
-  /// Removes campaigns that wait for approval no more from the list of those that do.
+  /// Removes campaigns that no longer wait for approval from the list of those that do.
   private func repairApprovals() async throws {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.approvals, 0, CampaignStore.batch - 1)

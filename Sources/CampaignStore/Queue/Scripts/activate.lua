@@ -1,24 +1,27 @@
 #!lua
 -- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
--- Invariant: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
--- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
--- whose time is still ahead is on no lane and does not run: `promote` begins it. One that needs approval is paused.
--- A campaign with parts and its parts are written in one step, each names the other. The stages behind the first wait
--- at their gates, and have no open slices (`opengate`).
--- What changes is noted for webhooks too (the stream `changes`): a remark, which stops nothing where it can't be made.
--- While the store is held, or when it has another number of partitions than the worker knows, nothing is written.
--- A run begins as its repeated campaign is: paused, or cancelled, which ends it. It is no run unless that lists it.
+-- Invariant: a campaign is activated once, and its job leaves the worker's intake only with the activation. From then
+-- on its id is taken, even when the campaign's record is gone: a worker that was stopped for longer must not begin it
+-- again.
+-- A campaign whose time is still ahead is on no lane and does not run until `promote` begins it. A campaign that needs
+-- approval is paused.
+-- A campaign and its parts are written in one step, and each names the other. The stages after the first wait at their
+-- gates and have no open slices (`opengate`).
+-- The script also adds the change to the stream `changes` for webhooks. If that fails, the activation succeeds.
+-- While the store is held, or if it has another number of partitions than the worker knows, nothing is written.
+-- A run starts in the state of its recurring campaign: paused, or cancelled, which ends it. It is not a run unless the
+-- recurring campaign lists it.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
---      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the repeated campaign that it is a run of (its
---      own where it is none), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of
---      the campaign and of each part: campaign, open slices, finished slices
--- ARGV 1 job as taken, 2 seconds an id is remembered after the campaign has begun, 3 when it begins in ms since the
---      epoch (0: now), 4 digest of the job as `reserve` said it, 5 number of partitions of the store, 6 why it needs
---      approval ('': it does not), 7 number of partitions listed, then partitions, then a bitmap of those that have no
+--      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
+--      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
+--      and of each part: campaign, open slices, finished slices
+-- ARGV 1 job as taken, 2 seconds an id is remembered after the campaign has begun, 3 start in ms since the epoch (0:
+--      now), 4 digest of the job as `reserve` returned it, 5 number of partitions of the store, 6 reason why it needs
+--      approval ('': it does not), 7 number of partitions listed, then partitions, then a bitmap of those without a
 --      slice ('' for none), then of the campaign and of each part: id, 'sent' | 'parts' (has parts) | 'gated' (waits at
 --      a gate), number of fields and values, fields and values
--- Returns 1, 0 when it had been activated before, -1 when nothing may begin here now, -2 when its repeated campaign
---         does not list it, or 2 when it has ended with its repeated campaign
+-- Returns 1, 0 if it was activated before, -1 if nothing may begin here now, -2 if its recurring campaign does not list
+-- it, or 2 if it has ended with its recurring campaign
 local function acknowledge()
   local name = redis.sha1hex(ARGV[1])
   redis.call('LREM', KEYS[3], 1, ARGV[1])
@@ -44,8 +47,8 @@ local lead = is_run and redis.call('HMGET', KEYS[13], 'state', 'lastRun', 'reaso
 if is_run and lead[2] ~= id then return -2 end
 local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
 local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
--- First every key that may be of another type: nothing may be refused once the campaign is written, as a second call
--- would take it for activated. A reference to what is not there leads nowhere.
+-- Touch every key that may have another type first. No command may fail after the campaign is written, because a second
+-- call would consider it activated. A reference to a missing campaign does no harm.
 redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
 redis.call('HLEN', KEYS[14])

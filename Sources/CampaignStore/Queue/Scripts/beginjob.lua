@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- beginjob: notes that a worker begins to take in a job that stands on its list.
--- Invariant: each life of a worker is noted once for a job, before it looks at the job. A life that ends without a word
--- leaves its note, so the next worker sees how many have tried. What nobody has begun for a day is forgotten.
+-- beginjob: records that a worker begins to take in a job on its list.
+-- Invariant: each worker process is recorded once for a job, before it reads the job. A process that dies leaves its
+-- record, so the next worker knows how many have tried. Attempts older than a day are removed.
 -- KEYS 1 worker's intake, 2 attempts
--- ARGV 1 entry as it stands on the list, 2 nonce of the worker's instance, 3 ms that attempts are remembered,
---      4 fields from which on old ones are looked for
+-- ARGV 1 entry as it is on the list, 2 nonce of the worker's instance, 3 ms that attempts are kept, 4 number of fields
+--      from which on old ones are removed
 -- A field is named by the SHA-1 of the entry: 'at-ms nonce nonce ...'. 'SHA-1:failures' counts failures.
--- Returns false when the entry is not on the list, or {SHA-1 of the entry, other lives that began, failures}
+-- Returns false if the entry is not on the list, or {SHA-1 of the entry, other processes that began, failures}
 if not redis.call('LPOS', KEYS[1], ARGV[1]) then return false end
 local name, time = redis.sha1hex(ARGV[1]), redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,14 +1,15 @@
 #!lua flags=allow-oom
 -- deadletter: moves a job that can't be run to the dead list, with the reason.
--- Invariant: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
--- id that was reserved for this very job is free again, so that the job can be submitted once more. What else stands
--- under the id, be it of another type, stays.
--- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, where an id can be
---      read from it
--- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 what the job means, in its
---      canonical form, 7 id ('' where none can be read), 8 user whose device the job names ('' for none), 9 the
---      canonical form with its defaults, as earlier versions knew it ('' where it is the same)
--- `size` tells a job that was cut from a whole one.
+-- Invariant: a job is in the worker's list or in the dead list, never in neither. The dead list is bounded, and the
+-- oldest entry leaves first.
+-- An id that was reserved for exactly this job is released, so that the job can be submitted again. Any other value
+-- under the id stays, also one of another type.
+-- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, if it has a readable
+--      id
+-- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 canonical form of the job,
+--      7 id ('' if not readable), 8 user whose device the job names ('' for none), 9 canonical form with its defaults,
+--      as in earlier versions ('' if it is the same)
+-- The field `size` shows whether the job was cut.
 -- Returns the entry's key
 local name = redis.sha1hex(ARGV[1])
 redis.call('LREM', KEYS[2], 1, ARGV[1])

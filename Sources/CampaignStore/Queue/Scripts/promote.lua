@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 -- promote: begins a scheduled campaign whose time has come.
--- Invariant: it begins once, whoever calls this and however often; only Redis' clock counts. The schedule has the
--- scheduled campaigns and no others: one that has gone, begun, or been paused or cancelled leaves it, one that is
--- missing comes back. While the store is held, or when it has another number of partitions than the worker knows,
--- nothing begins. A recurring campaign is not begun itself (see `repeat`). A campaign with parts begins with the first.
+-- Invariant: a campaign begins once, whichever worker calls this and however often. Only Redis' clock counts. The
+-- schedule contains the scheduled campaigns and no others: a campaign that is gone, begun, paused or cancelled leaves
+-- it, and a missing one is added again.
+-- While the store is held, or if it has another number of partitions than the worker knows, nothing begins. A recurring
+-- campaign does not begin itself (see `repeat`). A campaign with parts begins with its first part.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes, 9 the
---      campaign that it is a part of (its own where it is none)
+--      campaign of a part (else the campaign itself)
 -- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 id of that campaign
--- Returns 1 when this call began it, else 0
+-- Returns 1 if this call began it, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'repeat', 'parts')
 if campaign[1] ~= 'scheduled' or campaign[4] then
   redis.call('ZREM', KEYS[3], ARGV[1])
@@ -22,7 +23,7 @@ end
 if campaign[3] then return 0 end
 local store = redis.call('HMGET', KEYS[7], 'partitions', 'nextPartitions')
 if store[2] or store[1] and store[1] ~= ARGV[2] then return 0 end
--- A list of another type is an error before anything is written.
+-- A list of another type raises an error here, before anything is written.
 redis.call('LLEN', KEYS[2])
 redis.call('SCARD', KEYS[4])
 redis.call('HSET', KEYS[1], 'state', 'active')

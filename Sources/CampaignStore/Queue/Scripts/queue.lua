@@ -1,8 +1,9 @@
 #!lua flags=no-writes
--- queue: reads a page of the jobs that wait to be taken in, from the one that came last on.
--- Invariant: a page is bounded by its jobs and by its bytes, as each job may have a megabyte, and the list any length.
+-- queue: reads a page of the jobs that wait to be taken in, newest first.
+-- Invariant: the number and the bytes of a page's jobs are bounded, because a job may have 1 MB and the list any
+-- length.
 -- KEYS 1 producers' list, or a worker's intake
--- ARGV 1 where the page begins, 2 jobs at most, 3 bytes after which it ends
+-- ARGV 1 start of the page, 2 maximum number of jobs, 3 number of bytes after which it ends
 -- Returns {length of the list, jobs...}
 local page, bytes = {redis.call('LLEN', KEYS[1])}, 0
 for first = tonumber(ARGV[1]), ARGV[1] + ARGV[2] - 1, 8 do

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
--- repeat: begins the next run of a repeated campaign, or leaves it out.
--- Invariant: each run is begun once, by Redis' clock, whoever calls this and however often: only the run that is noted as
--- the next one is, and the note moves on in the same step. The campaign lists the run, and a request to take it in is
--- on the intake list: only what the campaign lists is a run of it. Until the run is taken in no other begins. What is
--- paused begins nothing; what has no further run has ended. While the store is held nothing begins.
+-- repeat: begins the next run of a recurring campaign, or skips it.
+-- Invariant: each run begins once, by Redis' clock, whichever worker calls this and however often. Only the run that is
+-- recorded as the next one begins, and the record moves on in the same step.
+-- The campaign lists the run, and a request to take it in is put on the intake list. Only a run that the campaign lists
+-- is valid. No other run begins before this one is taken in. A paused campaign begins no run; a campaign without
+-- further runs has ended. While the store is held nothing begins.
 -- KEYS 1 campaign, 2 schedule, 3 intake list, 4 ended campaigns, 5 store, 6 campaign of the last run
--- ARGV 1 id, 2 when the run is due that is to begin, 3 id of its campaign, 4 request to take it in ('' to leave it out,
---      which a paused one allows too), 5 when the next one is due, after Redis' time ('' for none), 6 runs at most
---      ('' for any number), 7 id of the last run's campaign if the run is left out while that has not ended, else '',
---      8 request to take in the last run
--- Returns {1 when this call began it, 2 when the one before has not ended, else 0; 1 when there is no further run}
+-- ARGV 1 id, 2 due time of the run that is to begin, 3 id of its campaign, 4 request to take it in ('' to skip it,
+--      which is allowed for a paused campaign too), 5 due time of the next run, after Redis' time ('' for none),
+--      6 maximum number of runs ('' for no limit), 7 id of the last run's campaign if the run is skipped while that has
+--      not ended, else '', 8 request to take in the last run
+-- Returns {1 if this call began it, 2 if the previous run has not ended, else 0; 1 if there is no further run}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'lastRun', 'runs', 'repeat', 'pending')
 local leaves_out = ARGV[4] == ''
 if not campaign[5] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end
@@ -22,7 +23,7 @@ if campaign[2] ~= ARGV[2] or due > now then
 end
 if redis.call('HGET', KEYS[5], 'nextPartitions') then return {0, 0} end
 if campaign[6] and not leaves_out then
-  -- Somebody may have taken the request off the list: it is there again, and changes nothing where it is not needed.
+  -- The request may have been removed from the list. Adding it again does no harm if it is not needed.
   if ARGV[8] ~= '' and not redis.call('LPOS', KEYS[3], ARGV[8]) then redis.call('LPUSH', KEYS[3], ARGV[8]) end
   return {0, 0}
 end

@@ -1,13 +1,14 @@
 #!lua
--- reserve: takes an id for a job that came from the intake list.
--- Invariant: an id names one job for 90 days. A worker that died between this and the activation left the id reserved and
--- not activated: the same job then goes on where it stopped. A campaign's key of another type is an error: `HLEN` says
--- so, and `EXISTS` would take it for the campaign.
--- A job that only the present time makes wrong is refused unless it is known, and reserves nothing. A digest of an
+-- reserve: reserves an id for a job from the intake list.
+-- Invariant: an id names one job for 90 days. If a worker dies between this step and the activation, the id is reserved
+-- and not activated, and the same job then continues from here.
+-- A campaign's key of another type must be an error. `HLEN` raises one; `EXISTS` would mistake the key for the
+-- campaign.
+-- A job that is wrong only at the present time is refused unless it is known, and reserves nothing. A digest of an
 -- earlier version, which is of the job with its defaults, stays.
--- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign
--- ARGV 1 what the job means, in its canonical form, 2 seconds an id is remembered, 3 the canonical form with its
---      defaults ('' where it is the same), 4 '1' to refuse the job unless it is known
+-- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign
+-- ARGV 1 canonical form of the job, 2 seconds an id is remembered, 3 canonical form with its defaults ('' if it is the
+--      same), 4 '1' to refuse the job unless it is known
 -- Returns {'new' | 'duplicate' | 'conflict' | 'refused', digest of the job}
 local digest = redis.sha1hex(ARGV[1])
 local known = redis.call('GET', KEYS[1])

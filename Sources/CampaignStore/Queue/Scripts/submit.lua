@@ -1,17 +1,18 @@
 #!lua
--- submit: puts a job on the intake list unless its id is taken; one of the dead list leaves that list with it.
--- Invariant: an id names one job for 90 days; the same job again changes nothing. A job is on the intake list or in the
--- dead list, never in neither: it is pushed before anything else is written, and once more where it was submitted, not
--- taken in, and is not among the next ten thousand of the list: it may have got lost. It is taken in once all the same.
--- Only this script says who submits a job: what a raw job says of it is not believed. The digest binds the name to the
--- very job.
--- A job that only the present time makes wrong is refused unless it is known. A digest of an earlier version, which is
+-- submit: puts a job on the intake list unless its id is taken. A job from the dead list leaves that list.
+-- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job is on the intake
+-- list or in the dead list, never in neither, so it is pushed before anything else is written.
+-- A job may be lost if it was submitted, is not taken in, and is not among the next 10,000 of the list. It is then
+-- pushed again, and still taken in only once.
+-- Only this script records who submits a job; a name in a raw job is ignored. The digest binds the recorded name to
+-- exactly this job.
+-- A job that is wrong only at the present time is refused unless it is known. A digest of an earlier version, which is
 -- of the job with its defaults, stays.
--- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign, 3 intake list, then the dead list, if it comes from
---      there, then the submitter, if somebody says who it is
--- ARGV 1 job as written, 2 what it means, in its canonical form, 3 seconds an id is remembered, 4 its key in the dead
---      list ('' for none), 5 who submits it ('' for nobody), 6 the canonical form with its defaults ('' where it is the
---      same), 7 '1' to refuse the job unless it is known
+-- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign, 3 intake list, then the dead list, if the
+--      job is from there, then the submitter, if known
+-- ARGV 1 job as written, 2 its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for none),
+--      5 submitter ('' if unknown), 6 canonical form with its defaults ('' if it is the same), 7 '1' to refuse the job
+--      unless it is known
 -- Returns 'new' | 'duplicate' | 'conflict' | 'refused' | 'gone' (no longer in the dead list)
 local comes_back = ARGV[4] ~= ''
 if comes_back and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end
