@@ -1,42 +1,44 @@
 import PushCore
 import Redis
 
-/// What a person does to a campaign.
+/// Action on a campaign.
 public enum ControlVerb: String, Sendable {
   case pause, resume, cancel
-  /// Resumes what waits for approval.
+  /// Resumes a campaign that waits for approval.
   case approve
-  /// Chooses the variant that later stages get; `decide.lua`, `opengate.lua`.
+  /// Chooses the winning variant for later stages; `decide.lua`, `opengate.lua`.
   case decide
   /// Begins a stage; `opengate.lua`.
   case open
 }
 
-/// The control state of the campaigns that a worker holds, all of one moment.
+/// The control state of the campaigns that a worker holds, read in one step.
 public struct ControlView: Sendable {
-  /// The control epoch: how often campaigns were paused, resumed or cancelled so far.
+  /// The control epoch: the number of pauses, resumes and cancels so far.
   public var epoch: Int
   /// Whether campaigns may begin.
   public var hold: StoreHold
-  /// The states of the campaigns, in the order asked for; `nil` for those that are gone.
+  /// The states of the campaigns, in the requested order; `nil` for a campaign that is gone.
   public var states: [CampaignState?]
-  /// How often each was resumed.
+  /// The number of resumes of each campaign.
   public var rounds: [Int]
 }
 
-/// Something that was done to a campaign.
+/// An entry of a campaign's timeline.
 public struct TimelineEntry: Sendable, Equatable {
   /// ms since the epoch.
   public var at: Int
   public var verb: ControlVerb
-  /// Whether a worker did it by itself.
+  /// Whether a worker acted on its own.
   public var isByWorker: Bool
-  /// Who it was; `nil` where nobody said.
+  /// The person who acted; `nil` if unknown.
   public var person: String?
-  /// Why; `nil` where nobody said.
+  /// The reason; `nil` if none was given.
   public var reason: String?
 
-  /// - Parameter text: as `control.lua` writes it.
+  /// Reads an entry.
+  ///
+  /// - Parameter text: the entry as `control.lua` writes it.
   init?(_ text: String) {
     let fields = text.split(separator: "\t", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
     guard fields.count == 5, let at = Int(fields[0]), let verb = ControlVerb(rawValue: fields[1]) else { return nil }
@@ -46,19 +48,19 @@ public struct TimelineEntry: Sendable, Equatable {
   }
 }
 
-/// Campaign control: pausing, resuming and cancelling, and knowing that every worker has applied it.
+/// Campaign control: pauses, resumes and cancels campaigns, and confirms that every worker has applied the change.
 ///
-/// Every call raises the control epoch. A worker reads epoch and states in one step, stops what it has to stop, and then
-/// says up to which epoch it has applied control.
+/// Every call raises the control epoch. A worker reads epoch and states in one step, applies the states, and then
+/// reports the epoch up to which it has applied control.
 extension Campaigns {
-  /// Pauses, resumes or cancels. Workers apply it within moments. A campaign that is paused by this has paused itself: a
-  /// worker said so.
+  /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. A campaign
+  /// that is paused in this way counts as having paused itself.
   ///
   /// - Parameters:
-  ///   - unguarded: resumed, its prunes and quarantines are carried out whatever their share.
-  ///   - round: nothing is changed when the campaign has been resumed more often than this; `nil` for whatever it is.
+  ///   - unguarded: for a resume: prunes and quarantines are carried out, whatever their share.
+  ///   - round: nothing changes if the campaign has been resumed more often than this; `nil` for no such condition.
   ///   - gate: the place of the stage whose gate pauses it, and whether that needs approval; `nil` for none.
-  /// - Returns: the state that follows: unchanged when the verb does not apply to it.
+  /// - Returns: the new state: unchanged if the verb does not apply to it.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
   public func control(
@@ -68,13 +70,13 @@ extension Campaigns {
     try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate).0
   }
 
-  /// Pauses, resumes or cancels on a person's word, and waits until every live worker has applied it: what it sends of a campaign that was
-  /// paused or cancelled is by then at most what was in its window.
+  /// Pauses, resumes or cancels a campaign on behalf of a person, and waits until every live worker has applied it. By
+  /// then a worker has sent at most the content of its window of a paused or cancelled campaign.
   ///
   /// - Parameters:
-  ///   - person: who it is; nothing where nobody says.
-  ///   - lease: ms without a heartbeat after which a worker is taken for dead; twice that is waited at most.
-  /// - Returns: the state that follows, and the live workers that did not say that they have applied it: none, usually.
+  ///   - person: the person; empty if unknown.
+  ///   - lease: ms without a heartbeat after which a worker counts as dead. The wait ends after twice this time.
+  /// - Returns: the new state, and the live workers that have not confirmed it: usually none.
   /// - Throws: ``StoreError`` `notFound`.
   public func controlEverywhere(
     _ id: String, _ verb: ControlVerb, reason: String = "", by person: String = "", lease: Int
@@ -88,12 +90,12 @@ extension Campaigns {
     }
   }
 
-  /// Resumes a campaign on a person's word.
+  /// Resumes a campaign on behalf of a person.
   ///
   /// - Parameters:
-  ///   - unguarded: its prunes and quarantines are carried out whatever their share.
-  ///   - person: who it is; nothing where nobody says.
-  /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs it.
+  ///   - unguarded: prunes and quarantines are carried out, whatever their share.
+  ///   - person: the person; empty if unknown.
+  /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval.
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
     if let record = try await find(CampaignID(id).whole), record.needsApproval, record.state == .paused {
       throw StoreError(
@@ -103,11 +105,12 @@ extension Campaigns {
     return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person).0
   }
 
-  /// Approves a campaign that waits for it: it begins, or goes into the schedule, or its next stage begins. Of a repeated
-  /// campaign it is the last run that waits.
+  /// Approves a campaign that waits for approval: it begins, goes into the schedule, or its next stage begins. For a
+  /// recurring campaign this approves its last run.
   ///
-  /// - Parameter person: who approves it.
-  /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs none, and for who submitted it.
+  /// - Parameter person: the approver.
+  /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs no approval or the person has submitted
+  ///   it.
   public func approve(_ id: String, by person: String) async throws -> CampaignState {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
@@ -126,21 +129,21 @@ extension Campaigns {
     return try await raise(whole, .approve, "", unguarded: false, isByPerson: true, person).0
   }
 
-  /// What was done to a campaign, the oldest first; of many the last 200.
+  /// Returns the timeline of a campaign, oldest first: at most the last 200 entries.
   public func timeline(of id: String) async throws -> [TimelineEntry] {
     var pipeline = RedisPipeline()
     pipeline.append("LRANGE", keys.timeline(id), 0, -1)
     return try await run(pipeline)[0].compactMap { TimelineEntry($0.string ?? "") }
   }
 
-  /// Between looks at who has applied an epoch; workers are told by a message.
+  /// Interval between checks of which workers have applied an epoch. Workers are notified by a message.
   private static let confirmationInterval = Duration.milliseconds(20)
 
-  /// Changes the state of a campaign with its parts, and of a repeated one with its last run, in one step, and raises the
-  /// epoch.
+  /// Changes the state of a campaign with its parts, and of a recurring campaign with its last run, in one step. Raises
+  /// the epoch.
   ///
-  /// - Parameter id: of the campaign, or of a part of it.
-  /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
+  /// - Parameter id: the id of the campaign, or of a part of it.
+  /// - Returns: the new state, and the epoch. A worker that has applied this epoch knows of the change.
   private func raise(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
     round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil
@@ -189,11 +192,11 @@ extension Campaigns {
     return (state, epoch)
   }
 
-  /// Reads the control state of the campaigns that a worker holds, and says what it has applied.
+  /// Reads the control state of the campaigns that a worker holds, and reports what the worker has applied.
   ///
   /// - Parameters:
   ///   - ids: the campaigns.
-  ///   - worker: its name.
+  ///   - worker: the worker's name.
   ///   - applied: the epoch up to which it has applied control; `nil` before the first.
   public func syncControl(_ ids: [String], worker: String, applied: Int?) async throws -> ControlView {
     var pipeline = RedisPipeline()
@@ -212,11 +215,11 @@ extension Campaigns {
     return ControlView(
       epoch: epoch, hold: reply[1].integer.flatMap(StoreHold.init(rawValue:)) ?? .none,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
-      // Whoever takes a slice of it up finds one that can't be.
+      // A number that can't be right reads as 0 here. The worker that takes a slice of the campaign detects it.
       rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.mostCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 
-  /// Live workers that have yet to apply an epoch: of more than a batch, the first.
+  /// Returns live workers that have not applied an epoch yet: at most the first batch of them.
   func workersLagging(behind epoch: Int, timeout: Int) async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.lagging, keys: [keys.workers, keys.applied]) {
@@ -227,9 +230,10 @@ extension Campaigns {
     return try await run(pipeline)[0].compactMap(\.string)
   }
 
-  /// Opens what a campaign has parked. Should this be cut short, the rest comes back when it is due.
+  /// Opens the parked slices of a campaign. If this is interrupted, the other slices return when they are due.
   ///
-  /// - Parameter isReady: whether what an active campaign has waited for has come; otherwise only of a cancelled one.
+  /// - Parameter isReady: whether the event has occurred for which the slices of an active campaign have waited. If
+  ///   not, only slices of a cancelled campaign are opened.
   func unparkAll(of id: String, lane: Lane, isReady: Bool = false) async throws {
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()

@@ -3,7 +3,7 @@ import Redis
 
 /// Pages of campaigns: the cost of a page does not depend on the number of campaigns.
 extension Campaigns {
-  /// What campaigns of a page have in common; `nil` for whatever.
+  /// Conditions for the campaigns of a page; `nil` for any value.
   public struct CampaignFilter: Sendable {
     public var state: CampaignState?
     public var app: String?
@@ -22,15 +22,16 @@ extension Campaigns {
     }
   }
 
-  /// Campaigns that are looked at for a page at most: of a rare kind a page may have fewer than were asked for.
+  /// Maximum number of campaigns that are read for a page. A page of a rare kind may have fewer campaigns than
+  /// requested.
   static let mostLookedAt = 2000
 
-  /// Campaigns whose records are still kept, newest first, by totals.
+  /// Returns campaigns whose records still exist, newest first, with their totals.
   ///
   /// - Parameters:
-  ///   - cursor: of the page before; `nil` for the first.
-  ///   - count: campaigns at most.
-  /// - Throws: ``StoreError`` `invalid` for a cursor that is none.
+  ///   - cursor: the cursor of the previous page; `nil` for the first page.
+  ///   - count: the maximum number of campaigns.
+  /// - Throws: ``StoreError`` `invalid` for an invalid cursor.
   public func page(
     _ filter: CampaignFilter, from cursor: String?, count: Int, damaged: (StoreError) -> Void = { _ in }
   ) async throws -> StorePage<CampaignRecord> {
@@ -62,7 +63,7 @@ extension Campaigns {
     return page
   }
 
-  /// Where a campaign stands in the list of all.
+  /// Position of a campaign in the list of all campaigns.
   private struct CampaignPlace {
     /// ms since the epoch.
     var createdAt: Int
@@ -85,7 +86,8 @@ extension Campaigns {
     }
   }
 
-  /// The next campaigns behind a place: of one moment the ids go backwards, as Redis has them.
+  /// Returns the next campaigns after a position. Campaigns of the same millisecond are in descending order of their
+  /// ids, as in Redis.
   private func ids(behind place: CampaignPlace?) async throws -> [(id: String, createdAt: Int)] {
     var offset = 0
     while true {
@@ -107,8 +109,8 @@ extension Campaigns {
     }
   }
 
-  /// Campaigns that are scheduled or wait for approval, with when they begin in ms since the epoch, the next one first. Of
-  /// several parts of a campaign the first counts.
+  /// Returns campaigns that are scheduled or wait for approval, with their start in ms since the epoch, the next one
+  /// first. A campaign with several scheduled parts is listed once, with its first part.
   public func scheduled(count: Int) async throws -> [(id: String, at: Int, needsApproval: Bool)] {
     var pipeline = RedisPipeline()
     for key in [keys.schedule, keys.approvals] { pipeline.append("ZRANGE", key, 0, count - 1, "WITHSCORES") }

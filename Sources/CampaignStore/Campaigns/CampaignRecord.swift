@@ -1,31 +1,33 @@
 public import PushCore
 import Redis
 
-/// Where a campaign is in its life. Raw values are names in Redis and JSON.
+/// State of a campaign. Raw values are names in Redis and JSON.
 public enum CampaignState: String, Sendable {
   case scheduled
   /// A part of a campaign whose stage has not begun.
   case waiting
   case active, paused, cancelled, completed, failed
 
-  /// Whether nothing more can come of it without a person.
+  /// Whether the state is final unless a person acts.
   public var isFinal: Bool { self == .cancelled || self == .completed || self == .failed }
 }
 
-/// What whoever has a campaign's job has yet to learn of it.
+/// Status of a campaign that can change after its job is known.
 public struct CampaignStanding: Sendable {
   public var state: CampaignState
   public var lane: Lane
-  /// How often it was resumed.
+  /// Number of resumes.
   public var round: Int
-  /// Slices that are not finished.
+  /// Number of unfinished slices.
   public var unfinished: Int
   /// Whether its partitions and definitions are fixed.
   public var isNarrowed: Bool
 
   static let fields = ["state", "lane", "round", "slices", "finished", "narrowed"]
 
-  /// - Parameter fields: these.
+  /// Reads a status.
+  ///
+  /// - Parameter fields: the values of ``fields``.
   /// - Throws: ``StoreError`` `damaged`.
   init?(_ fields: StoredFields) throws(StoreError) {
     guard let state = try fields.text("state").flatMap(CampaignState.init(rawValue:)) else { return nil }
@@ -37,37 +39,37 @@ public struct CampaignStanding: Sendable {
   }
 }
 
-/// What a slice that is not finished has counted so far.
+/// Counts of an unfinished slice.
 struct OpenSlice: Sendable {
   var counters: SliceCounters
   /// Whether its number of targets is known.
   var isSealed: Bool
-  /// When the next of its targets is due that wait for their own time, in ms since the epoch.
+  /// Next send time of its targets that have send times of their own, in ms since the epoch.
   var readyAt: Int?
 }
 
-/// A campaign as the store knows it, but for its job, which may have a megabyte: see ``Campaigns/findWithJob(_:)``.
-/// It has a property for each field of a campaign's hash that somebody is shown.
+/// A campaign without its job, which may have 1 MB: see ``Campaigns/findWithJob(_:)``. It has a property for each field
+/// of a campaign's hash that is shown to people.
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState
-  /// Why it is paused or failed.
+  /// Reason why it is paused or failed.
   public var reason: String?
   public var app: String
-  /// The name of the push service that it is for.
+  /// Name of its push service.
   public var service: String
   public var lane: Lane
   /// Seconds that its results stay after its end.
   public var timeToLive: Int
-  /// Until when its pushes may be delivered, in UNIX seconds, fixed when the campaign started; 0 for one attempt.
+  /// Expiration of its pushes in UNIX seconds, fixed at the campaign's start; 0 for one attempt.
   public var expiration: Int?
-  /// How often it was resumed.
+  /// Number of resumes.
   public var round: Int
-  /// Whether whoever resumed it wants its prunes and quarantines carried out, whatever their share.
+  /// Whether its prunes and quarantines are carried out whatever their share, because the last resume requested that.
   public var isUnguarded: Bool
-  /// Whether it is paused, and on a worker's word: something must be mended before it is resumed.
+  /// Whether a worker has paused it. Something must be fixed before it is resumed.
   public var pausedItself: Bool
-  /// Whether it waits for somebody's approval.
+  /// Whether it needs approval.
   public var needsApproval: Bool
   /// Whether the campaign is paused until a person approves it.
   public var waitsForApproval: Bool { state == .paused && needsApproval && of == nil }
@@ -77,81 +79,83 @@ public struct CampaignRecord: Sendable {
   /// - Parameter now: ms since the epoch.
   public func isApprovalUrgent(at now: Int) -> Bool { waitsForApproval && start - now < Self.approvalNotice }
 
-  /// The time before its start at which a missing approval becomes urgent, in ms. An hour is enough to find an approver.
+  /// Time in ms before its start at which a missing approval becomes urgent. An hour is enough to find an approver.
   static let approvalNotice = 3_600_000
 
   /// Users and pushes, counted when the campaign was found to need approval; `nil` if they were not counted.
   public var estimate: Reached?
-  /// Who submitted it, where the job says so.
+  /// Person who submitted it, as the submitting call recorded it; `nil` if unknown.
   public var submittedBy: String?
-  /// Who approved it, where that was needed.
+  /// Person who approved it, if it needed approval.
   public var approvedBy: String?
   /// Totals of the finished slices; with `show`, of the open ones too.
   public var counters: SliceCounters
-  /// Slices that are finished, and all.
+  /// Number of finished slices, and of all slices.
   public var slices: (finished: Int, total: Int)
-  /// The number of partitions that the store had when it began.
+  /// Number of partitions of the store at the campaign's start.
   var partitions: Int
-  /// The partitions in which it has no slice.
+  /// Partitions in which it has no slice.
   var absent: PartitionBitmap
   /// Whether its partitions and definitions are fixed.
   public var isNarrowed: Bool
-  /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
+  /// Number of slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
   public var sealedSlices: Int
-  /// Whether somebody said what users did with it.
+  /// Whether it may have receipts.
   var hasReceipts: Bool
-  /// ms since the epoch.
+  /// Creation time in ms since the epoch.
   public var createdAt: Int
-  /// When it was to begin, in ms since the epoch; `nil` for at once.
+  /// Scheduled start in ms since the epoch; `nil` for an immediate start.
   public var sendAt: Int?
-  /// How fast it may be sent; `nil` for as fast as it goes.
+  /// Rate at which it may be sent; `nil` for no limit.
   public var rate: CampaignRate?
-  /// What has become of a job that asks for campaigns again and again; `nil` for a campaign that is sent itself.
+  /// Progress of a recurring campaign; `nil` for any other campaign.
   public var repetition: RepetitionRecord?
-  /// With `show`: when the next of the targets that wait for their own time may be sent, in ms since the epoch.
+  /// With `show`: the next send time of targets with send times of their own, in ms since the epoch.
   public var nextTime: Int?
-  /// The ids of its parts, in the order of the stages; none for a campaign that is sent itself, and for a part.
+  /// Ids of its parts, in the order of the stages; empty for a campaign without parts, and for a part.
   public var partIDs: [String]
-  /// The id of the campaign that it is a part of; `nil` for a whole campaign.
+  /// Id of the campaign that it is a part of; `nil` for a whole campaign.
   public var of: String?
-  /// The id of the repeated campaign that it is a run of; `nil` for none.
+  /// Id of the recurring campaign that it is a run of; `nil` for none.
   public var runOf: String?
   /// Whether it is a part of a stage that has not begun.
   public var isGated: Bool
-  /// The place of the stage that began last, from 0; `nil` for a campaign without parts.
+  /// Place of the stage that began last, from 0; `nil` for a campaign without parts.
   public var stage: Int?
-  /// The place of the stage whose gate has paused it; `nil` for none.
+  /// Place of the stage whose gate has paused it; `nil` for none.
   public var verdict: Int?
-  /// The place of the stage whose gate a person has overruled; `nil` for none.
+  /// Place of the stage whose gate a person has overridden; `nil` for none.
   var overruled: Int?
-  /// The place of the variant that a person or a gate has chosen; `nil` for none.
+  /// Place of the variant that a person or a gate has chosen; `nil` for none.
   public var winner: Int?
-  /// The place of the variant that all users of this part get; `nil` where each draws one.
+  /// Place of the variant that all users of this part get; `nil` if each user is assigned one.
   public var variant: Int?
-  /// When its stage began, in ms since the epoch; `nil` for the first stage, and where it has no stages.
+  /// Start of its stage in ms since the epoch; `nil` for the first stage, and without stages.
   var begunAt: Int?
-  /// Its parts, where it was read by ``Campaigns/find(_:)`` or with them.
+  /// Its parts, if it was read by ``Campaigns/find(_:)`` or with its parts.
   public internal(set) var parts: [CampaignRecord] = []
-  /// When its first slice was dequeued, in ms since the epoch.
+  /// Time at which its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
-  /// ms since the epoch.
+  /// End time in ms since the epoch.
   public var finishedAt: Int?
-  /// With its job: the segments that are rules and on which its audience depends, as they were when it began.
+  /// If it was read with its job: the definitions of segments on which its audience depends, as they were at its start.
   public internal(set) var definitions = SegmentDefinitions()
-  /// Registration events that were queued before it and were not applied when it began; 0 when it waited for all of them.
+  /// Number of registration events that were queued before it and were not applied at its start; 0 if it waited for all
+  /// of them.
   public var overtookEvents: Int
-  /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
+  /// With `show`: the reason why it is active but not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
-  /// When it began, or is to begin, in ms since the epoch.
+  /// Past or future start in ms since the epoch.
   public var start: Int { begunAt ?? max(createdAt, sendAt ?? 0) }
 
-  /// Those of its parts that are stages, or the campaign itself where it has no parts. Together they are what it reached.
+  /// Its parts that are stages, or the campaign itself if it has no parts. Together they are all that the campaign has
+  /// sent.
   public var stages: [CampaignRecord] {
     partIDs.isEmpty ? [self] : parts.filter { CampaignID($0.id).part?.isStage == true }
   }
 
-  /// Why it has no target, for people; `nil` while it may get some, and where it has some.
+  /// Reason for people why it has no target; `nil` if it has some, or may still get some.
   public var whyNobody: String? {
     guard state == .completed, counters.targets == 0 else { return nil }
     var causes = counters.audience.left > 0 ? [counters.audience.text] : []
@@ -161,20 +165,20 @@ public struct CampaignRecord: Sendable {
     return "users of its audience: \(counters.meant), of them " + causes.joined(separator: ", ") + events
   }
 
-  /// Targets without an outcome so far.
+  /// Number of targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 
-  /// Whether there are slices that its totals don't include. What has not begun has none.
+  /// Whether it has slices that its totals don't include. A campaign that has not begun has none.
   var hasOpenSlices: Bool { finishedAt == nil && state != .scheduled && !isGated && partIDs.isEmpty }
 
-  /// Adds what a slice has counted that the totals don't include.
+  /// Adds the counts of a slice that the totals don't include.
   mutating func add(_ slice: OpenSlice) {
     counters += slice.counters
     nextTime = [nextTime, slice.readyAt].compactMap(\.self).min()
     if slice.isSealed { sealedSlices += 1 }
   }
 
-  /// Takes its parts in. Its totals are those of its stages; companions are reported apart.
+  /// Sets its parts. Its totals are those of its stages; companions are reported separately.
   mutating func take(_ parts: [CampaignRecord]) {
     self.parts = parts
     counters = SliceCounters()
@@ -192,18 +196,18 @@ public struct CampaignRecord: Sendable {
     if state == .failed { reason = whyFailed }
   }
 
-  /// What its job says, as far as this record goes: the campaign, or the part that it is.
+  /// Reads its job: returns the campaign, or the part that this record is.
   ///
   /// - Parameters:
-  ///   - job: of the campaign.
-  ///   - apps: those that it may be for.
+  ///   - job: the job of the campaign.
+  ///   - apps: the apps that the job may be for.
   public func campaign(_ job: [UInt8], _ apps: JobApps) throws(JobError) -> Campaign {
     var campaign = try CampaignJob.part(CampaignID(id), of: job, apps, start: start / 1000, variant: variant)
     campaign.recipients.definitions = definitions
     return campaign
   }
 
-  /// All fields of a campaign's hash but `job`.
+  /// All fields of a campaign's hash except `job`.
   static let fields =
     [
       "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration",
@@ -215,9 +219,11 @@ public struct CampaignRecord: Sendable {
       "overruled", "winner", "variant", "start", "overtook", "reachedTargets", "reachedUsers",
     ] + SliceCounters.totalsFields
 
+  /// Reads a record.
+  ///
   /// - Parameters:
-  ///   - id: the campaign's.
-  ///   - values: ``fields``.
+  ///   - id: the id of the campaign.
+  ///   - values: the values of ``fields``.
   /// - Throws: ``StoreError`` `damaged`.
   init?(id: String, _ values: StoredFields) throws(StoreError) {
     guard let state = try values.text("state").flatMap(CampaignState.init(rawValue:)) else { return nil }
@@ -274,7 +280,7 @@ public struct CampaignRecord: Sendable {
     if state == .failed { reason = reason ?? whyFailed }
   }
 
-  /// What a campaign has failed of: that is to be seen from its counters.
+  /// Reason why it has failed, from its counters.
   private var whyFailed: String {
     let refusals = Outcome.allCases.compactMap { outcome in
       outcome.isRefusal ? counters.outcomes[outcome].map { "\($0) \(outcome.name)" } : nil

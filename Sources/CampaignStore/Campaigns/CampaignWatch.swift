@@ -1,29 +1,33 @@
 import Redis
 
-/// Looks at one campaign again and again. A look costs the same however many partitions there are: it reads the totals, the
-/// slices that workers have in hand, and a few of the others in turn; what was read of a slice stays until it is read
-/// again or is among the totals. The first look reads all, so that what comes after goes on from there.
+/// A view of one campaign that is refreshed repeatedly. The cost of a refresh does not depend on the number of
+/// partitions: it reads the totals, the slices that workers hold, and a few others in turn. The counts of a slice stay
+/// until it is read again or is included in the totals. The first refresh reads all slices, so that later ones start
+/// from complete counts.
 public struct CampaignWatch: Sendable {
   private let id: String
   private var slices: [Int: OpenSlice] = [:]
-  /// The first of the partitions that are looked at next in turn.
+  /// First of the partitions that are read next in turn.
   private var next = 0
-  /// Slices that were in hand at the last look: what became of them since is yet to be read.
+  /// Slices that were held at the last refresh. Their later counts must still be read.
   private var former: [Int] = []
   /// Whether nothing has been read yet.
   private var isFirst = true
-  /// Its parts by their ids.
+  /// Views of its parts, by id.
   private var parts: [String: CampaignWatch] = [:]
 
-  /// Slices in hand that one look reads at most.
+  /// Maximum number of held slices that one refresh reads.
   private static let most = CampaignStore.batch
-  /// Slices that it reads in turn.
+  /// Number of slices that one refresh reads in turn.
   private static let inTurn = 64
 
-  /// - Parameter id: of the campaign.
+  /// Creates a view without any counts.
+  ///
+  /// - Parameter id: the id of the campaign.
   public init(_ id: String) { self.id = id }
 
-  /// The campaign with what its open slices have counted, as far as it has been read; `nil` if there is none.
+  /// Returns the campaign with the counts of its open slices, as far as they have been read; `nil` if the campaign does
+  /// not exist.
   public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await store.campaigns.view(id) else { return nil }
     var record = totals
@@ -54,7 +58,7 @@ public struct CampaignWatch: Sendable {
 }
 
 extension Campaigns {
-  /// Partitions in which workers hold slices of a campaign, as far as their lists say.
+  /// Returns the partitions in which workers hold slices of a campaign, according to their lists.
   func slicesInHand(of id: String) async throws -> [Int] {
     let workers = try await store.fleet.workers()
     guard !workers.isEmpty else { return [] }

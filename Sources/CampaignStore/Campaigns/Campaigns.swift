@@ -5,8 +5,8 @@ import Redis
 public struct Campaigns: StoreRoom {
   let store: CampaignStore
 
-  /// A campaign or a part by its totals alone, or `nil` if there is none of that id. Of a campaign with parts the totals are
-  /// those of its stages.
+  /// Returns a campaign or a part with its totals only; `nil` if the id does not exist. The totals of a campaign with
+  /// parts are those of its stages.
   public func find(_ id: String) async throws -> CampaignRecord? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
@@ -14,7 +14,7 @@ public struct Campaigns: StoreRoom {
     return try await withParts([record])[0]
   }
 
-  /// Campaigns with their parts.
+  /// Returns campaigns with their parts.
   func withParts(_ records: [CampaignRecord]) async throws -> [CampaignRecord] {
     var damage: StoreError?
     let records = try await withParts(records) { damage = $0 }
@@ -22,9 +22,9 @@ public struct Campaigns: StoreRoom {
     return records
   }
 
-  /// Campaigns with their parts, as far as these can be read.
+  /// Returns campaigns with those parts that are readable.
   ///
-  /// - Parameter damaged: gets what is wrong with a part.
+  /// - Parameter damaged: called with the error of each damaged part.
   func withParts(_ records: [CampaignRecord], damaged: (StoreError) -> Void) async throws -> [CampaignRecord] {
     var pipeline = RedisPipeline()
     for id in records.flatMap(\.partIDs) { read(CampaignRecord.fields, of: id, to: &pipeline) }
@@ -46,7 +46,8 @@ public struct Campaigns: StoreRoom {
     }
   }
 
-  /// The parts of a campaign, as far as its record lists them; none for one that is sent itself, and where it is gone.
+  /// Returns the ids of the parts that a campaign's record lists; none for a campaign without parts, or if the campaign
+  /// is gone.
   func partIDs(of whole: String) async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(whole), "parts")
@@ -54,8 +55,8 @@ public struct Campaigns: StoreRoom {
       .map { CampaignID(whole: whole, part: $0).description } ?? []
   }
 
-  /// A campaign or a part by its own totals alone, and the job of the campaign without white space; `nil` if there is none of
-  /// that id. What the job says of it is ``CampaignRecord/find(_:_:)``.
+  /// Returns a campaign or a part with its own totals only, and the campaign's job without white space; `nil` if the id
+  /// does not exist. ``CampaignRecord/campaign(_:_:)`` reads the job.
   public func findWithJob(_ id: String) async throws -> (record: CampaignRecord, job: [UInt8])? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
@@ -73,7 +74,7 @@ public struct Campaigns: StoreRoom {
     return (record, replies[1].bytes.map(Array.init) ?? [])
   }
 
-  /// What changes of a campaign; `nil` if there is none of that id.
+  /// Returns the status of a campaign; `nil` if the id does not exist.
   public func standing(of id: String) async throws -> CampaignStanding? {
     var pipeline = RedisPipeline()
     read(CampaignStanding.fields, of: id, to: &pipeline)
@@ -81,7 +82,9 @@ public struct Campaigns: StoreRoom {
     return try CampaignStanding(StoredFields(.campaign(id, keys), CampaignStanding.fields, reply))
   }
 
-  /// - Parameter reply: to ``read(_:of:to:)`` of all fields.
+  /// Reads a record.
+  ///
+  /// - Parameter reply: the reply to ``read(_:of:to:)`` of all fields.
   func record(_ id: String, _ reply: RedisReply) throws(StoreError) -> CampaignRecord? {
     try CampaignRecord(id: id, StoredFields(.campaign(id, keys), CampaignRecord.fields, reply))
   }
@@ -93,7 +96,7 @@ public struct Campaigns: StoreRoom {
     }
   }
 
-  /// A campaign with what its open slices have counted so far, or `nil` if there is none of that id.
+  /// Returns a campaign with the counts of its open slices; `nil` if the id does not exist.
   public func show(_ id: String) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await view(id) else { return nil }
     var record = totals
@@ -112,7 +115,7 @@ public struct Campaigns: StoreRoom {
     return record
   }
 
-  /// A campaign by its totals, with why it waits, and which slices these totals include.
+  /// Returns a campaign with its totals and the reason why it waits, and the slices that these totals include.
   func view(_ id: String) async throws -> (record: CampaignRecord, finished: PartitionBitmap)? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)]) { arguments in
@@ -126,14 +129,14 @@ public struct Campaigns: StoreRoom {
     return (record, PartitionBitmap(Array(view[1].bytes ?? [])))
   }
 
-  /// What slices of a campaign have counted.
+  /// Returns the counters of slices of a campaign.
   func counters(of id: String, in partitions: [Int]) async throws -> [(partition: Int, slice: OpenSlice)] {
     guard !partitions.isEmpty else { return [] }
     var pipeline = RedisPipeline()
     for partition in partitions { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
     return try zip(partitions, try await run(pipeline)).map { partition, reply in
       let fields = StoredFields(.slice(SliceReference(campaign: id, partition: partition), keys), all: reply)
-      // `seal` is what writes the count.
+      // `seal` writes the count.
       return (
         partition,
         OpenSlice(
@@ -143,9 +146,9 @@ public struct Campaigns: StoreRoom {
     }
   }
 
-  /// Every campaign whose record is still kept, newest first, by totals.
+  /// Returns all campaigns whose records still exist, newest first, with their totals.
   ///
-  /// - Parameter damaged: gets what is wrong with those that can't be read.
+  /// - Parameter damaged: called with the error of each damaged campaign.
   public func all(damaged: (StoreError) -> Void = { _ in }) async throws -> [CampaignRecord] {
     var records: [CampaignRecord] = []
     try await forEachPage { ids in
@@ -164,10 +167,10 @@ public struct Campaigns: StoreRoom {
     return try await withParts(records, damaged: damaged)
   }
 
-  /// Walks over the ids of all campaigns, newest first, until `body` returns false.
+  /// Calls `body` with pages of the ids of all campaigns, newest first, until it returns false.
   private func forEachPage(_ body: ([String]) async throws -> Bool) async throws {
     var first = 0
-    // A campaign that is activated meanwhile shifts the pages.
+    // A campaign that is activated during the loop shifts the pages.
     var seen: Set<String> = []
     while true {
       var pipeline = RedisPipeline()
@@ -178,7 +181,7 @@ public struct Campaigns: StoreRoom {
     }
   }
 
-  /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
+  /// Returns whether no work is left: no job to take in, and every campaign has ended or is scheduled for later.
   public func isIdle() async throws -> Bool {
     let workers = try await store.fleet.workers()
     var pipeline = RedisPipeline()
@@ -187,7 +190,7 @@ public struct Campaigns: StoreRoom {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// The error for an id that names no campaign.
+  /// Returns the error for an id that names no campaign.
   public func noSuchCampaign(_ id: String) -> StoreError {
     StoreError(
       .notFound, "there is no campaign \(Excerpt.quoted(id))",

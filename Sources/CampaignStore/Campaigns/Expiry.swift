@@ -3,8 +3,8 @@ import Redis
 
 /// Expiry of ended campaigns.
 extension Campaigns {
-  /// Takes note that a campaign or a part has ended. A part ends its campaign if it is the last, and its keys stay until that
-  /// has ended. Can be repeated.
+  /// Handles the end of a campaign or a part. The last part ends its campaign. The keys of a part stay until its
+  /// campaign has ended. Can be repeated.
   func end(_ id: String) async throws {
     guard CampaignID(id).part != nil else { return try await expire(id) }
     let whole = CampaignID(id).whole
@@ -25,7 +25,7 @@ extension Campaigns {
     if hasEnded { try await expire(whole) }
   }
 
-  /// Expires the keys of an ended campaign and of its parts after its time to live. Can be repeated.
+  /// Sets the expiry of the keys of an ended campaign and of its parts to its time to live. Can be repeated.
   private func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
     if let record = try await find(id) {
@@ -36,7 +36,7 @@ extension Campaigns {
           control: part.counters.control > 0)
       }
       if !record.partIDs.isEmpty { try await unlinkAudience(of: id, in: Array(0..<record.partitions)) }
-      // The campaign comes last: whoever finds it without an expiry does all of this again.
+      // The campaign comes last: a worker that finds it without an expiry repeats all of this.
       for id in record.partIDs + [id] {
         pipeline.append("EXPIRE", keys.finished(id), seconds)
         pipeline.append("EXPIRE", keys.timeline(id), seconds)
@@ -53,7 +53,7 @@ extension Campaigns {
     _ = try await run(pipeline)
   }
 
-  /// Removes whom a job lists, and what it says of them.
+  /// Removes the users that a job lists, and their values.
   func unlinkAudience(of id: String, in partitions: [Int]) async throws {
     for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
@@ -64,11 +64,11 @@ extension Campaigns {
     }
   }
 
-  /// Expires the keys of a campaign's slices.
+  /// Sets the expiry of the keys of a campaign's slices.
   ///
   /// - Parameters:
-  ///   - receipts: whether there may be some.
-  ///   - control: whether it may have a control group.
+  ///   - receipts: whether the campaign may have receipts.
+  ///   - control: whether the campaign may have a control group.
   func expireSlices(
     of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true,
     control: Bool = true
@@ -93,11 +93,12 @@ extension Campaigns {
     }
   }
 
-  /// ms after which a record that was to expire has done so, however long the commands took that said so.
+  /// Time in ms after its expiry when a record is certainly gone, however long the commands took that set the expiry.
   private static let expiryMargin = 60_000
 
-  /// Removes from the list of all campaigns those whose records have expired: a page for each campaign that ends, so the
-  /// list can't grow. One that is there all the same has gone on (`addslice.lua`), and comes again with its next end.
+  /// Removes campaigns whose records have expired from the list of all campaigns. Each campaign that ends removes up to
+  /// one page, so the list can't grow. A campaign that still exists has continued (`addslice.lua`), and is added again
+  /// when it ends.
   private func removeExpired() async throws {
     var pipeline = RedisPipeline()
     pipeline.append(

@@ -1,28 +1,28 @@
 public import PushCore
 import Redis
 
-/// What came of looking at a campaign's gate.
+/// Result of checking a campaign's gate.
 public enum GateFinding: Sendable, Equatable {
   /// The next stage has begun.
   ///
-  /// - Parameter winner: the name of the variant that it chose; `nil` where it chose none.
+  /// - Parameter winner: the name of the winning variant; `nil` if the gate chose none.
   case opened(stage: String, winner: String?)
-  /// The campaign is paused, and a person decides.
+  /// The campaign is paused, and a person must decide.
   case paused(String)
-  /// The gate is looked at again later, or is gone.
+  /// The gate is checked again later, or no longer exists.
   case waits
 }
 
-/// The gates of campaigns with stages: when one opens, its stage and the companions of that begin. Any worker may look, at
-/// the same time as others; a stage begins once (`opengate.lua`).
+/// The gates of campaigns with stages. When a gate opens, its stage begins with the companions of that stage. Several
+/// workers may check a gate at the same time; a stage begins once (`opengate.lua`).
 extension Campaigns {
-  /// ms until a gate is looked at again whose stage has targets without an outcome, or whose campaign is paused. Whoever
-  /// ends that has the gate looked at then (`endpart.lua`, `control.lua`); this is for what was lost.
+  /// Interval in ms between checks of a gate whose stage has targets without an outcome, or whose campaign is paused.
+  /// The end of either triggers a check (`endpart.lua`, `control.lua`); the interval covers a trigger that was lost.
   private static let gateInterval = 60_000
 
-  /// Looks at the gate that a campaign waits at, and opens it, or pauses the campaign.
+  /// Checks the gate at which a campaign waits, and opens it or pauses the campaign.
   ///
-  /// - Parameter dueAt: since when it is due, by ``Chores``.
+  /// - Parameter dueAt: the time at which the check became due, as in ``Chores``.
   public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
     guard let (record, job) = try await findWithJob(id), let place = record.stage, !record.state.isFinal,
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
@@ -57,7 +57,7 @@ extension Campaigns {
     campaign.parts(ofStage: place).first?.description ?? ""
   }
 
-  /// What became of a stage.
+  /// Returns the counts of a stage on which its gate decides.
   private func finding(
     at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
   ) async throws -> StageGate.Finding {
@@ -81,7 +81,9 @@ extension Campaigns {
     return finding
   }
 
-  /// - Parameter time: when it is looked at next, in ms since the epoch; `nil` for never again.
+  /// Sets the time of the next check.
+  ///
+  /// - Parameter time: the time of the next check, in ms since the epoch; `nil` for no further check.
   private func deferGate(of id: String, dueAt: Int, until time: Int?) async throws {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.deferGate, keys: [keys.gates]) {
@@ -92,14 +94,14 @@ extension Campaigns {
     _ = try await run(pipeline)
   }
 
-  /// Begins the stage behind a gate, with its companions.
+  /// Begins the stage after a gate, with its companions.
   ///
   /// - Parameters:
-  ///   - place: of the stage before the gate.
-  ///   - job: of the campaign.
-  ///   - start: when the stage begins, in ms since the epoch.
-  ///   - winner: the place of the variant that it gets; `nil` where each user draws one.
-  ///   - isAgain: whether it has begun, and Redis has lost that.
+  ///   - place: the place of the stage before the gate.
+  ///   - job: the job of the campaign.
+  ///   - start: the start of the stage, in ms since the epoch.
+  ///   - winner: the place of the variant that the stage gets; `nil` if each user is assigned one.
+  ///   - isAgain: whether the stage had begun before and Redis has lost that.
   /// - Returns: whether this call has begun it.
   func openGate(
     behind place: Int, of campaign: Campaign, _ job: [UInt8], start: Int, winner: Int?, isAgain: Bool = false
@@ -146,13 +148,13 @@ extension Campaigns {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Begins a stage again whose beginning Redis has lost, at the time at which it had begun. Stages before it that Redis
-  /// has lost as well begin with it: without them the campaign would come to no end.
+  /// Begins a stage again whose beginning Redis has lost, with its original start. Earlier stages that Redis has lost
+  /// as well begin with it, because the campaign would never end without them.
   ///
   /// - Parameters:
   ///   - part: a part of that stage.
-  ///   - job: of its campaign.
-  ///   - start: when it had begun, in ms since the epoch.
+  ///   - job: the job of its campaign.
+  ///   - start: the original start of the stage, in ms since the epoch.
   public func restoreStage(of part: Campaign, job: [UInt8], start: Int) async throws {
     guard let stage = part.part?.stage, part.place(of: stage) > 0 else { return }
     guard try await find(part.id)?.isGated == true else { return }

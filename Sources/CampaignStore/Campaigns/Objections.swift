@@ -1,23 +1,23 @@
 import Redis
 
-/// What the fleet makes of a worker's word that it can't send a campaign.
+/// Result of declining a campaign.
 public enum ObjectionAnswer: Sendable, Equatable {
-  /// Other workers may be able to.
+  /// Other workers may be able to send it.
   case others
-  /// No live worker is.
+  /// No live worker can send it.
   case unanimous
-  /// The campaign does not run any more, or has been resumed since.
+  /// The campaign no longer runs, or has been resumed since.
   case outdated
 }
 
-/// Workers that can't send a campaign, as their settings or their way to the push service are wrong, or the campaign is:
-/// one worker can't tell which.
+/// Workers that decline a campaign. The reason is in their settings, in their connection to the push service, or in the
+/// campaign. One worker can't find out which.
 extension Campaigns {
-  /// Says, or says again, that a worker can't send a campaign. To be said again more often than each `timeout`.
+  /// Records or renews that a worker declines a campaign. The worker must renew it within every `timeout`.
   ///
   /// - Parameters:
-  ///   - round: how often the worker knows the campaign to have been resumed.
-  ///   - timeout: ms without a heartbeat after which a worker is taken for dead.
+  ///   - round: the campaign's number of resumes, as the worker knows it.
+  ///   - timeout: ms without a heartbeat after which a worker counts as dead.
   public func object(to id: String, worker: String, round: Int, timeout: Int) async throws -> ObjectionAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.object, keys: [keys.objections(id), keys.workers, keys.campaign(id)]) {

@@ -1,20 +1,20 @@
 public import PushCore
 import Redis
 
-/// What a campaign has, or would have, of a user.
+/// Targets that a campaign has, or would have, for a user.
 public struct UserTargets: Sendable {
-  /// The user's devices that it goes to, with what their pushes are made of.
+  /// The user's devices that get the push, with the values of their pushes.
   public let chunk: TargetChunk
-  /// Their places in ``chunk``.
+  /// Their positions in ``chunk``.
   public let positions: [Int]
-  /// Whether that is fixed. Otherwise it is by what is registered now.
+  /// Whether the targets are sealed. If not, they are those of the present registrations.
   public let isSealed: Bool
 }
 
 extension Campaigns {
-  /// What a campaign would send a user's devices, were the user in its audience.
+  /// Returns what a campaign would send to a user's devices if the user were in its audience.
   ///
-  /// - Parameter isNew: whether it was never submitted: nothing is sealed.
+  /// - Parameter isNew: whether the campaign was never submitted, so that nothing is sealed.
   public func targets(
     of user: String, in campaign: Campaign, filter: DeviceFilter, isNew: Bool
   ) async throws -> UserTargets {
@@ -33,7 +33,7 @@ extension Campaigns {
     let ledger = SliceLedger(
       store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
     var builder = TargetBuilder(ledger: ledger, filter: filter)
-    // What the job itself says of a user is written over what stands beside it.
+    // Values in the job itself replace values that were uploaded beside it.
     var values = campaign.message.recipientValues[user] ?? []
     if values.isEmpty { values = try await self.store.queue.values(of: user, in: campaign) }
     Array(user.utf8).withUnsafeBytes { user in
@@ -46,7 +46,7 @@ extension Campaigns {
     return UserTargets(chunk: chunk, positions: Array(0..<chunk.count), isSealed: false)
   }
 
-  /// The targets of a user in a slice that is sealed; `nil` when it is not.
+  /// Returns the targets of a user in a sealed slice; `nil` if the slice is not sealed.
   private func sealedTargets(of user: String, in id: String) async throws -> UserTargets? {
     guard let record = try await find(id) else { return nil }
     let slice = SliceReference(campaign: id, partition: Partition.of(user: user, count: record.partitions))
@@ -58,7 +58,7 @@ extension Campaigns {
     for first in stride(from: 0, to: count, by: CampaignStore.batch) {
       let chunk = try await ledger.targets(from: first, count: min(CampaignStore.batch, count - first))
       let positions = chunk.places.indices.filter { chunk.user($0).elementsEqual(user.utf8) }
-      // A user's devices stand beside each other, but for the end of a page.
+      // The targets of a user are adjacent, but may continue behind the end of this chunk.
       guard let start = positions.first else { continue }
       let all = try await ledger.targets(from: first + start, count: CampaignStore.batch)
       return UserTargets(

@@ -1,17 +1,18 @@
 public import PushCore
 import Redis
 
-/// Content that many jobs have, by name and version. A version never changes: who corrects a template makes another.
+/// Templates: content that many jobs share, by name and version. A version never changes; a correction makes a new
+/// version.
 extension Campaigns {
-  /// The most versions of a template.
+  /// Maximum number of versions of a template.
   static let mostVersions = 10_000
 
-  /// Keeps another version of a template; the same content again changes nothing.
+  /// Stores a new version of a template. The content of the newest version again changes nothing.
   ///
   /// - Parameters:
-  ///   - content: as ``PushCore/JobTemplate/content(_:)`` gives it.
-  ///   - name: allowed by `PlainName`.
-  /// - Returns: its number.
+  ///   - content: the content in the form of ``PushCore/JobTemplate/content(_:)``.
+  ///   - name: a name that `PlainName` allows.
+  /// - Returns: the number of the version.
   public func put(_ content: [UInt8], asTemplate name: String) async throws -> Int {
     var pipeline = RedisPipeline(reserving: content.count + 256)
     pipeline.script(StoreScripts.putTemplate, keys: [keys.template(name), keys.templates]) {
@@ -28,7 +29,7 @@ extension Campaigns {
     return version
   }
 
-  /// A version of a template; `nil` when there is none.
+  /// Returns a version of a template; `nil` if it does not exist.
   public func template(_ reference: TemplateReference) async throws -> JobTemplate? {
     var version = reference.version
     var pipeline = RedisPipeline()
@@ -43,7 +44,7 @@ extension Campaigns {
     return JobTemplate(name: reference.name, version: version, content: Array(content))
   }
 
-  /// The names of all templates, and the number of the newest version of each.
+  /// Returns the names of all templates, and the newest version of each.
   public func templates() async throws -> [(name: String, version: Int)] {
     var pipeline = RedisPipeline()
     pipeline.append("SMEMBERS", keys.templates)
@@ -51,15 +52,15 @@ extension Campaigns {
     guard !names.isEmpty else { return [] }
     pipeline.removeAll()
     for name in names { pipeline.append("HGET", keys.template(name), "latest") }
-    // One that can't be read hides no other: `store check` names it.
+    // A template that can't be read does not hide the others. `store check` reports it.
     return zip(names, try await runEach(pipeline)).compactMap { name, version in
       (try? version.get()).map { (name, $0.integer ?? 0) }
     }
   }
 
-  /// Removes a template with all its versions. Campaigns that were taken in have what they need of it.
+  /// Removes a template with all its versions. Campaigns that were taken in have a copy of the content.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether the template existed.
   public func removeTemplate(_ name: String) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("SREM", keys.templates, name)
@@ -67,10 +68,10 @@ extension Campaigns {
     return try await run(pipeline).contains { $0.integer == 1 }
   }
 
-  /// A job with the content of the templates that it names, if it names any, and their versions with it: what becomes of a
-  /// template afterwards does not touch it.
+  /// Returns a job with the content and the versions of the templates that it names. Later changes of a template don't
+  /// affect it.
   ///
-  /// - Throws: ``StoreError`` `invalid` when there is no such template.
+  /// - Throws: ``StoreError`` `invalid` if a template does not exist.
   public func resolve(_ job: [UInt8]) async throws -> [UInt8] {
     do {
       let references = try CampaignJob.templates(of: job)
@@ -81,9 +82,9 @@ extension Campaigns {
     }
   }
 
-  /// The templates that a job names.
+  /// Returns the templates that a job names.
   ///
-  /// - Throws: ``StoreError`` `invalid` when there is no such template.
+  /// - Throws: ``StoreError`` `invalid` if a template does not exist.
   public func templates(_ references: [TemplateReference]) async throws -> [TemplateReference: JobTemplate] {
     var templates: [TemplateReference: JobTemplate] = [:]
     for reference in references { templates[reference] = try await known(reference) }

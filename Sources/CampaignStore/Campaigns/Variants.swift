@@ -1,38 +1,39 @@
 public import PushCore
 import Redis
 
-/// What became of a variant of a campaign.
+/// Counts of a variant of a campaign.
 public struct VariantCounts: Sendable, Equatable {
-  /// Sealed targets.
+  /// Number of sealed targets.
   public var targets = 0
-  /// What became of them.
+  /// Number of targets by outcome.
   public var outcomes: [Outcome: Int] = [:]
-  /// How many users did what.
+  /// Number of users by kind of receipt.
   public var receipts: [ReceiptEvent.Kind: Int] = [:]
 
-  /// Nobody got it.
+  /// Counts that are all zero.
   public init() {}
 
-  /// Under which number a slice counts a state of a variant's targets: `commit.lua` finds it in the records.
+  /// Returns the number under which a slice counts a state of a variant's targets. `commit.lua` derives it from the
+  /// records.
   ///
-  /// - Parameter variant: as a ledger record has it.
+  /// - Parameter variant: the variant as in a ledger record.
   static func number(of state: UInt8, _ variant: UInt8) -> Int { Int(state) + 16 * Int(variant) }
 
-  /// In the place of a state: how many targets there are.
+  /// Stands for a state: the number of targets of the variant.
   private static let sealed: UInt8 = 31
   /// One more than the largest of these numbers.
   static let numbers = number(of: sealed, record(CampaignVariants.maximum - 1)) + 1
 
-  /// How a ledger record has the place of a variant.
+  /// Returns the form in which a ledger record has the place of a variant.
   static func record(_ place: Int) -> UInt8 { UInt8(place + 1) }
 
-  /// The fields of a slice that count something for the variant of a place.
+  /// Returns the fields of a slice that count something for the variant of a place.
   static func fields(_ place: Int) -> [String] {
     [targetsField(place)] + Outcome.allCases.map { "\(number(of: $0.rawValue, record(place)))" }
       + ReceiptEvent.Kind.allCases.map { field($0, place) }
   }
 
-  /// Adds what another part of the campaign has counted.
+  /// Adds the counts of another part of the campaign.
   mutating func add(_ other: VariantCounts) {
     targets += other.targets
     outcomes.merge(other.outcomes, uniquingKeysWith: +)
@@ -43,7 +44,7 @@ public struct VariantCounts: Sendable, Equatable {
 
   static func field(_ kind: ReceiptEvent.Kind, _ place: Int) -> String { "\(kind.rawValue):\(record(place))" }
 
-  /// Adds what a slice has counted.
+  /// Adds the counts of a slice.
   mutating func add(_ fields: StoredFields, _ place: Int) throws(StoreError) {
     targets += try fields.number(Self.targetsField(place)) ?? 0
     for outcome in Outcome.allCases {
@@ -57,13 +58,13 @@ public struct VariantCounts: Sendable, Equatable {
   }
 }
 
-/// Which variant the later stages get, once that is said.
+/// Decision about the winning variant for the later stages.
 public struct VariantDecision: Sendable, Equatable {
   /// The variant's place.
   public var winner: Int
   /// ms since the epoch.
   public var at: Int
-  /// Who said so; `nil` for the rule of the job, and where nobody says.
+  /// The person who decided; `nil` if the job's rule decided, or if the person is unknown.
   public var person: String?
 
   /// Memberwise.
@@ -82,11 +83,11 @@ public struct VariantDecision: Sendable, Equatable {
   }
 }
 
-/// Campaigns that tell different users different things.
+/// Campaigns with variants: different users get different content.
 extension Campaigns {
-  /// What became of each variant; of a campaign with parts in all of its stages.
+  /// Returns the counts of each variant. For a campaign with parts these are the sums over all of its stages.
   ///
-  /// Costs a look at every slice.
+  /// Reads every slice.
   public func variantCounts(of record: CampaignRecord, _ variants: CampaignVariants) async throws -> [VariantCounts] {
     let places = Array(variants.all.indices)
     let names = places.flatMap(VariantCounts.fields)
@@ -116,14 +117,14 @@ extension Campaigns {
     return counts
   }
 
-  /// Which variant the later stages get; `nil` before that is said.
+  /// Returns the winning variant for the later stages; `nil` before the decision.
   public func decision(of id: String) async throws -> VariantDecision? {
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.campaign(id), "winner", "decidedAt", "decidedBy")
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// By variant, what it is judged by, and of how many.
+  /// Returns for each variant the number by which it is judged, and the total that it is a share of.
   static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {
@@ -140,14 +141,15 @@ extension Campaigns {
 
   // MARK: By a person
 
-  /// Chooses the variant that the stages get behind the one that looks for a winner, on a person's word: before its gate has
-  /// judged, or where it can't tell. A campaign that its gate has paused goes on.
+  /// Chooses the winning variant for the stages after the one with `winner`, on behalf of a person. This is possible
+  /// before the gate has judged, or if the gate can't decide. If the gate has paused the campaign, the campaign
+  /// continues.
   ///
   /// - Parameters:
-  ///   - name: the variant's.
-  ///   - person: who it is; nothing where nobody says.
-  /// - Returns: what stands, and the state of the campaign.
-  /// - Throws: ``StoreError`` `notFound`, `invalid` where no stage looks for a winner, or `decided`.
+  ///   - name: the name of the variant.
+  ///   - person: the person; empty if unknown.
+  /// - Returns: the decision that is in force, and the state of the campaign.
+  /// - Throws: ``StoreError`` `notFound`, `invalid` if no stage chooses a winner, or `decided`.
   public func decide(
     _ id: String, variant name: String, by person: String
   ) async throws -> (decision: VariantDecision, state: CampaignState) {

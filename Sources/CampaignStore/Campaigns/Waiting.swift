@@ -1,23 +1,23 @@
 import PushCore
 import Redis
 
-/// Why a campaign that could be sent is not, and since when.
+/// The reason why an active campaign is not being sent, and since when.
 public struct CampaignWait: Sendable, Equatable {
-  /// For people.
+  /// Reason as text for people.
   public var reason: String
-  /// ms since the epoch; `nil` when nobody knows.
+  /// Start of the wait in ms since the epoch; `nil` if unknown.
   public var since: Int?
 }
 
-/// What workers say of campaigns that they can't send. It is a remark for people, and nothing depends on it: it goes by
-/// itself when its worker does.
+/// Reasons that workers report for campaigns that they can't send. They are for people, and no decision depends on
+/// them. They expire when the worker stops reporting.
 extension Campaigns {
-  /// Seconds that a remark stays unless it is made again; workers make it every second.
+  /// Seconds after which a reason expires unless it is reported again. Workers report it every second.
   private static let waitMemory = 10
 
-  /// Says, or says again, why this worker can't send a campaign.
+  /// Reports or renews the reason why this worker can't send a campaign.
   ///
-  /// - Parameter since: ms since the epoch.
+  /// - Parameter since: the start of the wait in ms since the epoch.
   public func noteWaiting(_ id: String, worker: String, reason: String, since: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.waiting(id), worker, "\(since) \(reason)")
@@ -25,24 +25,25 @@ extension Campaigns {
     _ = try await run(pipeline)
   }
 
-  /// Takes back what this worker said of a campaign.
+  /// Removes the reason that this worker reported for a campaign.
   public func clearWaiting(_ id: String, worker: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HDEL", keys.waiting(id), worker)
     _ = try await run(pipeline)
   }
 
-  /// Why an active campaign is not sent: what the worker says that has waited longest; `nil` when none says so.
+  /// Returns why an active campaign is not being sent: the reason of the worker that has waited longest; `nil` if no
+  /// worker reports one.
   ///
-  /// - Parameter createdAt: of the campaign, in ms since the epoch. A push service may have been out of reach before; the
-  ///   campaign waits since it is there at most. (And workers know Redis' clock to some milliseconds only.)
+  /// - Parameter createdAt: the creation of the campaign, in ms since the epoch. The wait begins no earlier, even if
+  ///   the push service was unreachable before. (Workers know Redis' clock only to some milliseconds.)
   func wait(of id: String, createdAt: Int) async throws -> CampaignWait? {
     var pipeline = RedisPipeline()
     pipeline.append("HVALS", keys.waiting(id))
     return Self.wait(in: try await run(pipeline)[0], createdAt: createdAt)
   }
 
-  /// The same, of what workers say.
+  /// Returns the same from the reported reasons.
   static func wait(in remarks: RedisReply, createdAt: Int) -> CampaignWait? {
     let waits = remarks.compactMap { reply -> CampaignWait? in
       guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0]),
@@ -53,9 +54,9 @@ extension Campaigns {
     return waits.min { $0.since ?? 0 < $1.since ?? 0 }
   }
 
-  /// That no worker is there, since the last sign of life that is known of; `nil` when there is a worker.
+  /// Returns that there is no worker, since the last known heartbeat; `nil` if there is a worker.
   ///
-  /// - Parameter lease: ms without a sign of life after which a worker is taken for dead.
+  /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.
   public func absence(lease: Int) async throws -> CampaignWait? {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")

@@ -1,26 +1,29 @@
 #!lua flags=allow-oom
--- control: pauses, resumes, approves or cancels a campaign with all of its parts, and notes who did.
--- Invariant: a campaign and its parts change in one step, each from the state that it is in. What is paused is on no lane
--- and not in the schedule; what is cancelled is on its lane until its slices have been closed (see `unpark`). What has
--- not begun has nothing to close: cancelled, it has ended, and `promote` finds nothing to begin. A campaign with parts
--- ends with the last of them. Every call raises the control epoch, by which workers say what they have applied (see
--- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
--- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
--- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated,
--- which is never begun itself. What waits at a gate waits there again when it is resumed. One that needs approval is
--- resumed only by being approved, and by somebody else than who submitted it. Who resumes or approves what a gate has
--- paused overrules that verdict, and no other. A worker speaks of a round: what it found before the campaign was
--- resumed may have been mended, and changes nothing. Nor does the verdict of a gate that is open by now.
+-- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it.
+-- Invariant: a campaign and its parts change in one step, each from its own state. A paused campaign is on no lane and
+-- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
+-- A campaign that has not begun has nothing to close: a cancel ends it, and `promote` finds nothing to begin. A
+-- campaign with parts ends with its last part.
+-- Every call raises the control epoch, with which workers report what they have applied (see `synccontrol`).
+-- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded' it
+-- is not guarded until the next resume. Earlier answers to its app no longer count.
+-- While the store is held, a campaign that has not begun waits in the schedule. So does a recurring campaign, which
+-- never begins itself. A stage that waited at a gate waits there again after a resume.
+-- A campaign that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a
+-- campaign, a resume or an approval overrides that verdict, and no other.
+-- A worker's request names a round. If the campaign has been resumed since that round, the request changes nothing,
+-- because the problem may have been fixed. The verdict of a gate that has opened since changes nothing either.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
 --      its parts: campaign, open slices, guard trial, guard watch, objections, timeline
 -- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel', 2 reason ('' for none), 3 'unguarded' | '', 4 'person' | 'worker':
---      whose word it is, 5 who it is ('' where nobody says), 6 how often the caller knows the campaign to have been
---      resumed ('' for whatever it is), 7 place of the stage whose gate pauses it ('' for none), 8 '1' where that gate
---      needs approval, 9... their ids
--- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. It keeps the last 200.
--- Returns {epoch, then for each of them {state that follows, 1 when this call ended it else 0}, or {} when it is gone};
---         false when the first is gone
+--      who acts, 5 name of the person ('' if unknown), 6 number of resumes that the caller knows of ('' for any),
+--      7 place of the stage whose gate pauses it ('' for none), 8 '1' if that gate needs approval, 9... ids of the
+--      campaigns and parts
+-- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
+-- kept.
+-- Returns {epoch, then for each of them {new state, 1 if this call ended it, else 0}, or {} if it is gone}; false if
+--          the first is gone
 local first = redis.call('HMGET', KEYS[12], 'state', 'round', 'stage')
 if not first[1] then return false end
 local changes_nothing = ARGV[6] ~= '' and tonumber(first[2] or 0) > tonumber(ARGV[6])
@@ -29,7 +32,7 @@ local epoch = changes_nothing and tonumber(redis.call('GET', KEYS[5]) or 0) or r
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local is_held = redis.call('HGET', KEYS[8], 'nextPartitions')
--- Of the campaign whose parts follow: whether it is resumed, and by approval.
+-- Whether the campaign whose parts follow is resumed, and whether by an approval.
 local resumes, approves = false, false
 
 local function follows(was, begun, due, campaign)
@@ -69,7 +72,7 @@ local function note(base, id, state, campaign)
   if resumes then redis.call('ZADD', KEYS[10], 'XX', now, id) end
 end
 
--- Keeps the list of campaigns that wait for approval.
+-- Updates the list of campaigns that wait for approval.
 local function list_approval(base, id, state, due)
   if state == 'paused' and redis.call('HGET', KEYS[base], 'approval') == 'needed' then
     redis.call('ZADD', KEYS[11], 'NX', math.max(now, due), id)
@@ -109,7 +112,7 @@ local function put(base, id, state, begun, due, campaign)
 end
 
 local answer, whole, is_over = {epoch}, nil, true
--- Ends a campaign of which no part is left.
+-- Ends a cancelled campaign if all of its parts have ended.
 local function end_whole()
   if not whole or not is_over or whole.state ~= 'cancelled' then return end
   if redis.call('HEXISTS', KEYS[whole.base], 'finishedAt') == 1 then return end
@@ -144,7 +147,7 @@ for place = 9, #ARGV do
       if not campaign[8] then note(base, id, state, campaign) end
     end
     if not campaign[8] then list_approval(base, id, state, due) end
-    -- The rounds of a campaign and of its parts are the same, whatever has ended of it.
+    -- A campaign and its parts have the same round, even if some parts have ended.
     if resumes and not changes_nothing then begin_round(base) end
     if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end
     if campaign[8] and redis.call('HEXISTS', KEYS[base], 'finishedAt') == 0 then is_over = false end

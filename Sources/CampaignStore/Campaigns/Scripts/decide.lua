@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- decide: notes which variant a person has chosen for the stages behind the one that looks for a winner.
--- Invariant: the winner is said once, by whoever comes first, a person or the gate (`opengate`). The gate is looked at now.
+-- decide: records which variant a person has chosen for the stages after the one that chooses a winner.
+-- Invariant: the winner is recorded once, by the first to decide: a person or the gate (`opengate`). The gate becomes
+-- due immediately.
 -- KEYS 1 campaign, 2 timeline, 3 gates
--- ARGV 1 place of the variant, 2 its name, 3 who chose it ('' where nobody says), 4 id of the campaign
--- Returns {place, when, who}, or false when there is no such campaign
+-- ARGV 1 place of the variant, 2 its name, 3 the person ('' if unknown), 4 id of the campaign
+-- Returns {place, time, person} of the decision in force, or false if there is no such campaign
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'winner')
 if not campaign[1] then return false end
 if not campaign[2] then

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- defergate: looks at a campaign's gate later.
--- Invariant: a look that became due while the caller looked is not put off.
+-- defergate: sets the time of the next check of a campaign's gate.
+-- Invariant: a check that became due during the caller's check is not postponed.
 -- KEYS 1 gates
--- ARGV 1 id, 2 when the caller found it due, 3 when it is looked at next ('': never again)
--- Returns 1, or 0 when it is due at another time by now
+-- ARGV 1 id, 2 due time that the caller found, 3 time of the next check ('': none)
+-- Returns 1, or 0 if the due time has changed
 if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or -1) ~= tonumber(ARGV[2]) then return 0 end
 if ARGV[3] == '' then
   redis.call('ZREM', KEYS[1], ARGV[1])

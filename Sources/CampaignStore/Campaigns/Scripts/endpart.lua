@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- endpart: takes note that a part of a campaign has ended: its gate is looked at now, or the campaign ends with it.
--- Invariant: a campaign ends once, when all of its parts have ended, however often this runs. Its outcome is that of its
--- stages together; companions do not count. A part that was taken out has failed.
+-- endpart: handles the end of a part: its campaign's gate becomes due, or the campaign ends with the part.
+-- Invariant: a campaign ends once, when all of its parts have ended, however often this script runs. Its outcome is
+-- that of its stages together; companions do not count. The campaign has failed if a part is missing or if a slice of a
+-- part was taken out.
 -- KEYS 1 campaign, 2 gates, 3 ended campaigns, 4 running campaigns, 5 changes, 6... its parts
 -- ARGV 1 id, then for each part '1' for a stage, '0' for a companion
--- Returns 1 when the campaign has ended, now or before, else 0
+-- Returns 1 if the campaign has ended, now or before, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'finishedAt')
 local state = campaign[1]
 if not state then return 0 end

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- object: a worker says, or says again, that it can't send a campaign.
--- Invariant: what one worker says stops nobody else; only when all live workers say it is there nobody left to send. It
--- counts for as long as a worker lives without a heartbeat, and for the round in which it was said: whoever resumed the
--- campaign may have mended what was wrong.
+-- object: records or renews that a worker declines a campaign.
+-- Invariant: one worker alone stops no other; a campaign can't be sent only if all live workers decline it. A decline
+-- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
+-- a resume.
 -- KEYS 1 objections, 2 workers, 3 campaign
--- ARGV 1 worker, 2 ms without a heartbeat after which a worker is taken for dead, 3 round
--- Returns 1 when all live workers object, 0 when some don't, false when the campaign does not run in that round
+-- ARGV 1 worker, 2 ms without a heartbeat after which a worker counts as dead, 3 round
+-- Returns 1 if all live workers decline it, 0 if some don't, false if the campaign does not run in that round
 local campaign = redis.call('HMGET', KEYS[3], 'state', 'round')
 if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[3]) then return false end
 local time = redis.call('TIME')

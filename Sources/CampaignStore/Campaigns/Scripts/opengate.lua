@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
--- opengate: begins the next stage of a campaign: puts it and its companions on their lane, or into the schedule.
--- Invariant: a stage begins once, in its turn, at one time: from that its expiration and other times follow, so a worker
--- that tells again of a beginning which Redis has lost says when it was. Of a campaign that is paused or cancelled none
--- begins.
--- The winner is said once; all later stages keep to it. Who has overruled a verdict has overruled that of this gate.
--- While the store is held, or when it has another number of partitions than the worker knows, nothing begins.
--- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of
---      each part that begins: campaign, open slices
--- ARGV 1 id of the campaign, 2 place of the stage, 3 when it begins, in ms since the epoch, 4 when the gate behind it
---      is looked at ('': there is none), 5 place of the winner ('' for none), 6 its name, 7 number of partitions of the
---      store, 8 '1' to tell again of a beginning that Redis has lost, 9 name of the stage, 10 number of partitions
---      listed, then partitions, then of each part: id, when it is sent, in ms ('' for at once), expiration ('' none)
--- Returns 1, or 0 when nothing begins
+-- opengate: begins the next stage of a campaign: puts the stage and its companions on their lane or into the schedule.
+-- Invariant: a stage begins once, in its turn, with one start. Its expiration and other times follow from the start, so
+-- a worker that restores a beginning which Redis has lost passes the original start. No stage of a paused or cancelled
+-- campaign begins.
+-- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.
+-- While the store is held, or if it has another number of partitions than the worker knows, nothing begins.
+-- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
+--      part that begins: campaign, open slices
+-- ARGV 1 id of the campaign, 2 place of the stage, 3 start in ms since the epoch, 4 time of the check of the next gate
+--      ('': there is none), 5 place of the winner ('' for none), 6 its name, 7 number of partitions of the store, 8 '1'
+--      to restore a beginning that Redis has lost, 9 name of the stage, 10 number of partitions listed, then
+--      partitions, then of each part: id, send time in ms ('' for immediately), expiration ('' none)
+-- Returns 1, or 0 if nothing begins
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'stage', 'winner')
 local is_again = ARGV[8] == '1'
 if campaign[1] ~= 'active' and not (is_again and campaign[1] == 'paused') then return 0 end

@@ -1,9 +1,9 @@
 #!lua
--- puttemplate: keeps another version of a template, unless the newest is the same.
--- Invariant: a version never changes; every template is in the list of all.
+-- puttemplate: stores a new version of a template, unless the newest version is the same.
+-- Invariant: a version never changes; every template is in the list of all templates.
 -- KEYS 1 template, 2 names of all templates
--- ARGV 1 name, 2 content, 3 the most versions
--- Returns the number of the version that has the content; 0 when there are too many
+-- ARGV 1 name, 2 content, 3 maximum number of versions
+-- Returns the number of the version that has the content; 0 if there are too many
 local latest = tonumber(redis.call('HGET', KEYS[1], 'latest') or '0')
 if latest > 0 and redis.call('HGET', KEYS[1], tostring(latest)) == ARGV[2] then return latest end
 if latest >= tonumber(ARGV[3]) then return 0 end

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- unpark: opens the parked slices of a cancelled campaign, so that they are closed now and not when they are due; or of
--- an active one, when what they have waited for has come.
--- Invariant: a slice is open, held or parked; of a campaign in any other state nothing is moved. A range of partitions at a
--- time: nothing of a cancelled campaign is parked any more, so ranges need not be walked at once.
+-- unpark: opens the parked slices of a cancelled campaign, so that they are closed now and not when they are due. For
+-- an active campaign it opens them when the event has occurred for which they have waited.
+-- Invariant: a slice is open, held or parked; the script moves no slice of a campaign in any other state. It handles a
+-- range of partitions. No slice of a cancelled campaign is parked again, so the ranges need no common step.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 parked, 5 wake channel
--- ARGV 1 id, 2 first partition, 3 last partition (at most 500), 4 1 when what an active one has waited for has come
+-- ARGV 1 id, 2 first partition, 3 last partition (at most 500), 4 '1' if the event of an active campaign has occurred
 -- Returns the number of slices opened
 local state = redis.call('HGET', KEYS[1], 'state')
 if state ~= 'cancelled' and not (state == 'active' and ARGV[4] == '1') then return 0 end
