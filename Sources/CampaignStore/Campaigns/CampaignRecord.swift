@@ -196,11 +196,11 @@ public struct CampaignRecord: Sendable {
     if state == .failed { reason = whyFailed }
   }
 
-  /// Reads its job: returns the campaign, or the part that this record is.
+  /// Reads its job: returns the campaign, or the part of this record.
   ///
   /// - Parameters:
   ///   - job: the job of the campaign.
-  ///   - apps: the apps that the job may be for.
+  ///   - apps: the apps that a job can name.
   public func campaign(_ job: [UInt8], _ apps: JobApps) throws(JobError) -> Campaign {
     var campaign = try CampaignJob.part(CampaignID(id), of: job, apps, start: start / 1000, variant: variant)
     campaign.recipients.definitions = definitions

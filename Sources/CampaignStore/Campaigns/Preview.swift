@@ -58,7 +58,8 @@ extension Campaigns {
     for first in stride(from: 0, to: count, by: CampaignStore.batch) {
       let chunk = try await ledger.targets(from: first, count: min(CampaignStore.batch, count - first))
       let positions = chunk.places.indices.filter { chunk.user($0).elementsEqual(user.utf8) }
-      // The targets of a user are adjacent, but may continue behind the end of this chunk.
+      // The targets of a user are adjacent if they have the same send time, and may continue behind the end of this
+      // chunk.
       guard let start = positions.first else { continue }
       let all = try await ledger.targets(from: first + start, count: CampaignStore.batch)
       return UserTargets(

@@ -10,7 +10,7 @@ public struct VariantCounts: Sendable, Equatable {
   /// Number of users by kind of receipt.
   public var receipts: [ReceiptEvent.Kind: Int] = [:]
 
-  /// Counts that are all zero.
+  /// Creates counts that are all zero.
   public init() {}
 
   /// Returns the number under which a slice counts a state of a variant's targets. `commit.lua` derives it from the
@@ -124,7 +124,7 @@ extension Campaigns {
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// Returns for each variant the number by which it is judged, and the total that it is a share of.
+  /// Returns for each variant the number by which it is judged, and the total from which that number comes.
   static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {
