@@ -5,40 +5,42 @@ public import PushCore
 public import Redis
 import Synchronization
 
-/// Everything that Carillon keeps in Redis: the one place that knows its keys and its scripts.
+/// The store: all data that Carillon keeps in Redis. Only this module knows the keys and the scripts.
 ///
-/// It is opened and closed here. Every other operation belongs to a room (``queue``, ``campaigns``, …), which has a type
-/// and a folder of its own. A value over a client; copies share the connection. Callers with different needs of latency
-/// use different clients.
+/// This type opens and closes the store. Every other operation belongs to a room (``queue``, ``campaigns``, …), which
+/// has a type and a folder of its own. The store is a value over a client; copies share the connection. Callers with
+/// different latency requirements use different clients.
 public struct CampaignStore: Sendable {
-  /// The keys, for those who show them to other programs.
+  /// Names of the keys, for output to other programs.
   public private(set) var keys: Keyspace
-  /// The push services whose tokens and reasons it keeps, and which of them each app uses.
+  /// Push services of the stored tokens and reasons, and the service of each app.
   public let services: PushServices
-  /// The time zones that there are.
+  /// Known time zones.
   public let zones: ZoneDatabase
-  /// How many tokens the feedback list keeps.
+  /// Maximum number of tokens in the feedback list.
   let feedbackLength: Int
-  /// How many entries the stream of events keeps; 0 for no stream.
+  /// Maximum number of entries in the event stream; 0 for no stream.
   let streamLength: Int
-  /// How many devices a user has at most; for another one the oldest leaves.
+  /// Maximum number of devices of a user. A further device evicts the oldest one.
   let devicesPerUser: Int
   let redis: RedisClient
-  /// Members that one command works on at most, so that no command keeps Redis from others for long.
+  /// Maximum number of members in one command, so that no command blocks Redis for long.
   static let batch = 500
-  /// Which connections may be used; `nil` for any.
+  /// Connections that may be used; `nil` for any.
   private var fence: ConnectionFence?
-  /// Whether what is rebuilt from other keys is set aside when it is damaged: workers do that, commands change nothing.
+  /// Whether damaged keys that can be rebuilt from others are set aside. Workers do that; commands change nothing.
   private(set) var setsAside = false
-  /// The only connections that may be used; `nil` for whatever the fence says.
+  /// The only connections that may be used; `nil` for those of the fence.
   private var pin: RedisConnections?
 
-  /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
+  /// Oldest server that has all commands that Carillon uses (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
-  /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
+  /// Version of the keys and of all formats without a version of their own, see `README.md`. A store of another version
+  /// is refused.
   static let layoutVersion = announcedLayout ?? 13
 
-  /// `CARILLON_FAULT_LAYOUT`: with which version a debug build meets a store, to see that it refuses it; `nil` for its own.
+  /// Value of `CARILLON_FAULT_LAYOUT`: the version that a debug build pretends to have, to test that it refuses a
+  /// store; `nil` if not set.
   private static var announcedLayout: Int? {
     #if DEBUG
       ProcessInfo.processInfo.environment["CARILLON_FAULT_LAYOUT"].flatMap { Int($0) }
@@ -47,16 +49,18 @@ public struct CampaignStore: Sendable {
     #endif
   }
 
+  /// Creates a store.
+  ///
   /// - Parameters:
-  ///   - redis: the client to use for every call.
-  ///   - keys: namespace and partitions; ``open(creating:)`` checks them against what is stored.
-  ///   - services: the push services that the program knows, and which of them each app uses.
-  ///   - zones: the time zones that there are.
-  ///   - feedbackLength: how many tokens the feedback list keeps; a backend that reads it daily is not expected to prune
-  ///     a million in a day.
-  ///   - streamLength: how many outcomes and prunes the stream of events keeps; 0 writes none.
-  ///   - devicesPerUser: how many devices a user has at most. People have a handful; more is an id that many share, and
-  ///     every registration writes the whole record.
+  ///   - redis: the client for every call.
+  ///   - keys: namespace and number of partitions. ``open(creating:)`` compares them with the stored ones.
+  ///   - services: the push services that the program knows, and the service of each app.
+  ///   - zones: the known time zones.
+  ///   - feedbackLength: the maximum number of tokens in the feedback list. A backend that reads it daily should not
+  ///     see a million prunes in a day.
+  ///   - streamLength: the maximum number of outcomes and prunes in the event stream; 0 for no stream.
+  ///   - devicesPerUser: the maximum number of devices of a user. People have a handful. A larger number indicates an
+  ///     id that many people share, and every registration writes the whole record.
   public init(
     redis: RedisClient, keys: Keyspace, services: PushServices, zones: ZoneDatabase = .system,
     feedbackLength: Int = 1_000_000, streamLength: Int = 0, devicesPerUser: Int = 100
@@ -70,20 +74,20 @@ public struct CampaignStore: Sendable {
     self.keys = keys
   }
 
-  /// Checks that the server is fit, and that the store is ours.
+  /// Checks that the server is suitable and that the store has this program's version.
   ///
   /// - Parameters:
-  ///   - creating: whether a store that is not there is initialised. Whoever only reads, or changes what is there,
-  ///     creates none: it would stand under a mistyped namespace for good.
-  ///   - adopting: whether a store that is there may have another number of partitions than ``keys``.
-  ///   - holding: whether a store that is held will do. It will not for who writes what belongs to a partition.
-  /// - Returns: the same store with the number of partitions that it has.
-  /// - Throws: ``StoreError`` `unfit`, `readOnly`, `mismatch` or `held`, each with what to do; `RedisError` when out of
-  ///   reach.
+  ///   - creating: whether a missing store is initialised. A caller that only reads or changes existing data passes
+  ///     false: a mistyped namespace would otherwise create a store that stays.
+  ///   - adopting: whether the store may have another number of partitions than ``keys``.
+  ///   - holding: whether a held store is accepted. A caller that writes data of a partition passes false.
+  /// - Returns: this store with the stored number of partitions.
+  /// - Throws: ``StoreError`` `unfit`, `readOnly`, `mismatch` or `held`, each with a hint; `RedisError` if Redis is
+  ///   unreachable.
   @discardableResult
   public func open(creating: Bool, adopting: Bool = false, holding: Bool = false) async throws -> CampaignStore {
     for sight in try await redis.sights() { try Self.checkServer(sight) }
-    // Read first: a full Redis, which takes no writes, can still be looked at.
+    // Read before any write: a full Redis refuses writes but can still be inspected.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.store, "partitions", "version", "nextPartitions")
     var stored = try await run(pipeline)[0]
@@ -111,7 +115,7 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// The error for a store of another version.
+  /// Returns the error for a store of another version.
   func mismatch(_ version: Int) -> StoreError {
     StoreError(
       .mismatch, "the store under namespace \(keys.namespace) has version \(version), not \(Self.layoutVersion)",
@@ -119,7 +123,7 @@ public struct CampaignStore: Sendable {
         + "carillon devices export and import")
   }
 
-  /// The same store as it would be with other partitions.
+  /// Returns this store with another number of partitions.
   func withPartitions(of keys: Keyspace) -> CampaignStore {
     var store = self
     store.keys = keys
@@ -143,10 +147,10 @@ public struct CampaignStore: Sendable {
     }
   }
 
-  /// Ends the connections; the store can't be used again.
+  /// Closes the connections. The store can't be used again.
   public func close() async { await redis.close() }
 
-  /// Time by Redis' clock, in µs since the epoch.
+  /// Returns the time by Redis' clock, in µs since the epoch.
   public func time() async throws -> Int {
     Int(try await redis.time())
   }
@@ -168,8 +172,8 @@ public struct CampaignStore: Sendable {
 
   // MARK: Connections
 
-  /// The same store for a worker: after a reconnect it refuses every call until the new connection is admitted, see
-  /// ``identify()``, and what is damaged and rebuilt from other keys it sets aside.
+  /// Returns this store for a worker. After a reconnect it refuses every call until the new connection is admitted, see
+  /// ``identify()``. It sets damaged keys aside if they can be rebuilt from others.
   public func fenced() -> CampaignStore {
     var store = self
     store.fence = ConnectionFence()
@@ -177,39 +181,40 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// The same store for calls that only make sense together: all of them on the connections that are admitted now.
+  /// Returns this store for calls that must use the same connections: those that are admitted now.
   public func pinned() -> CampaignStore {
     var store = self
     store.pin = fence?.admitted
     return store
   }
 
-  /// Says which servers answer and of which line of writes each is: another than before may have lost the last writes
-  /// that it had acknowledged.
+  /// Returns the servers that answer, and the identity of each. If an identity has changed, the server may have lost
+  /// the last writes that it had acknowledged.
   ///
-  /// A restart changes the run id; a failover, and a primary that was a replica for a while, the replication id.
+  /// A restart changes the run id. A failover changes the replication id, and so does a primary that was a replica for
+  /// a while.
   ///
-  /// - Returns: at least one; of a cluster one for each server that has slots and answers.
+  /// - Returns: at least one server; in a cluster each server that has slots and answers.
   public func identify() async throws -> [ServerIdentity] {
     try await redis.sights(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
   }
 
-  /// Lets calls use the connections on which servers said who they are, and no others of theirs. Those of servers that
-  /// are not among them stay as they are.
+  /// Allows calls on the connections on which these servers identified themselves, and on no others to these servers.
+  /// Connections to other servers stay as they are.
   public func admit(_ servers: [ServerIdentity]) {
     fence?.admit(servers)
   }
 
-  /// Whether the connections there are now are those that were admitted, and none is missing.
+  /// Returns whether the present connections are those that were admitted, and none is missing.
   public func isAdmitted() async -> Bool {
     guard let fence else { return true }
     return await redis.isConnected(by: fence.admitted)
   }
 
-  /// Runs commands, none of which may be refused.
+  /// Runs commands. An error reply to any of them is thrown.
   ///
-  /// - Parameter timeout: for the answers, instead of the client's own.
-  /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
+  /// - Parameter timeout: the timeout for the replies; `nil` for the client's own.
+  /// - Throws: the first error reply as a ``StoreError``; `RedisError` if the connection to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
     #if DEBUG
       StoreSteps.pass()
@@ -218,7 +223,7 @@ public struct CampaignStore: Sendable {
     return try await checked(redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted), of: pipeline)
   }
 
-  /// Runs commands on whatever server answers, none of which may be refused.
+  /// Runs commands on any server that answers. An error reply to any of them is thrown.
   func runAnywhere(_ pipeline: RedisPipeline) async throws -> [RedisReply] {
     try await checked(redis.execute(pipeline), of: pipeline)
   }
@@ -230,7 +235,7 @@ public struct CampaignStore: Sendable {
     return replies
   }
 
-  /// Runs commands, each of which may be refused.
+  /// Runs commands. Returns a result for each, which may be an error.
   func runEach(_ pipeline: RedisPipeline) async throws -> [Result<RedisReply, StoreError>] {
     var results: [Result<RedisReply, StoreError>] = []
     for (position, reply) in try await redis.execute(pipeline, on: pin ?? fence?.admitted).enumerated() {

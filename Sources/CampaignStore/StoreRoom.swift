@@ -3,7 +3,7 @@ import Redis
 
 /// A room of the store: the operations on one kind of thing, in the folder of the same name.
 ///
-/// A value over the store. A caller that needs one room holds that room.
+/// A room is a value over the store. A caller that needs one room holds that room.
 protocol StoreRoom: Sendable {
   /// The connection, the keys and the other rooms.
   var store: CampaignStore { get }
@@ -15,12 +15,12 @@ extension StoreRoom {
   var zones: ZoneDatabase { store.zones }
   var redis: RedisClient { store.redis }
 
-  /// Runs commands, none of which may be refused, see ``CampaignStore/run(_:timeout:)``.
+  /// Runs commands and throws an error reply to any of them, see ``CampaignStore/run(_:timeout:)``.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
     try await store.run(pipeline, timeout: timeout)
   }
 
-  /// Runs commands, each of which may be refused.
+  /// Runs commands. Returns a result for each, which may be an error.
   func runEach(_ pipeline: RedisPipeline) async throws -> [Result<RedisReply, StoreError>] {
     try await store.runEach(pipeline)
   }

@@ -1,7 +1,7 @@
-/// Why a user of an audience gets nothing.
+/// Reason why a user of an audience gets no push.
 ///
-/// A user counts under one reason. The cases stand in the order in which the expansion looks: the first that applies to the
-/// user is the reason. Of a user with several devices it is the reason of the device that came furthest.
+/// A user counts under one reason. The cases are in the order of the expansion's checks: the first reason that applies
+/// to the user counts. If the user has several devices, it is the reason of the device that passed the most checks.
 public enum LeftOut: Int, CaseIterable, Sendable {
   /// The job excludes the user.
   case excluded
@@ -9,28 +9,28 @@ public enum LeftOut: Int, CaseIterable, Sendable {
   case suppressed
   /// The user has no device.
   case noDevice
-  /// The sample of the job does not have the user.
+  /// The user is not in the sample of the job.
   case notSampled
-  /// No device is of the campaign's push service.
+  /// No device belongs to the campaign's push service.
   case noDeviceOfService
-  /// No device is of the campaign's app.
+  /// No device belongs to the campaign's app.
   case noDeviceOfApp
-  /// No device is of the app's environment.
+  /// No device belongs to the app's environment.
   case otherEnvironment
-  /// No token is of the kind that the campaign needs.
+  /// No token has the kind that the campaign needs.
   case noTokenOfKind
-  /// No token is of the campaign's Live Activity.
+  /// No token belongs to the campaign's Live Activity.
   case noTokenOfActivity
-  /// The push service has called every token bad.
+  /// The push service has rejected every token as bad.
   case quarantined
-  /// No token can be sent to: its record is damaged.
+  /// No token is usable: its record is damaged.
   case unusable
-  /// The condition `where` holds for no device.
+  /// No device matches the condition `where`.
   case notMatching
-  /// The limit of the job takes other users, who were seen later.
+  /// The limit of the job selected other users, who were seen later.
   case overLimit
 
-  /// The name in Redis and JSON, and what these users are, in the order of the cases.
+  /// The name in Redis and JSON, and a description of these users, in the order of the cases.
   private static let words: [(name: String, text: String)] = [
     ("excluded", "excluded by the job (exclude)"),
     ("suppressed", "on a suppression list"),
@@ -50,11 +50,11 @@ public enum LeftOut: Int, CaseIterable, Sendable {
   /// The name in Redis and JSON.
   public var name: String { Self.words[rawValue].name }
 
-  /// What these users are, for people: it follows their number.
+  /// Description of these users for people. It follows their number.
   public var text: String { Self.words[rawValue].text }
 }
 
-/// How the users of an audience divide: those who get a push, those in a control group, and those left out, by reason.
+/// Breakdown of an audience: users who get a push, users in a control group, and users who are left out, by reason.
 public struct AudienceCount: Sendable, Equatable {
   /// Users with at least one target.
   public var users = 0
@@ -63,13 +63,13 @@ public struct AudienceCount: Sendable, Equatable {
   /// An empty count.
   public init() {}
 
-  /// How many users are left out for a reason.
+  /// Number of users who are left out for a reason.
   public subscript(reason: LeftOut) -> Int {
     get { leftOut[reason.rawValue] }
     set { leftOut[reason.rawValue] = newValue }
   }
 
-  /// The reasons that apply to any user, and to how many.
+  /// The reasons that apply to at least one user, with the number of users.
   public var reasons: [(reason: LeftOut, count: Int)] {
     zip(LeftOut.allCases, leftOut).filter { $1 > 0 }.map { ($0, $1) }
   }
@@ -77,7 +77,7 @@ public struct AudienceCount: Sendable, Equatable {
   /// The reasons with their counts, for people.
   public var text: String { reasons.map { "\($0.count) \($0.reason.text)" }.joined(separator: ", ") }
 
-  /// How many users are left out.
+  /// Number of users who are left out.
   public var left: Int { leftOut.reduce(0, +) }
 
   /// The fields of a slice and of a campaign that have the counts.
@@ -90,7 +90,9 @@ public struct AudienceCount: Sendable, Equatable {
     (users > 0 ? [("users", users)] : []) + reasons.map { (Self.field($0.reason), $0.count) }
   }
 
-  /// - Parameter fields: of a slice or a campaign.
+  /// Reads the counts.
+  ///
+  /// - Parameter fields: the fields of a slice or a campaign.
   init(_ fields: StoredFields) throws(StoreError) {
     users = try fields.number("users") ?? 0
     for reason in LeftOut.allCases { self[reason] = try fields.number(Self.field(reason)) ?? 0 }

@@ -1,16 +1,16 @@
 import PushCore
 import Redis
 
-/// Users of a slice who are in a control group: in pages, for each u16 length (big-endian), user in UTF-8. An erased user
-/// has the length 0.
+/// Users of a slice who are in a control group, in pages. For each user u16 length (big-endian) and user in UTF-8. An
+/// erased user has the length 0.
 public struct ControlUsers: Sendable {
-  /// How many there are.
+  /// Number of users.
   public private(set) var count = 0
   private var bytes: [UInt8] = []
-  /// Where each page ends.
+  /// End of each page in `bytes`.
   private var ends: [Int] = []
 
-  /// Users on a page.
+  /// Number of users on a page.
   static let pageSize = 500
 
   mutating func add(_ user: UnsafeRawBufferPointer) {
@@ -21,14 +21,14 @@ public struct ControlUsers: Sendable {
     count += 1
   }
 
-  /// The pages one behind the other, as they are stored.
+  /// The consecutive pages, as stored.
   var pages: [ArraySlice<UInt8>] {
     guard count > 0 else { return [] }
     let starts = [0] + ends
     return zip(starts, ends + [bytes.count]).map { bytes[$0..<$1] }
   }
 
-  /// The users of a stored page who were not erased.
+  /// Returns the users of a stored page who were not erased.
   static func users(on page: UnsafeRawBufferPointer) -> [String] {
     var users: [String] = []
     var at = 0
@@ -41,9 +41,9 @@ public struct ControlUsers: Sendable {
   }
 }
 
-/// Who was in the control groups of campaigns.
+/// The users in the control groups of campaigns.
 extension Expansion {
-  /// Walks over the users whom a campaign meant and who got nothing, slice by slice, as far as it is expanded.
+  /// Calls `body` with the users of a campaign's control group, slice by slice, as far as the campaign is expanded.
   ///
   /// - Parameter body: gets at most ``ControlUsers/pageSize`` users at a time.
   /// - Throws: ``StoreError`` `notFound`.
@@ -66,6 +66,6 @@ extension Expansion {
     }
   }
 
-  /// Pages of them that are read or written at once.
+  /// Number of pages that one command reads or writes.
   static let controlPages = 4
 }

@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// Which users, and which of their devices, a campaign may reach.
+/// Selects the users, and those of their devices, that a campaign may reach.
 public struct DeviceFilter: Sendable {
   let service: [UInt8]
   let kind: UInt8
@@ -9,44 +9,48 @@ public struct DeviceFilter: Sendable {
   let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
-  /// Which stage users are in, and which of the stages is meant; all are meant where there is no place.
+  /// Assignment of users to stages, and the place of the selected stage; `nil` for all stages.
   private let stages: (draw: StageDraw, place: Int?)?
   private let devices: DeviceChoice
-  /// Users who get nothing, and are counted.
+  /// Users who get no push and are counted.
   private let control: ControlGroup?
-  /// What different users are told.
+  /// Variants of the content.
   private let variants: CampaignVariants?
-  /// The place of the variant that all users get; `nil` where each draws one.
+  /// Place of the variant that all users get; `nil` if each user is assigned one.
   private let variant: Int?
-  /// The Live Activity whose tokens are meant; empty where it does not matter.
+  /// Live Activity of the selected tokens; empty if the activity doesn't matter.
   private let activity: [UInt8]
-  /// From when ages are counted, in ms since the epoch.
+  /// Time from which ages are counted, in ms since the epoch.
   let start: Int
-  /// What the pushes say that are not all the same; `nil` when they are.
+  /// Personal content; `nil` if all pushes have the same content.
   let content: PersonalContent?
-  /// The campaign whose job says something of its users; `nil` for none.
+  /// Campaign with values for its users; `nil` for none.
   private let valuesOf: String?
-  /// When each device gets it; `nil` for all of them at once.
+  /// Send time of each device; `nil` if all may be sent immediately.
   let timing: TargetTiming?
 
+  /// Creates a filter.
+  ///
   /// - Parameters:
-  ///   - service: the name of the campaign's push service; devices of any other are left out.
-  ///   - kind: what the campaign's tokens are for; those for anything else are left out.
-  ///   - app: devices of another app are left out; those that name none are in.
-  ///   - environment: likewise.
-  ///   - predicate: devices for which it doesn't hold are left out.
-  ///   - sample: users who are not in it are left out.
-  ///   - stages: users of another stage than the one of the place are left out; no draw leaves out whom a stage lists.
-  ///   - devices: how many of those that are left each user gets it on.
-  ///   - control: users who get nothing, and are counted.
-  ///   - variants: what different users are told.
-  ///   - variant: the place of the variant that all users get; `nil` where each draws one.
-  ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
+  ///   - service: the name of the campaign's push service. Devices of other services are left out.
+  ///   - kind: the purpose of the campaign's tokens. Tokens of other kinds are left out.
+  ///   - app: the campaign's app. Devices of other apps are left out; devices without an app are included.
+  ///   - environment: the app's environment. Devices of other environments are left out; devices without one are
+  ///     included.
+  ///   - predicate: a condition. Devices that don't match are left out.
+  ///   - sample: users who are not in the sample are left out.
+  ///   - stages: users of other stages than the one at the place are left out. Neither the sample nor the control group
+  ///     removes a user whom a stage lists.
+  ///   - devices: the choice among the remaining devices of a user.
+  ///   - control: users who get no push and are counted.
+  ///   - variants: the variants of the content.
+  ///   - variant: the place of the variant that all users get; `nil` if each user is assigned one.
+  ///   - activity: a Live Activity. Tokens of another one or of none are left out; `nil` if the activity doesn't
   ///     matter.
-  ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
-  ///   - content: what the pushes say that are not all the same.
-  ///   - valuesOf: the campaign whose job says something of its users; `nil` for none.
-  ///   - timing: when each device gets it.
+  ///   - start: the start of the campaign, in ms since the epoch: the same for all its slices.
+  ///   - content: the personal content of the pushes.
+  ///   - valuesOf: the campaign with values for its users; `nil` for none.
+  ///   - timing: the send time of each device.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
     sample: UserSample? = nil, stages: (draw: StageDraw, place: Int?)? = nil, devices: DeviceChoice = .all,
@@ -72,13 +76,13 @@ public struct DeviceFilter: Sendable {
     self.timing = timing.isPerDevice ? TargetTiming(timing, start: start) : nil
   }
 
-  /// What a campaign asks of devices.
+  /// Creates the filter of a campaign.
   ///
   /// - Parameters:
   ///   - campaign: the campaign.
-  ///   - service: its app's.
-  ///   - environment: likewise.
-  ///   - start: when it began, in ms since the epoch.
+  ///   - service: the push service of its app.
+  ///   - environment: the environment of its app.
+  ///   - start: the start of the campaign, in ms since the epoch.
   ///   - control: the share of the app's users who are in its control group; `nil` for none.
   public init(
     _ campaign: Campaign, service: any PushService, environment: String, start: Int, control: Double? = nil
@@ -95,33 +99,33 @@ public struct DeviceFilter: Sendable {
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
 
-  /// Whether pushes differ by what is sealed with their targets.
+  /// Whether the content of a push depends on the values sealed with its target.
   public var isPersonal: Bool { content != nil }
 
-  /// What it asks for of users to choose among them.
+  /// User data that the filter needs to select users.
   var asksToChoose: UserReads { UserReads(attributes: asksForAttributes) }
 
-  /// What it asks for of users to know all of their targets.
+  /// User data that the filter needs to build all of their targets.
   var asks: UserReads {
     UserReads(
       attributes: asksForAttributes || timing?.timing.attribute != nil || content?.names.isEmpty == false,
       valuesOf: valuesOf)
   }
 
-  /// Whether its condition asks for attributes of users.
+  /// Whether its condition tests attributes of users.
   private var asksForAttributes: Bool { predicate?.attributes.isEmpty == false }
 
-  /// What it asks of a user's attributes.
+  /// Returns the user's attributes that the condition tests.
   private func attributes(_ json: RedisReply?) -> PredicateAttributes {
     guard asksForAttributes, let predicate else { return PredicateAttributes([], of: []) }
     return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
   }
 
-  /// Calls `body` with the devices of a user that the campaign goes to.
+  /// Calls `body` with the selected devices of a user.
   ///
   /// - Parameters:
   ///   - record: the user's device records.
-  ///   - json: the user's attributes, where they were asked for.
+  ///   - json: the user's attributes, if they were read.
   func forEachTarget(
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
@@ -139,7 +143,7 @@ public struct DeviceFilter: Sendable {
     if let latest { body(latest) }
   }
 
-  /// Whether a user is in the stage that the campaign is; true where it is none.
+  /// Returns whether a user is in the selected stage; true if all stages are selected.
   func isOfStage(_ user: UnsafeRawBufferPointer) -> Bool {
     guard let place = stages?.place else { return true }
     return stages?.draw.place(of: user) == place
@@ -149,9 +153,9 @@ public struct DeviceFilter: Sendable {
     sample?.has(user) ?? true || stages?.draw.listing(user) != nil
   }
 
-  /// Returns why a user of the stage gets nothing. None of the user's devices is a target.
+  /// Returns why a user of the stage gets no push. The caller has found that none of the user's devices is a target.
   ///
-  /// It does not evaluate the condition again: a device that passes every other check failed it.
+  /// The condition is not evaluated again: a device that passes every other check must have failed it.
   ///
   /// - Parameter record: the user's device records.
   func reason(for user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> LeftOut {
@@ -165,25 +169,25 @@ public struct DeviceFilter: Sendable {
     return furthest
   }
 
-  /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
+  /// Returns whether a user is in a control group. Such a user still belongs to the campaign's audience.
   func isControl(_ user: UnsafeRawBufferPointer) -> Bool {
     guard let control, control.has(user) else { return false }
     return stages?.draw.listing(user) == nil
   }
 
-  /// The place of the variant that a user gets; 0 where all are told the same.
+  /// Returns the place of the variant that a user gets; 0 without variants.
   func variant(of user: UnsafeRawBufferPointer) -> Int { variant ?? variants?.place(of: user) ?? 0 }
 
-  /// The hour at which a user gets it, in seconds after midnight; `nil` for one who has none of their own.
+  /// Returns the user's own send time, in seconds after midnight; `nil` if the user has none.
   ///
-  /// - Parameter json: the user's attributes, where they were asked for.
+  /// - Parameter json: the user's attributes, if they were read.
   func timeOfDay(_ json: RedisReply?) -> Int? {
     guard let local = timing?.timing.localTime, local.attribute != nil else { return nil }
     return json?.bytes.flatMap { local.timeOfDay(of: Array($0)) }
   }
 
-  /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
-  /// where there is none.
+  /// Returns when a user was last seen, in ms since the epoch, on any of the selected devices; 0 for never, `nil` if no
+  /// device is selected.
   func seenAt(of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?) -> UInt64? {
     var seenAt: UInt64?
     forEachTarget(of: user, record, json) { seenAt = max(seenAt ?? 0, $0.seenAt) }
@@ -195,7 +199,8 @@ public struct DeviceFilter: Sendable {
     return predicate?.holds(of: device, user: attributes, now: start) ?? true
   }
 
-  /// Returns the first check that a device fails, in the order of ``LeftOut``; the condition is not among them.
+  /// Returns the first check that a device fails, in the order of ``LeftOut``; `nil` for none. The condition is not one
+  /// of these checks.
   private func refusal(of device: DeviceView) -> LeftOut? {
     guard device.name(.service).elementsEqual(service) else { return .noDeviceOfService }
     let app = device.name(.app)

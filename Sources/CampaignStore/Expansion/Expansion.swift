@@ -1,13 +1,14 @@
 public import PushCore
 import Redis
 
-/// The way from an audience to the sealed targets of a slice.
+/// Expansion: turns an audience into the sealed targets of a slice.
 public struct Expansion: StoreRoom {
   let store: CampaignStore
 
-  /// Seals targets once more under the claim that had sealed them: Redis has lost it, and perhaps departures as well.
+  /// Seals targets again under the claim that had sealed them, because Redis has lost the seal. Redis may have lost
+  /// departures as well.
   ///
-  /// - Returns: whether they are sealed now; not when another has the claim.
+  /// - Returns: whether the targets are sealed now; false if another worker has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
     ledger.append(targets, to: &pipeline)
@@ -21,10 +22,10 @@ public struct Expansion: StoreRoom {
   /// Expands a slice that is not sealed.
   ///
   /// - Parameters:
-  ///   - quota: how many users it takes at most, those seen last; `nil` for all.
-  ///   - now: ms since the epoch, more or less: whose quiet hours it is.
-  ///   - departures: from the partition, as the claim said.
-  /// - Returns: the targets, or `nil` when the claim was lost on the way.
+  ///   - quota: the maximum number of users, those seen last; `nil` for all.
+  ///   - now: approximate time in ms since the epoch, for quiet hours.
+  ///   - departures: the number of departures from the partition that the claim returned.
+  /// - Returns: the targets, or `nil` if the claim was lost during the expansion.
   public func expand(
     _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
     departures: Int = 0
@@ -42,14 +43,14 @@ public struct Expansion: StoreRoom {
     return try await run(rest).last?.integer == 1 ? builder.targets : nil
   }
 
-  /// Whose members the audience of a campaign has in a partition.
+  /// Returns the source of the audience's members in a partition.
   ///
-  /// - Parameter start: when it began, in ms since the epoch.
+  /// - Parameter start: the start of the campaign, in ms since the epoch.
   func source(of campaign: Campaign, start: Int, in partition: Int) -> MemberSource {
     AudienceSearch(campaign, start: start).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.whole))
   }
 
-  /// Walks over the users of one partition for whom an expression holds, with their devices.
+  /// Calls `body` with the users of one partition that match an expression, with their devices.
   func forEachUser(
     of search: AudienceSearch, in partition: Int, reading reads: UserReads = UserReads(),
     _ body: (MemberPage) throws -> Void
@@ -57,14 +58,15 @@ public struct Expansion: StoreRoom {
     _ = try await walk(.users(search), in: partition, reading: reads) { page, _ in try body(page) }
   }
 
-  /// Walks over the members of an audience. One round trip a page: what `body` writes goes with the next reads.
+  /// Calls `body` with the members of an audience. A page takes one round trip, because the commands of `body` share it
+  /// with the next reads.
   ///
   /// - Parameters:
-  ///   - source: whose they are.
-  ///   - partition: where.
-  ///   - reads: what is wanted of users beside their devices.
-  ///   - body: gets each page. What it adds to the pipeline are steps of an expansion; one that is refused ends the walk.
-  /// - Returns: what `body` has added and nobody has run yet; `nil` when a step was refused.
+  ///   - source: the source of the members.
+  ///   - partition: the partition.
+  ///   - reads: the data to read about users in addition to their devices.
+  ///   - body: gets each page. The commands that it adds are steps of an expansion. A refused step ends the walk.
+  /// - Returns: the commands of `body` that were not run yet; `nil` if a step was refused.
   private func walk(
     _ source: MemberSource, in partition: Int, reading reads: UserReads,
     _ body: (MemberPage, inout RedisPipeline) throws -> Void

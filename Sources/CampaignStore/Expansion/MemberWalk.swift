@@ -1,40 +1,41 @@
 import PushCore
 import Redis
 
-/// Whose members an audience has in one partition.
+/// Source of an audience's members in one partition.
 enum MemberSource: Sendable {
-  /// A set of tokens, by its key.
+  /// A set of tokens, by key.
   case tokens(String)
-  /// Users that are searched for.
+  /// Users that a search finds.
   case users(AudienceSearch)
 }
 
-/// What is read of users beside their devices.
+/// Data to read about users in addition to their devices.
 struct UserReads: Sendable {
   var attributes = false
-  /// What the job of this campaign says of them; `nil` for nothing.
+  /// Campaign whose values of the users are read; `nil` for none.
   var valuesOf: String?
 
   var isNothing: Bool { !attributes && valuesOf == nil }
 }
 
-/// Members of an audience, and beside each its device records: null for a user who has none, nothing at all of tokens.
+/// A page of an audience's members, each with its device records: null for a user without devices, and nothing for
+/// tokens.
 struct MemberPage {
   var members: ArraySlice<RedisReply> = []
   var records: ArraySlice<RedisReply> = []
-  /// Beside each its attributes, where they were asked for.
+  /// Attributes of each member, if they were requested.
   var attributes: ArraySlice<RedisReply> = []
-  /// Beside each what the job says of it, where that was asked for.
+  /// Values of each member, if they were requested.
   var values: ArraySlice<RedisReply> = []
-  /// Users in the audience that the job excludes.
+  /// Users of the audience whom the job excludes.
   var excluded: [RedisReply] = []
-  /// Users in the audience that are on a suppression list.
+  /// Users of the audience who are on a suppression list.
   var suppressed: [RedisReply] = []
 
-  /// Whether no user was left out.
+  /// Whether the page has no members and no users who are left out.
   var isEmpty: Bool { members.isEmpty && excluded.isEmpty && suppressed.isEmpty }
 
-  /// Those who have devices: name, device records; attributes, and what the job says, where they were asked for.
+  /// Calls `body` for each user with devices: name, device records, attributes and values (if they were requested).
   func forEachUser(
     _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, _ attributes: RedisReply?, _ values: RedisReply?) -> Void
   ) {
@@ -48,26 +49,27 @@ struct MemberPage {
   }
 }
 
-/// A walk over the members of an audience in one partition, page by page, each member once: says what to read, and gets the
-/// replies.
+/// A cursor over the members of an audience in one partition, page by page, each member once. It writes the reads, and
+/// gets the replies.
 ///
-/// No command is about more members than ``CampaignStore/batch``, or what Redis makes of that where it keeps a set in
-/// one piece, but for one: the devices of up to ``wholeHash`` users are read by one HGETALL. A page goes through up to
-/// three reads, which follow each other like those of a pipeline, so that a round trip is paid once a page: who is in a set;
-/// which other sets have them, where an expression asks; their devices. Before the first page it is asked how large the sets
-/// are, where it depends on that what is read; and who was reached by earlier campaigns is read whole, where it is to be
-/// asked: nothing in Redis can be asked for it.
+/// No command handles more members than ``CampaignStore/batch``, or the number that Redis returns for a set that it
+/// stores in one piece. The one exception is an HGETALL that reads the devices of up to ``wholeHash`` users.
 ///
-/// SSCAN and HSCAN may repeat members while Redis rebuilds the table; what has been seen is remembered, which a
-/// partition's bounded size makes affordable. A cursor does not survive its connection: an error ends the walk, and the
-/// caller begins again.
+/// A page passes through up to three reads: the members of a set, the other sets of the expression that contain them,
+/// and their devices. The reads of consecutive pages overlap like those of a pipeline, so a page costs one round trip.
+/// If the choice of sets depends on their sizes, the sizes are read before the first page. The users whom an earlier
+/// campaign reached are read whole if members must be tested against them, because no set in Redis contains them.
+///
+/// SSCAN and HSCAN may repeat members while Redis rebuilds the table. The cursor therefore remembers the members that
+/// it has seen; the bounded size of a partition limits the memory for that. A cursor of Redis does not survive its
+/// connection: after an error the caller starts again.
 struct MemberWalk: Sendable {
-  /// A set that is read from one end to the other.
+  /// A set that is read from end to end.
   private enum Scan {
     case tokens(String)
     case set(AudienceSet)
-    /// The hash of device records: everybody who is registered, for three quarters of what SSCAN and HMGET cost Redis; and
-    /// at once, for half of what HSCAN does.
+    /// The hash of device records, for all registered users. HSCAN costs Redis three quarters of SSCAN and HMGET;
+    /// HGETALL costs half of HSCAN.
     case devices(isWhole: Bool)
 
     var set: AudienceSet? {
@@ -79,35 +81,38 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// How many users the hash of a partition may have for it to be read at once. HSCAN makes two objects of each and costs
-  /// Redis twice what HGETALL does (0.67 and 0.36 µs a user): so many take it as long as two of its pages.
+  /// Largest number of users in a partition's hash that is read with one HGETALL. HSCAN creates two objects for each
+  /// user and costs Redis twice as much as HGETALL (0.67 and 0.36 µs a user). At this size HGETALL takes as long as
+  /// two pages of HSCAN.
   static let wholeHash = 2_048
 
   private let keys: Keyspace
   private let partition: Int
   private var search: AudienceSearch?
   private let reads: UserReads
-  /// Sets that are yet to be read, the first is being read.
+  /// Sets that are not read completely yet. The first is being read.
   private var scans: [Scan]
   private var cursor = "0"
-  /// Whether it depends on sizes, which were not asked for yet, what is read.
+  /// Whether the choice of sets depends on sizes that are not known yet.
   private var needsSizes = false
-  /// Sets that nothing in Redis can be asked for, which are yet to be read whole, and where the first is being read.
+  /// Sets that Redis can't test, which must be read whole, and the position in the first of them.
   private var loads: [EarlierAudience] = []
   private var loadPosition = "0"
   private var loaded: [AudienceSet: ByteStringSet] = [:]
   private var seen = ByteStringSet()
-  /// Read, and not asked about.
+  /// Members that were read and not tested yet.
   private var read = MemberPage()
-  /// Those of them that the next replies are about, and the set that they are of.
+  /// Members that the next replies test, and the set from which they were read.
   private var asked: (page: MemberPage, source: AudienceSet)?
-  /// Meant, without their devices, and those of them whose devices the next reply has.
+  /// Members of the audience whose devices were not read yet, and those whose devices the next reply contains.
   private var meant: ArraySlice<RedisReply> = []
   private var fetched: ArraySlice<RedisReply> = []
   /// Whether a set has more members than one page.
   private(set) var isLarge = false
 
-  /// - Parameter reads: what is read of users with their devices.
+  /// Creates a cursor before the first page.
+  ///
+  /// - Parameter reads: the data to read about users with their devices.
   init(_ source: MemberSource, in partition: Int, reading reads: UserReads = UserReads(), _ keys: Keyspace) {
     self.reads = reads
     self.keys = keys
@@ -125,9 +130,11 @@ struct MemberWalk: Sendable {
     }
   }
 
+  /// Begins to read the sets of a cover.
+  ///
   /// - Parameters:
-  ///   - cover: what is to be read.
-  ///   - sizes: by set, where they were asked for.
+  ///   - cover: the sets to read.
+  ///   - sizes: the sizes of the sets, if they were read.
   private mutating func begin(_ search: AudienceSearch, _ cover: [AudienceSet], _ sizes: [AudienceSet: Int]) {
     self.search = search
     scans = cover.map { set in
@@ -137,7 +144,7 @@ struct MemberWalk: Sendable {
     for case .reached(let earlier) in Set(cover.flatMap { search.asked(of: $0) }) { loads.append(earlier) }
   }
 
-  /// Whether everybody was handed out.
+  /// Whether all members were returned.
   var isOver: Bool {
     !needsSizes && scans.isEmpty && read.members.isEmpty && asked == nil && meant.isEmpty && fetched.isEmpty
   }
@@ -190,7 +197,8 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// SSCAN returns a small set whole, and may return more than COUNT of a large one.
+  /// Writes the tests of the next batch of members. SSCAN returns a small set whole, and may return more than COUNT
+  /// members of a large one.
   private mutating func ask(to pipeline: inout RedisPipeline) {
     guard let search, let source = scans.first?.set, !read.members.isEmpty else { return }
     let page = MemberPage(
@@ -224,9 +232,9 @@ struct MemberWalk: Sendable {
 
   // MARK: Replies
 
-  /// Takes in the replies to these reads.
+  /// Receives the replies to these reads.
   ///
-  /// - Returns: the members that are complete now; none at the beginning of a walk.
+  /// - Returns: the members that are complete now; none at the beginning.
   mutating func receive(_ replies: ArraySlice<RedisReply>) -> MemberPage {
     var replies = replies
     if needsSizes, let search {
@@ -274,7 +282,7 @@ struct MemberWalk: Sendable {
     return complete
   }
 
-  /// Counts the users of a page that only an exclusion or a suppression list leaves out.
+  /// Collects the users of a page who are left out only because of an exclusion or a suppression list.
   private func noteLeftOut(
     _ page: MemberPage, where holds: [Bool], _ columns: [AudienceSet: [Bool]], _ source: AudienceSet,
     _ complete: inout MemberPage
@@ -287,7 +295,7 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// Says of whom of a page conditions hold.
+  /// Evaluates conditions for the users of a page.
   private func answer(
     _ conditions: [DeviceCondition], about page: MemberPage, by replies: inout ArraySlice<RedisReply>,
     to columns: inout [AudienceSet: [Bool]]
@@ -305,7 +313,7 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// Goes over to the next set, once nothing of one is left to be read or asked about.
+  /// Moves on to the next set when all members of the present one were read and tested.
   private mutating func endScan() {
     guard cursor == "done", read.members.isEmpty else { return }
     scans.removeFirst()
@@ -345,7 +353,7 @@ struct MemberWalk: Sendable {
     isLarge = isLarge || read.members.count > CampaignStore.batch
     if let search, let source = scan.set {
       if search.asked(of: source).isEmpty {
-        // What it depends on besides is nothing; that is not to say that it holds.
+        // The term depends on no other set, but it may still be false.
         keep(read, where: search.holds([:], source: source, count: read.members.count), &complete)
         read = MemberPage()
       }
@@ -362,9 +370,11 @@ struct MemberWalk: Sendable {
     cursor = next == "0" ? "done" : next
   }
 
+  /// Adds the users of a reply to the members that were read.
+  ///
   /// - Parameters:
-  ///   - pairs: users and their records in turn.
-  ///   - isOnce: whether each user is there once, and in nothing else that is read.
+  ///   - pairs: users and their records, alternating.
+  ///   - isOnce: whether each user occurs once, and in no other set that is read.
   private mutating func take(devices pairs: RedisReply, isOnce: Bool) {
     for index in stride(from: 0, to: pairs.count - 1, by: 2) {
       let user = pairs[index]

@@ -1,9 +1,9 @@
 public import PushCore
 import Redis
 
-/// How many users each partition takes of a campaign with a limit: all together as many as the limit says.
+/// The number of users that each partition takes for a campaign with a limit. Their sum is at most the limit.
 public struct AudienceQuotas: Sendable, Equatable {
-  /// For each partition 32 bits.
+  /// 32 bits for each partition.
   let bytes: [UInt8]
 
   init(_ quotas: [Int]) {
@@ -12,32 +12,37 @@ public struct AudienceQuotas: Sendable, Equatable {
     }
   }
 
-  /// - Returns: `nil` for what has not so many partitions.
+  /// Reads the stored form.
+  ///
+  /// - Returns: `nil` if the bytes are not for this number of partitions.
   init?(_ bytes: [UInt8], partitions: Int) {
     guard bytes.count == 4 * partitions else { return nil }
     self.bytes = bytes
   }
 
-  /// How many users a partition takes.
+  /// Number of users that a partition takes.
   public subscript(partition: Int) -> Int {
     guard bytes.count >= 4 * partition + 4 else { return 0 }
     return bytes[(4 * partition)..<(4 * partition + 4)].reduce(0) { $0 << 8 | Int($1) }
   }
 }
 
-/// The users seen last, of all partitions: each slice counts its users by when they were seen, before it is expanded; the last
-/// one to be counted finds how many each takes. As every step can be repeated, and the quotas stand once they are there,
-/// it does not matter who dies on the way, nor who registers meanwhile: nobody takes more than the quota.
+/// Ranking: selects the users seen last over all partitions. Before the expansion each slice counts its users by the
+/// time they were last seen. The worker that counts the last slice computes the quota of each partition.
+///
+/// Every step can be repeated, and the quotas never change after they are written. So the death of a worker and new
+/// registrations do no harm: no slice takes more users than its quota.
 extension Expansion {
-  /// How many users each partition takes of a campaign with a limit.
+  /// Returns the number of users that each partition takes for a campaign with a limit.
   ///
-  /// Counts those of a slice, where nobody has done that. The first that finds all counted opens the slices that wait for it.
+  /// Counts the users of the slice if that was not done before. The first call after all slices are counted opens the
+  /// slices that wait for the quotas.
   ///
   /// - Parameters:
-  ///   - slice: held under a claim, not expanded.
+  ///   - slice: a slice that is held under a claim and not expanded.
   ///   - campaign: its campaign, which has a limit.
-  ///   - filter: what it asks of devices.
-  /// - Returns: `nil` while slices are left to be counted.
+  ///   - filter: the device filter of the campaign.
+  /// - Returns: `nil` while some slices are not counted.
   public func quotas(
     for slice: SliceReference, of campaign: Campaign, filter: DeviceFilter
   ) async throws -> AudienceQuotas? {
@@ -50,7 +55,7 @@ extension Expansion {
     var report: [UInt8] = []
     if replies[1].integer != 1 {
       report = try await histogram(of: campaign, filter, in: partition).bytes
-      // Nobody is something to say, too.
+      // A partition without users also needs an entry.
       if report.isEmpty { report = RecencyHistogram.nobody }
     }
     pipeline.removeAll()
@@ -60,7 +65,7 @@ extension Expansion {
       $0.append(Self.rankingLifetime)
     }
     guard try await run(pipeline)[0].integer == 1, let found = try await quotas(of: campaign) else {
-      // Somebody else may have found them since.
+      // Another worker may have written the quotas in the meantime.
       pipeline.removeAll()
       pipeline.append("HGET", keys.campaign(id), "quotas")
       return try quotas(try await run(pipeline)[0], of: id)
@@ -72,7 +77,8 @@ extension Expansion {
     return quotas
   }
 
-  /// Seconds for which counts are kept that nobody makes quotas of: a campaign that is paused for longer is counted anew.
+  /// Seconds after which the counts expire if no quotas are computed. A campaign that is paused for longer is counted
+  /// again.
   private static let rankingLifetime = 7 * 86_400
 
   private func quotas(_ reply: RedisReply, of id: String) throws -> AudienceQuotas? {
@@ -84,7 +90,7 @@ extension Expansion {
     return quotas
   }
 
-  /// The users of a partition whom a campaign can reach, by when they were seen.
+  /// Returns the users of a partition whom a campaign can reach, by the time they were last seen.
   func histogram(of campaign: Campaign, _ filter: DeviceFilter, in partition: Int) async throws -> RecencyHistogram {
     var histogram = RecencyHistogram()
     guard let search = AudienceSearch(campaign, start: filter.start) else { return histogram }
@@ -98,13 +104,13 @@ extension Expansion {
     return histogram
   }
 
-  /// Works out the quotas.
+  /// Computes the quotas.
   ///
-  /// - Returns: `nil` when a slice that is not finished was not counted.
+  /// - Returns: `nil` if an unfinished slice was not counted.
   private func quotas(of campaign: Campaign) async throws -> AudienceQuotas? {
     var pipeline = RedisPipeline()
     pipeline.append("GET", keys.finished(campaign.id))
-    // Those that have no slice are finished, too.
+    // Partitions without a slice count as finished, too.
     let finished = PartitionBitmap(Array(try await run(pipeline)[0].bytes ?? []))
     var quotas = RecencyQuotas(limit: campaign.recipients.limit ?? .max)
     var isComplete = true
@@ -149,54 +155,55 @@ extension Expansion {
 }
 
 extension RecencyHistogram {
-  /// What is stored of a partition that has nobody: a field that is there.
+  /// Stored value of a partition without users. It makes the field exist.
   fileprivate static let nobody: [UInt8] = [UInt8(ascii: "-")]
 }
 
-/// Users of a partition with their targets, as many as a quota allows, those seen last first. Ties go by a draw, so it is
-/// the same ones however often they are looked for.
+/// The best users of a partition with their targets: as many as the quota allows, last seen first. A hash decides ties,
+/// so every run selects the same users.
 struct BestUsers {
   private struct User {
     var seenAt: UInt64
     var tie: UInt64
-    /// Its targets, by their places among the ends; of who gets nothing the name instead.
+    /// Range of its targets in `ends`. A user of the control group has one entry, which contains the user's name.
     var targets: Range<Int>
-    /// Whether they get nothing.
+    /// Whether the user is in the control group.
     var isControl: Bool
   }
 
   private let quota: Int
   private let draw: UserDraw
   private var users: [User] = []
-  /// Targets as they are written, one behind the other, and where each ends.
+  /// The consecutive bytes of the targets, and the end of each.
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
-  /// What was said of each.
+  /// Mark of each target.
   private var marks: [Int] = []
   private var begun = 0
 
+  /// Creates an empty selection.
+  ///
   /// - Parameters:
-  ///   - quota: users.
-  ///   - campaign: its id.
+  ///   - quota: the maximum number of users.
+  ///   - campaign: the id of the campaign.
   init(quota: Int, campaign: String) {
     self.quota = quota
     draw = UserDraw(salt: "limit " + campaign)
   }
 
-  /// A target of the user that comes next.
+  /// Adds a target of the next user.
   ///
-  /// - Parameter mark: comes back with it.
+  /// - Parameter mark: a number that `forEachUser` returns with the target.
   mutating func add(_ mark: Int = 0, _ write: (inout [UInt8]) -> Void) {
     write(&bytes)
     marks.append(mark)
     ends.append(bytes.count)
   }
 
-  /// The user whose targets have been added.
-  ///
+  /// Adds the user to whom the targets since the last call belong.
   mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) { end(user, seenAt, isControl: false) }
 
-  /// A user who gets nothing.
+  /// Adds a user of the control group.
   mutating func end(control user: UnsafeRawBufferPointer, seenAt: UInt64) {
     add { $0 += user }
     end(user, seenAt, isControl: true)
@@ -206,13 +213,14 @@ struct BestUsers {
     guard ends.count > begun else { return }
     users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
     begun = ends.count
-    // What can't be among the best any more goes now and then, so there are never many more than are wanted.
+    // Removing other users from time to time bounds the memory.
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
-  /// Calls `body` with the targets of each who is taken, and their marks; of who gets nothing the name instead.
+  /// Calls `body` with the targets of each selected user and their marks. For a user of the control group it gets the
+  /// user's name instead.
   ///
-  /// - Parameter body: also gets whether they get nothing.
+  /// - Parameter body: also gets whether the user is in the control group.
   mutating func forEachUser(_ body: (_ targets: [(bytes: ArraySlice<UInt8>, mark: Int)], _ isControl: Bool) -> Void) {
     keepBest()
     for user in users {

@@ -1,32 +1,34 @@
-/// The targets that a worker has sealed, for as long as Redis may lose them.
+/// The targets that a worker has sealed. The worker keeps them for as long as Redis may lose them.
 public struct SealedTargets: Sendable {
-  /// How many there are.
+  /// Number of targets.
   public internal(set) var count = 0
-  /// Departures from the partition before the expansion began: those that came later may have made targets invalid.
+  /// Number of departures from the partition before the expansion began. Later departures may have made targets
+  /// invalid.
   var departures = 0
-  /// The pages one behind the other: a slice is one block, which goes back to the system as a whole.
+  /// The consecutive pages. The targets of a slice are one block of memory, which is released as a whole.
   var bytes: [UInt8] = []
-  /// Where each page ends.
+  /// End of each page in ``bytes``.
   var ends: [Int] = []
-  /// Users whom the campaign means and who get nothing.
+  /// Users of the control group.
   public internal(set) var control = ControlUsers()
-  /// How the users of the audience divide, but for the control group.
+  /// Breakdown of the audience's users, without the control group.
   public internal(set) var audience = AudienceCount()
-  /// When they may be sent; `nil` for all of them at once.
+  /// Send times of the targets; `nil` if all may be sent immediately.
   public internal(set) var times: SendTimes?
-  /// Time zones of devices that this machine does not know, at most five. Their devices go by the campaign's default zone.
+  /// Time zones of devices that this machine does not know, at most five. These devices use the campaign's default
+  /// zone.
   public internal(set) var unknownZones: [String] = []
-  /// By place, how many of them each variant has; empty where there are none.
+  /// Number of targets of each variant, by place; empty without variants.
   public internal(set) var variants: [Int] = []
 
-  /// All of them, as they would be read again.
+  /// All targets, in the form in which they are read from Redis.
   public var chunk: TargetChunk { chunk(from: 0, count: count) }
 
-  /// Some of them, as they would be read again.
+  /// Returns some targets, in the form in which they are read from Redis.
   ///
   /// - Parameters:
-  ///   - first: the first of them, the first of its page.
-  ///   - count: how many, fewer at the end.
+  ///   - first: the index of the first target. It must be the first of its page.
+  ///   - count: the number of targets; fewer are returned at the end.
   public func chunk(from first: Int, count: Int) -> TargetChunk {
     var chunk = TargetChunk(first: first, capacity: count)
     for number in TargetPage.pages(of: first..<min(first + count, self.count)) where number < ends.count {
@@ -35,7 +37,7 @@ public struct SealedTargets: Sendable {
     return chunk
   }
 
-  /// The bytes of a page.
+  /// Returns the bytes of a page.
   func page(_ number: Int) -> ArraySlice<UInt8> {
     bytes[(number == 0 ? 0 : ends[number - 1])..<ends[number]]
   }

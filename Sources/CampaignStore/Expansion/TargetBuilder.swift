@@ -7,19 +7,23 @@ struct TargetBuilder {
   private(set) var targets = SealedTargets()
   private var flushedPages = 0
   private var renewedAt = ContinuousClock.now
-  /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
+  /// Selection of users for a campaign with a limit; `nil` without one. The selection is known only after the last
+  /// user.
   private var best: BestUsers?
-  /// Users among whom ``best`` chooses.
+  /// Number of users from whom ``best`` selects.
   private var candidates = 0
-  /// Where they have times of their own: then no page is written before all are known.
+  /// Sorter of targets with send times of their own; `nil` without such times. No page is written before all targets
+  /// are known.
   private var sorter: TargetSorter?
-  /// Where targets are counted by variant: by what it knows of each.
+  /// Content whose variants are counted; `nil` without variants.
   private let counting: PersonalContent?
 
+  /// Creates a builder without targets.
+  ///
   /// - Parameters:
-  ///   - filter: what the campaign asks of devices.
-  ///   - quota: how many users are taken at most; `nil` for all.
-  ///   - now: ms since the epoch, more or less.
+  ///   - filter: the device filter of the campaign.
+  ///   - quota: the maximum number of users; `nil` for all.
+  ///   - now: approximate time in ms since the epoch.
   init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
     self.ledger = ledger
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
@@ -27,14 +31,14 @@ struct TargetBuilder {
     counting = filter.content?.variantLanguages == nil ? nil : filter.content
   }
 
-  /// Takes note of how many departures there were from the partition before anybody was added.
+  /// Sets the number of departures from the partition before the first user was added.
   mutating func note(departures: Int) { targets.departures = departures }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
     for token in tokens { token.withBytes { add(token: $0, user: .init(start: nil, count: 0)) } }
   }
 
-  /// Adds the devices of users, each token once within its user.
+  /// Adds the devices of users, each token once for its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
     noteLeftOut(of: page, filter)
     guard let content = filter.content else {
@@ -52,7 +56,7 @@ struct TargetBuilder {
     }
   }
 
-  /// Counts the users of a page who are left out whatever devices they have.
+  /// Counts the users of a page who are left out regardless of their devices.
   private mutating func noteLeftOut(of page: MemberPage, _ filter: DeviceFilter) {
     func count(_ users: [RedisReply]) -> Int { users.count { $0.withBytes(filter.isOfStage) } }
     if !page.excluded.isEmpty { targets.audience[.excluded] += count(page.excluded) }
@@ -66,7 +70,7 @@ struct TargetBuilder {
   ///
   /// - Parameters:
   ///   - json: the user's attributes.
-  ///   - values: what the job says of the user.
+  ///   - values: the user's values.
   mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
     values: UnsafeRawBufferPointer, filter: DeviceFilter
@@ -85,7 +89,7 @@ struct TargetBuilder {
     add(user, record, json, filter) { TargetPage.write(token: $0.token, user: user, to: &$1) }
   }
 
-  /// Adds the devices of a user, with what the campaign's content has found of them.
+  /// Adds the devices of a user, with the values that the campaign's content needs.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     _ content: PersonalContent, _ found: inout PersonalContent.User
@@ -98,7 +102,9 @@ struct TargetBuilder {
     }
   }
 
-  /// - Parameter write: writes a target's place in a page.
+  /// Adds the devices of a user.
+  ///
+  /// - Parameter write: appends a target to a page.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     write: (DeviceView, inout [UInt8]) -> Void
@@ -127,8 +133,8 @@ struct TargetBuilder {
     targets.audience[filter.reason(for: user, record)] += 1
   }
 
-  /// Adds a user who gets nothing. A control group is a part of those whom the limit takes: only so can they be held
-  /// against each other.
+  /// Adds a user of the control group. The limit selects users before the control group is split off, because only then
+  /// can the two groups be compared.
   private mutating func addControl(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {
@@ -157,7 +163,7 @@ struct TargetBuilder {
     candidates += 1
   }
 
-  /// Adds the targets of those who are taken, once everybody was looked at.
+  /// Adds the targets of the selected users, after the last user.
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
@@ -176,19 +182,22 @@ struct TargetBuilder {
     targets.audience[.overLimit] += candidates - taken
   }
 
-  /// - Parameter place: where a target with a time of its own belongs.
+  /// Adds a target.
+  ///
+  /// - Parameter place: the sorter's bucket of a target with a send time of its own.
   private mutating func put(_ target: ArraySlice<UInt8>, at place: Int) {
     guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
     targets.bytes += target
     endTarget()
   }
 
-  /// Where a target of the device belongs; 0 where all are sent at once.
+  /// Returns the sorter's bucket for a target of the device; 0 if all targets may be sent immediately.
   private mutating func place(of device: DeviceView, _ timeOfDay: Int?) -> Int {
     sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
   }
 
-  /// Whether a token and a user fit into a target. Carillon writes no device for which this is false: its record is damaged.
+  /// Returns whether a token and a user fit into a target. Carillon writes no device for which this is false: such a
+  /// record is damaged.
   static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
     1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
   }
@@ -204,7 +213,7 @@ struct TargetBuilder {
     if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
   }
 
-  /// Writes the pages that have become full, and renews the lease when it is time.
+  /// Writes the full pages, and renews the lease when it is due.
   mutating func flush(to pipeline: inout RedisPipeline) {
     ledger.append(targets, from: flushedPages, to: &pipeline)
     flushedPages = targets.ends.count
@@ -213,14 +222,14 @@ struct TargetBuilder {
     renewedAt = .now
   }
 
-  /// Everybody was looked at.
+  /// Completes the targets after the last user.
   mutating func finish() {
     takeBest()
     sorter?.finish(&targets)
     sorter = nil
   }
 
-  /// Nothing more is added.
+  /// Completes the targets and the last page.
   mutating func endPage() {
     finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
@@ -238,7 +247,8 @@ struct TargetBuilder {
     targets.variants = counts
   }
 
-  /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
+  /// Writes the remaining pages and the seal. Copies the stored bytes, which releases the spare capacity of the growing
+  /// array.
   mutating func seal(to pipeline: inout RedisPipeline) {
     endPage()
     flush(to: &pipeline)
@@ -251,7 +261,7 @@ struct TargetBuilder {
 }
 
 extension RedisReply? {
-  /// Calls `body` with the bytes of a reply; with none where nothing was asked for.
+  /// Calls `body` with the bytes of a reply; with no bytes if there is no reply.
   fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
     if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
   }

@@ -1,14 +1,14 @@
 import PushCore
 
-/// Puts the targets of a slice in the order of their times while it is expanded. They are kept until all are known: a slice
-/// is one partition, and its worker keeps its targets anyhow for as long as Redis may lose them.
+/// Sorts the targets of a slice by send time during the expansion. They stay in memory until all are known. A slice is
+/// one partition, and its worker keeps its targets in memory anyway for as long as Redis may lose them.
 struct TargetSorter {
   /// Targets of one step.
   private struct Bucket {
     var slot: TargetTiming.Slot
     var zone: Int
     var bytes: [UInt8] = []
-    /// Of each target.
+    /// Size of each target in bytes.
     var lengths: [UInt32] = []
   }
 
@@ -17,7 +17,7 @@ struct TargetSorter {
     var zone: Int
   }
 
-  /// Whoever has the same zone and the same hour has the same time.
+  /// Zone and hour of a user. Users with the same zone and hour have the same send time.
   private struct Clock: Hashable {
     var zone: Int
     var timeOfDay: Int?
@@ -26,9 +26,9 @@ struct TargetSorter {
   private let timing: TargetTiming
   private let zones: ZoneDatabase
   private let now: Int
-  /// The stretch of time in which zones must show the same to count as one.
+  /// Period in which two zones must show the same times to count as one.
   private let horizon: Range<Int>
-  /// Whether a target's zone is needed again when it is sent.
+  /// Whether the worker needs a target's zone again when it sends the target.
   private let needsZone: Bool
   private var buckets: [Bucket] = []
   private var places: [Key: Int] = [:]
@@ -37,13 +37,15 @@ struct TargetSorter {
   private var behaviours: [ZoneRules.Behaviour: Int] = [:]
   private var rules: [ZoneRules] = []
   private var names: [String] = []
-  /// Zones of devices that the system does not know. Their devices go by the campaign's default zone.
+  /// Zones of devices that the system does not know. These devices use the campaign's default zone.
   private var unknownZones: [String] = []
-  /// The names that are remembered: enough to see what is wrong, and few enough for a log line.
+  /// Maximum number of unknown zones to report: enough to see the error, and few enough for a log line.
   private static let mostUnknown = 5
 
+  /// Creates a sorter without targets.
+  ///
   /// - Parameters:
-  ///   - zones: what the system knows.
+  ///   - zones: the zones that the system knows.
   ///   - now: ms since the epoch.
   init(_ timing: TargetTiming, _ zones: ZoneDatabase, now: Int) {
     self.timing = timing
@@ -58,15 +60,15 @@ struct TargetSorter {
   /// Adds a target.
   ///
   /// - Parameters:
-  ///   - place: of those with its time.
-  ///   - write: writes it behind what is there.
+  ///   - place: the bucket of its send time.
+  ///   - write: appends the target's bytes.
   mutating func add(at place: Int, _ write: (inout [UInt8]) -> Void) {
     let start = buckets[place].bytes.count
     write(&buckets[place].bytes)
     buckets[place].lengths.append(UInt32(buckets[place].bytes.count - start))
   }
 
-  /// Puts the targets onto pages, in their order.
+  /// Writes the targets onto pages in the order of their send times.
   func finish(_ targets: inout SealedTargets) {
     targets.unknownZones = unknownZones
     let buckets = buckets.filter { !$0.lengths.isEmpty }
@@ -92,11 +94,11 @@ struct TargetSorter {
     targets.times = SendTimes(steps: steps, zones: needsZone ? names : [])
   }
 
-  /// Where targets of a device belong.
+  /// Returns the bucket for targets of a device.
   ///
   /// - Parameters:
-  ///   - name: of the device's zone; nothing for one of which none is known.
-  ///   - timeOfDay: the user's own hour, in seconds after midnight; `nil` for one who has none.
+  ///   - name: the device's zone; empty if unknown.
+  ///   - timeOfDay: the user's own hour, in seconds after midnight; `nil` if the user has none.
   mutating func place(zone name: UnsafeRawBufferPointer, timeOfDay: Int?) -> Int {
     let zone = number(of: name)
     let clock = Clock(zone: zone, timeOfDay: timeOfDay)
@@ -112,7 +114,7 @@ struct TargetSorter {
     return place
   }
 
-  /// The number of a zone: that of another one, if its clocks show the same.
+  /// Returns the number of a zone. Zones whose clocks show the same times share a number.
   private mutating func number(of name: UnsafeRawBufferPointer) -> Int {
     let bytes = Array(name)
     if let number = numbers[bytes] { return number }
@@ -123,7 +125,7 @@ struct TargetSorter {
     } else {
       if !text.isEmpty, unknownZones.count < Self.mostUnknown { unknownZones.append(text) }
       let fallback = timing.timing.defaultZone
-      // A worker expands no campaign whose default zone it does not know (`PushWorker+Slices`).
+      // A worker expands no campaign whose default zone is unknown to it (`PushWorker+Slices`).
       known = (fallback, zones.rules(fallback) ?? .utc)
     }
     let behaviour = known.1.behaviour(in: horizon)

@@ -1,10 +1,10 @@
 #!lua
--- quota: says how many users each partition takes of a campaign with a limit.
--- Invariant: it is said once, whoever comes to it and however often: what the first has found stands, so all slices keep to
--- one limit. What it was found from is not needed any more.
+-- quota: records the number of users that each partition takes for a campaign with a limit.
+-- Invariant: the quotas are recorded once, whichever worker calls this and however often. The first ones stay, so all
+-- slices use the same limit. The counts of the ranking are then removed.
 -- KEYS 1 campaign, 2 ranking
 -- ARGV 1 quotas
--- Returns those that stand, or false when there is no such campaign
+-- Returns the recorded quotas, or false if there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 redis.call('HSETNX', KEYS[1], 'quotas', ARGV[1])
 redis.call('UNLINK', KEYS[2])

@@ -1,10 +1,10 @@
 #!lua
--- rank: notes how many users of a partition were seen how long ago, for a campaign with a limit.
--- Invariant: nothing is noted any more once it is known how many users each partition takes. Until then a partition may be
--- noted again: by whoever has its slice next.
+-- rank: records the users of a partition by the time they were last seen, for a campaign with a limit.
+-- Invariant: nothing is recorded after the quotas are. Until then a partition may be recorded again, by the next worker
+-- that has its slice.
 -- KEYS 1 campaign, 2 ranking
--- ARGV 1 partition, 2 its histogram ('' to note nothing), 3 seconds after the last note for which notes are kept
--- Returns 1 when every slice may have been noted or is finished, else 0
+-- ARGV 1 partition, 2 its histogram ('' to record nothing), 3 seconds after the last record when the records expire
+-- Returns 1 if every slice may have been recorded or is finished, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'slices', 'finished', 'quotas')
 if not campaign[1] or campaign[3] then return 0 end
 if ARGV[2] ~= '' then
