@@ -53,7 +53,8 @@ public struct CampaignStore: Sendable {
   ///
   /// - Parameters:
   ///   - redis: the client for every call.
-  ///   - keys: namespace and number of partitions. ``open(creating:)`` compares them with the stored ones.
+  ///   - keys: namespace and number of partitions. ``open(creating:adopting:holding:)`` compares them with the stored
+  ///     ones.
   ///   - services: the push services that the program knows, and the service of each app.
   ///   - zones: the known time zones.
   ///   - feedbackLength: the maximum number of tokens in the feedback list. A backend that reads it daily should not

@@ -62,8 +62,7 @@ extension Queue {
     return try await run(pipeline)[0].integer
   }
 
-  /// Waits for a job and moves it to the worker's own list. It stays there until ``activate(_:job:worker:)`` or
-  /// ``deadLetter(_:reason:hint:worker:)`` removes it.
+  /// Waits for a job and moves it to the worker's own list. It stays there until `activate` or `deadLetter` removes it.
   ///
   /// - Parameters:
   ///   - worker: the worker's name.

@@ -30,7 +30,7 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
 
 /// The lists of slices: open, held and parked. The lists are hints, and workers rebuild them from the leases.
 extension Slices {
-  /// Dequeues a reference to one slice, like ``dequeueSlices(worker:lanes:excluding:atMost:while:)``.
+  /// Dequeues a reference to one slice, like `dequeueSlices`.
   public func dequeueSlice(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]
   ) async throws -> SliceReference? {

@@ -3,9 +3,15 @@
 /// The targets are sorted by send time, so this value has one step for each time and not one for each target.
 /// `commit.lua` grants no target of a step whose time has not come.
 ///
-/// Stored form: u32 number of steps; for each step its first target u32, its due time u48 (ms since the epoch, 0 for
-/// immediately), its zone u16 (0xFFFF if the zone doesn't matter), u8 1 if its targets get nothing. Then u16 number of
-/// zones, for each u8 length and name. Zones whose clocks show the same time for a year share one entry.
+/// Stored form:
+///
+/// - u32 number of steps
+/// - for each step u32 first target, u48 due time (ms since the epoch, 0 for immediately), u16 zone (0xFFFF if the zone
+///   doesn't matter), u8 1 if its targets get nothing
+/// - u16 number of zones
+/// - for each zone u8 length and name
+///
+/// Zones whose clocks show the same time for a year share one entry.
 public struct SendTimes: Sendable, Equatable {
   /// Consecutive targets with the same send time.
   public struct Step: Sendable, Equatable {

@@ -16,10 +16,15 @@
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
 --      its parts: campaign, open slices, guard trial, guard watch, objections, timeline
--- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel', 2 reason ('' for none), 3 'unguarded' | '', 4 'person' | 'worker':
---      who acts, 5 name of the person ('' if unknown), 6 number of resumes that the caller knows of ('' for any),
---      7 place of the stage whose gate pauses it ('' for none), 8 '1' if that gate needs approval, 9... ids of the
---      campaigns and parts
+-- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel'
+--      2 reason ('' for none)
+--      3 'unguarded' | ''
+--      4 'person' | 'worker': who acts
+--      5 name of the person ('' if unknown)
+--      6 number of resumes that the caller knows of ('' for any)
+--      7 place of the stage whose gate pauses it ('' for none)
+--      8 '1' if that gate needs approval
+--      9... ids of the campaigns and parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
 -- Returns {epoch, then for each of them {new state, 1 if this call ended it, else 0}, or {} if it is gone}; false if

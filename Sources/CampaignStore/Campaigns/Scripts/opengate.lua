@@ -7,10 +7,18 @@
 -- While the store is held, or if it has another number of partitions than the worker knows, nothing begins.
 -- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
 --      part that begins: campaign, open slices
--- ARGV 1 id of the campaign, 2 place of the stage, 3 start in ms since the epoch, 4 time of the check of the next gate
---      ('': there is none), 5 place of the winner ('' for none), 6 its name, 7 number of partitions of the store, 8 '1'
---      to restore a beginning that Redis has lost, 9 name of the stage, 10 number of partitions listed, then
---      partitions, then of each part: id, send time in ms ('' for immediately), expiration ('' none)
+-- ARGV 1 id of the campaign
+--      2 place of the stage
+--      3 start in ms since the epoch
+--      4 time of the check of the next gate ('': there is none)
+--      5 place of the winner ('' for none)
+--      6 name of the winner
+--      7 number of partitions of the store
+--      8 '1' to restore a beginning that Redis has lost
+--      9 name of the stage
+--      10 number of partitions listed
+--      then the partitions
+--      then of each part: id, send time in ms ('' for immediately), expiration ('' for none)
 -- Returns 1, or 0 if nothing begins
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'stage', 'winner')
 local is_again = ARGV[8] == '1'

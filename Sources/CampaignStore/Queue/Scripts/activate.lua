@@ -15,13 +15,22 @@
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
 --      and of each part: campaign, open slices, finished slices
--- ARGV 1 job as taken, 2 seconds an id is remembered after the campaign has begun, 3 start in ms since the epoch (0:
---      now), 4 digest of the job as `reserve` returned it, 5 number of partitions of the store, 6 reason why it needs
---      approval ('': it does not), 7 number of partitions listed, then partitions, then a bitmap of those without a
---      slice ('' for none), then of the campaign and of each part: id, 'sent' | 'parts' (has parts) | 'gated' (waits at
---      a gate), number of fields and values, fields and values
--- Returns 1, 0 if it was activated before, -1 if nothing may begin here now, -2 if its recurring campaign does not list
--- it, or 2 if it has ended with its recurring campaign
+-- ARGV 1 job as taken
+--      2 seconds an id is remembered after the campaign has begun
+--      3 start in ms since the epoch (0: now)
+--      4 digest of the job as `reserve` returned it
+--      5 number of partitions of the store
+--      6 reason why it needs approval ('': it does not)
+--      7 number of partitions listed
+--      then the partitions, then a bitmap of those without a slice ('' for none)
+--      then of the campaign and of each part: id, 'sent' | 'parts' (has parts) | 'gated' (waits at a gate), number of
+--        fields and values, fields and values
+-- Returns one of:
+--      1 if this call activated it
+--      0 if it was activated before
+--      -1 if nothing may begin here now
+--      -2 if its recurring campaign does not list it
+--      2 if it has ended with its recurring campaign
 local function acknowledge()
   local name = redis.sha1hex(ARGV[1])
   redis.call('LREM', KEYS[3], 1, ARGV[1])

@@ -6,10 +6,14 @@
 -- is valid. No other run begins before this one is taken in. A paused campaign begins no run; a campaign without
 -- further runs has ended. While the store is held nothing begins.
 -- KEYS 1 campaign, 2 schedule, 3 intake list, 4 ended campaigns, 5 store, 6 campaign of the last run
--- ARGV 1 id, 2 due time of the run that is to begin, 3 id of its campaign, 4 request to take it in ('' to skip it,
---      which is allowed for a paused campaign too), 5 due time of the next run, after Redis' time ('' for none),
---      6 maximum number of runs ('' for no limit), 7 id of the last run's campaign if the run is skipped while that has
---      not ended, else '', 8 request to take in the last run
+-- ARGV 1 id
+--      2 due time of the run that is to begin
+--      3 id of its campaign
+--      4 request to take it in ('' to skip it, which is allowed for a paused campaign too)
+--      5 due time of the next run, after Redis' time ('' for none)
+--      6 maximum number of runs ('' for no limit)
+--      7 id of the last run's campaign if the run is skipped while that has not ended, else ''
+--      8 request to take in the last run
 -- Returns {1 if this call began it, 2 if the previous run has not ended, else 0; 1 if there is no further run}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'lastRun', 'runs', 'repeat', 'pending')
 local leaves_out = ARGV[4] == ''

@@ -6,16 +6,20 @@
 -- a slice kills its workers. The owner of the claim may claim the slice again.
 -- During the grace period after a failover an expired claim is still valid: its owner could not renew it and has
 -- commits to replay.
--- A slice is not claimed if its targets and ledger have another version, if its numbers can't be right, or if the
--- length of its list of targets doesn't match the numbers. A lease of more than a day was written by no worker, so it
--- is ignored.
+-- A slice is not claimed if its targets and ledger have another version, or if its numbers can't be right. Its list of
+-- targets must have the length that the numbers require.
+-- A lease of more than a day was written by no worker, so it is ignored.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 departures
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 remaining ms of the grace period (0: there is none), 5 version of targets
 --      and ledger that the worker can read, 6 seconds after which an unsealed list expires, 7 targets that a page can
 --      have
--- Returns {'done'} | {'held', remaining ms} | {'format', version} | {'claimed', phase, count, high-water mark, in
---          doubt, waiting, claims, now ms, seal, sequence, replays, deaths, bisected targets as 'first last' or '',
---          targets whose time has not come, send times or '', number of departures from the partition}
+-- Returns one of:
+--      {'done'}
+--      {'held', remaining ms}
+--      {'format', version}
+--      {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms, seal, sequence, replays, deaths,
+--        bisected targets as 'first last' or '', number of targets whose time has not come, send times or '', number of
+--        departures from the partition}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',

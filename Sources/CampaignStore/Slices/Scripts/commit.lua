@@ -23,35 +23,59 @@
 -- The script runs when memory is full: the sealed targets bound what it adds.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
--- ARGV 1 claim id, 2 lease ms, 3 credit; in a replay the known decisions about the targets below the mark, u32 each (''
---      for none), 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a replay), 7 in a replay the
---      high-water mark as last acknowledged (else 0), 8 names of service, app and campaign, each u8 length and text,
---      9 heads of stretches, 10 details, 11 app, 12 rules of what is counted for users ('' for nothing), 13 number of
---      departures that the worker has handled ('' for the slice's own), 14 number of targets to check, 15... three
---      each: index, token, user; then the records of each stretch; then the result lines in the order of their records,
---      two each: token's text, line
--- A stretch is a run of records with consecutive indexes; stretches are sorted by index. Its head is: index of its
--- first record u32, number of records u16, number of records with details u16, u8 which records have a result line
--- (0 none, 1 all, 2 all but accepted ones), u8 number of different outcomes, then for each outcome its state u8 and
--- number u16. The records of a stretch are either all terminal, or none is, and then the head has no outcomes.
+-- ARGV 1 claim id
+--      2 lease ms
+--      3 credit; in a replay the known decisions about the targets below the high-water mark, u32 each ('' for none)
+--      4 number of targets in doubt that are sent again
+--      5 seal
+--      6 'sequence replays' as last acknowledged ('' for a replay)
+--      7 in a replay the high-water mark as last acknowledged, else 0
+--      8 names of service, app and campaign, each u8 length and text
+--      9 heads of stretches
+--      10 details
+--      11 app
+--      12 rules of what is counted for users ('' for nothing; see `grant.lua`)
+--      13 number of departures that the worker has handled ('' for the slice's own)
+--      14 number of targets to check
+--      15... targets to check, three each: index, token, user
+--      then the records of each stretch
+--      then the result lines in the order of their records, two each: token's text, line
+-- A stretch is a run of records with consecutive indexes. Stretches are sorted by index. The records of a stretch are
+-- either all terminal, or none is. The head of a stretch is:
+--      u32 index of its first record
+--      u16 number of records
+--      u16 number of records with details
+--      u8 records that have a result line: 0 none, 1 all, 2 all but accepted ones
+--      u8 number of different outcomes; 0 if the records are not terminal
+--      for each outcome u8 state and u16 number
+-- Outcomes are counted under their states. Outcomes of variant v are also counted under 16 v more, and the head lists
+-- these numbers next to the states.
 -- A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8, history u8 (see `outcome.lua`),
 -- variant u4 (0 for none), at u44 (ms). In a waiting record `at` is its delay in ms.
--- Outcomes are counted under their states. The outcomes of variant v are also counted under 16 v more; the head lists
--- these numbers next to the states.
--- Details are in the order of their records. Each is: index u32, fingerprint of the user (u32; 0 for no user, see
--- `departures.lua`), and a notice.
--- A notice is: u8 action (0 prune, 1 quarantine, 2 pruned here; in details 2 prunes a user's device here, and 3 does
--- nothing), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason without a code, u16 length and token,
--- u16 length and user ('' for a raw token of a job).
+-- Details are in the order of their records. Each is: u32 index, u32 fingerprint of the user (0 for no user, see
+-- `departures.lua`), and a notice. A notice is:
+--      u8 action: 0 prune, 1 quarantine, 2 pruned here. In details 2 prunes a user's device here, and 3 does nothing
+--      u8 code of the reason
+--      u48 timestamp (ms)
+--      u8 length and text of a reason without a code
+--      u16 length and token
+--      u16 length and user ('' for a raw token of a job)
 -- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. The value of a quarantined token has the same
 -- form with one notice, but without the token, which is its field.
--- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry or
---          send time (-1: none), retries as index u32, attempt u8, history u8, stored sequence, stored replays, u32
---          indexes of targets with an acceptance here and another outcome in the ledger, which stays, number of targets
---          whose time has not come, decisions about the targets granted for the first time, decisions about the retries
---          ('' if all are 0), number of departures that is now handled (-1: unchanged), fingerprints of the users who
---          have departed since ARGV 13 (false: not all are known), checked targets that must not be sent as index u32,
---          outcome u8}
+-- Returns an array:
+--      1 if the caller owns the claim, else 0
+--      phase of the slice; 'foreign' under another seal
+--      granted, in doubt, waiting: numbers of targets
+--      ms to the next retry or send time (-1: none)
+--      retries, each u32 index, u8 attempt, u8 history
+--      sequence and replays that were stored before
+--      u32 indexes of targets with an acceptance here and another outcome in the ledger; `overrule` replaces that
+--        outcome
+--      number of targets whose send time has not come
+--      decisions about the targets granted for the first time, and about the retries (each '' if all are 0)
+--      number of departures that is handled now (-1: unchanged)
+--      fingerprints of the users who have departed since ARGV 13 (false: not all are known)
+--      checked targets that must not be sent, each u32 index, u8 outcome
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',

@@ -11,10 +11,12 @@
 --      8 wake channel
 -- ARGV 1 id, 2 worker, 3 partitions of the store, 4 maximum number of slices (limit 500), 5 ms to wait for events
 -- Returns the partitions, or one of:
--- -1 if only invalid partitions were dropped and there may be more; -2 if there is no such campaign;
--- -3 if its partitions are not fixed yet; false if it has no open slice;
--- 'waits MS' if it waits for events for at most MS more;
--- 'overtakes N' if it begins without N events: the next call hands out references.
+--      -1 if only invalid partitions were dropped and there may be more
+--      -2 if there is no such campaign
+--      -3 if its partitions are not fixed yet
+--      false if it has no open slice
+--      'waits MS' if it waits for events for at most MS more
+--      'overtakes N' if it begins without N events; the next call hands out references
 -- A campaign that does not exist or has no open slice leaves the lane.
 
 -- Returns the answer while the campaign must wait, else nil. A list or hash of another type delays no campaign.

@@ -9,10 +9,17 @@
 -- whether targets may have become invalid since.
 -- In the same step the control group is sealed and counted. Its users are not targets.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group
--- ARGV 1 claim id, 2 number of targets, 3 number of their pages, 4 lease ms, 5 version of targets and ledger, 6 number
---      of users in the control group, 7 number of their pages, 8 send times of the targets (`SendTimes`; '' for
---      immediately), 9 number of departures before the expansion (-1: unknown), 10... fields and values of counts: the
---      targets of each variant, the users who are reached, and the users who are left out, by reason (`AudienceCount`)
+-- ARGV 1 claim id
+--      2 number of targets
+--      3 number of their pages
+--      4 lease ms
+--      5 version of targets and ledger
+--      6 number of users in the control group
+--      7 number of their pages
+--      8 send times of the targets (`SendTimes`; '' for immediately)
+--      9 number of departures before the expansion (-1: unknown)
+--      10... fields and values of counts: the targets of each variant, the users who are reached, and the users who are
+--        left out, by reason (`AudienceCount`)
 -- Returns 1, or -1 if the claim is stale or the list is not as its builder expects
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
