@@ -93,7 +93,7 @@ extension Campaigns {
     }
   }
 
-  /// Time in ms after its expiry when a record is certainly gone, however long the commands took that set the expiry.
+  /// Safety margin in ms after the expiry of a record. It covers the duration of the commands that set the expiry.
   private static let expiryMargin = 60_000
 
   /// Removes campaigns whose records have expired from the list of all campaigns. Each campaign that ends removes up to

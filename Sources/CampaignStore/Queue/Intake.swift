@@ -25,8 +25,8 @@ extension Queue {
   ///   - key: the job's key in the dead list, which it then leaves; `nil` if the job is not from there.
   ///   - untimely: the error of a job that is wrong only at the present time. A job that is already known counts as
   ///     known despite this error.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new, `full` if
-  ///   Redis has no room for it, `notFound` if the job is no longer in the dead list.
+  /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
+  ///   `full` if Redis has no room for it. `notFound` if the job is no longer in the dead list.
   public func submit(
     _ job: [UInt8], as campaign: Campaign, by person: String? = nil, from key: String? = nil,
     untimely: JobError? = nil
@@ -111,8 +111,8 @@ extension Queue {
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
   ///   - untimely: the error of a job that is wrong only at the present time. A job from the command line or the API
   ///     was checked when it was submitted, and is known. A job that a producer pushed raw is new, and is refused.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses and for an untimely job that is new. A conflict
-  ///   is returned, and leaves the job on its list.
+  /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new. A
+  ///   conflict is returned, and leaves the job on its list.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
     worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil
@@ -339,7 +339,7 @@ extension Queue {
     }
   }
 
-  /// Refuses what only the store can detect: a missing segment or earlier campaign, or a time too far ahead.
+  /// Refuses errors that only the store can detect: a missing segment or earlier campaign, or a time too far ahead.
   ///
   /// - Returns: the definitions of segments on which its audience depends.
   @discardableResult

@@ -51,7 +51,8 @@ public struct Queue: StoreRoom {
   /// Interval between checks of a job that a worker is taking in. That takes a few ms.
   private static let intakeInterval = Duration.milliseconds(50)
 
-  /// Returns a waiting job, at the place where it is taken in first; `nil` if no job has this id.
+  /// Returns a waiting job; `nil` if no job has this id. If there are several copies, it is the one that is taken in
+  /// first.
   public func waitingJob(_ id: String) async throws -> QueuedJob? {
     try await copies(of: id).last?.queued
   }

@@ -71,7 +71,7 @@ extension Queue {
     return (try await promote(scheduled), ids.count < CampaignStore.batch ? 0 : position + ids.count)
   }
 
-  /// Removes campaigns that no longer wait for approval from the list of those that do.
+  /// Removes campaigns that no longer wait for approval from the list `approvals`.
   private func repairApprovals() async throws {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.approvals, 0, CampaignStore.batch - 1)

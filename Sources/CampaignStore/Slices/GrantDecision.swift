@@ -41,7 +41,7 @@ public struct GrantDecision: Sendable, Equatable {
 /// The rules of ``GrantRules`` as scripts read them, with the keys of one partition.
 struct PackedGrantRules: Sendable {
   let app: [UInt8]
-  /// Rules of what is counted for users; empty if nothing is counted.
+  /// Rules for frequency caps and badges; empty for none.
   let counting: [UInt8]
   /// The keys of the suppression lists that apply.
   let lists: [[UInt8]]

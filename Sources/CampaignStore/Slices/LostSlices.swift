@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Lost slices: slices of running campaigns that are in no list, for whatever reason.
+/// Lost slices: slices of running campaigns that are in no list.
 extension Slices {
   /// Number of campaigns that are checked together.
   private static let campaignsLookedAt = 16

@@ -83,7 +83,7 @@ public struct SliceBunch: Sendable {
   /// Reads the rest of the audience of the slices at some positions.
   ///
   /// - Returns: for each slice the number of its targets, in the order of the positions; `nil` for a slice that has too
-  ///   many members for this way. Nothing was written for such a slice.
+  ///   many members for a batch. Nothing was written for such a slice.
   public mutating func expand(_ positions: [Int]) async throws -> [Result<Int?, any Error>] {
     var failures: [Int: any Error] = [:]
     while true {

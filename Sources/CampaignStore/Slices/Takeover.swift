@@ -135,11 +135,10 @@ extension Slices {
     _ = try await redis.execute(pipeline)
   }
 
-  /// Returns whether Redis may have lost its last writes a moment ago, as far as a worker that has just started can
-  /// tell.
+  /// Returns whether Redis may have lost its last writes a moment ago. A worker that has just started judges this by
+  /// three signs: the server is young, a worker has recorded a failover, or no worker has sent a heartbeat for a while.
   ///
-  /// This is so if the server is young, if a worker has recorded a failover, or if no worker has sent a heartbeat for a
-  /// while. The question goes to any server that answers.
+  /// Any server that answers gets the commands.
   ///
   /// - Parameters:
   ///   - uptime: seconds since the start of the server's process.

@@ -7,7 +7,7 @@
 -- variant v under 16 v more. The field 16 v + 31 has the number of its targets.
 -- In the same step the script gives back what was counted for the user of each target that a cancel leaves unsent.
 -- KEYS 1 slice, 2 building, of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
--- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules of what is counted for users ('' for nothing;
+-- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules for frequency caps and badges ('' for none;
 --      see `grant.lua`), and with variants 5 number of languages: a target's values begin with the number variant times
 --      languages plus language
 -- Returns the slice's fields and values, or 0 if the claim is stale, 1 if targets are left

@@ -34,7 +34,7 @@
 --      9 heads of stretches
 --      10 details
 --      11 app
---      12 rules of what is counted for users ('' for nothing; see `grant.lua`)
+--      12 rules for frequency caps and badges ('' for none; see `grant.lua`)
 --      13 number of departures that the worker has handled ('' for the slice's own)
 --      14 number of targets to check
 --      15... targets to check, three each: index, token, user
@@ -157,7 +157,7 @@ if sealed and details ~= '' then
     if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
     if action == 3 or blanked and blanked[index] then return end
     if user == '' then
-      -- A raw token is in its own partition, which knows the owner. The worker that empties the outbox edits the
+      -- A raw token is in its own partition, which has its owner. The worker that empties the outbox edits the
       -- device. As with a user's device: a device that registered after the answer is a new one and stays.
       local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
       if not owner or tonumber(registered) > instant then return end

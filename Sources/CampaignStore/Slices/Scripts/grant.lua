@@ -96,7 +96,7 @@ local function counting()
   -- Category of a campaign that counts for no cap. It is kept only so that its badge is not raised twice.
   local uncounted = '\255\255\255\255'
 
-  -- Reads what is counted for users. `write_counted` writes the changes.
+  -- Reads the frequency cap counters and badges of users. `write_counted` writes the changes.
   local function read_counted(pressure, listed, rules, app, now, names)
     local counted, known = {}, {}
     for i = 1, #names do
@@ -212,7 +212,7 @@ local function counting()
     return decisions
   end
 
-  -- Gives back what was counted for at most 512 targets that ended unsent. With the last of a user's targets the
+  -- Takes back the counts of at most 512 targets that ended unsent. With the last of a user's targets the
   -- campaign no longer counts, and the badge is as if the campaign had never been counted.
   local function give_back(pressure, listed, rules, app, now, names)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)

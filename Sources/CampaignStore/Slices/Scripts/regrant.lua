@@ -6,7 +6,7 @@
 -- The script writes nothing into the ledger: a target in doubt ends as `unknown`.
 -- It runs when memory is full: the sealed targets bound what it adds.
 -- KEYS 1 slice, 2 devices, 3 users, 4 pressure, 5 departures, 6... suppression lists that apply
--- ARGV 1 seal, 2 app, 3 rules of what is counted for users ('' for nothing), 4... three each, for at most 256 targets:
+-- ARGV 1 seal, 2 app, 3 rules for frequency caps and badges ('' for none), 4... three each, for at most 256 targets:
 --      index, token, user ('' for a raw token)
 -- Returns a decision about each target (see `grant.lua`), or '' under another seal
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'departed')
