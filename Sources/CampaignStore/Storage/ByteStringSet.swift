@@ -1,18 +1,20 @@
-/// A set of byte strings: open addressing over strings one behind the other, so that thousands cost a few allocations.
-/// Expansion asks it whether SSCAN repeats itself.
+/// A set of byte strings. It stores the strings one after the other in one array, with open addressing, so that
+/// thousands of strings need only a few allocations. Expansion uses it to detect repeated members of SSCAN.
 struct ByteStringSet {
   private var bytes: [UInt8] = []
-  /// Where each string ends in `bytes`.
+  /// End of each string in `bytes`.
   private var ends: [UInt32] = []
-  /// Positions in `ends`, one more than they are; 0 is empty. A power of two, at most half full.
+  /// Positions in `ends`, plus one; 0 is an empty slot. The count is a power of two, and at most half of the slots are
+  /// used.
   private var slots: [UInt32] = Array(repeating: 0, count: 64)
 
   var isEmpty: Bool { ends.isEmpty }
 
-  /// Whether it is in.
+  /// Returns whether the set contains the string.
   func contains(_ string: UnsafeRawBufferPointer) -> Bool { slots[find(string)] != 0 }
 
-  /// - Returns: false when it was in already.
+  /// Inserts a string.
+  /// - Returns: false if the set contained the string already.
   mutating func insert(_ string: UnsafeRawBufferPointer) -> Bool {
     let slot = find(string)
     guard slots[slot] == 0 else { return false }
@@ -28,7 +30,7 @@ struct ByteStringSet {
   }
 
   private func find(_ string: UnsafeRawBufferPointer) -> Int {
-    // FNV-1a: short keys, and no adversary who could gain by collisions within one partition.
+    // FNV-1a is sufficient: the keys are short, and no attacker gains from collisions within one partition.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in string { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     let mask = slots.count - 1

@@ -1,17 +1,18 @@
 import PushCore
 
-/// Every Redis key of the store, by name.
+/// The names of all Redis keys of the store.
 ///
-/// Two kinds of slot: *control* keys under the hash tag `{namespace}`, *slice* keys under `{namespace:partition}`. A
-/// script touches keys of one tag only, so the store also runs on a cluster.
+/// There are two kinds of slot: *control* keys have the hash tag `{namespace}`, *slice* keys have
+/// `{namespace:partition}`. A script uses keys of one tag only, so the store also runs on a cluster.
 public struct Keyspace: Sendable {
-  /// The prefix of all keys: one or more of `A-Za-z0-9_-` (a brace would break the tags).
+  /// The prefix of all keys: one or more of `A-Za-z0-9_-`. A brace would break the hash tags.
   public let namespace: String
   /// The number of partitions.
   public let partitions: Int
   private let control: String
 
-  /// - Returns: `nil` when the namespace has other characters, or partitions are not 1 to 16,384.
+  /// Creates the key names of a store.
+  /// - Returns: `nil` if the namespace has other characters, or if `partitions` is not from 1 to 16,384.
   public init?(namespace: String, partitions: Int) {
     let allowed = namespace.utf8.allSatisfy { byte in
       switch byte {
@@ -21,182 +22,182 @@ public struct Keyspace: Sendable {
       default: false
       }
     }
-    // A cluster has 16,384 slots: more partitions than that could not be spread any further.
+    // A cluster has 16,384 slots, so more partitions could not be spread further.
     guard allowed, !namespace.isEmpty, (1...16384).contains(partitions) else { return nil }
     self.namespace = namespace
     self.partitions = partitions
     control = "{\(namespace)}:"
   }
 
-  /// What a client of the store is given for `RedisOptions.home`: any control key.
+  /// A control key, for `RedisOptions.home` of the store's client.
   public var home: String { control }
 
   // MARK: Control
 
-  /// Hash: what the store was initialised with.
+  /// Hash: number of partitions and version of the store.
   var store: String { control + "store" }
-  /// List: jobs that producers push.
+  /// List: jobs from producers.
   public var campaigns: String { control + "campaigns" }
-  /// List: what producers say of users and devices, or apps of pushes.
+  /// List: events from producers about users and devices, or receipts from apps.
   public func events(_ list: EventList) -> String { control + list.rawValue }
   /// List: the job that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
-  /// Hash: SHA-1 of a job to the workers that began to take it in, see `beginjob.lua`.
+  /// Hash: SHA-1 of a job → the workers that began to take it in, see `beginjob.lua`.
   var attempts: String { control + "attempts" }
-  /// String: digest of the job that an id stands for, and whether it was activated.
+  /// String: digest of the job with an id, and whether it was activated.
   func job(_ id: String) -> String { control + "job:" + id }
-  /// String: digest of the job that was submitted, and who submitted it.
+  /// String: digest of a submitted job, and its submitter.
   func submitter(_ id: String) -> String { control + "submitter:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
-  /// List: what was done to a campaign, when and by whom, see `control.lua`.
+  /// List: actions on a campaign, with time and actor, see `control.lua`.
   func timeline(_ id: String) -> String { control + "timeline:" + id }
-  /// Hash: what all workers have leased and were answered during a campaign's guard trial, see `guardtrial.lua`.
+  /// Hash: leased sends and answers of all workers during a campaign's guard trial, see `guardtrial.lua`.
   func guardTrial(_ id: String) -> String { control + "trial:" + id }
   /// Hash: the latest answers to a campaign whose guard is open, see `guardwatch.lua`.
   func guardWatch(_ id: String) -> String { control + "watch:" + id }
-  /// Hash: how far what a campaign with a rate may send is lent, see `rate.lua`.
+  /// Hash: token bucket of a campaign with a rate, see `rate.lua`.
   func rate(campaign id: String) -> String { control + "rate:" + id }
-  /// Hash: the same of all campaigns of an app.
+  /// Hash: token bucket of all campaigns of an app.
   func rate(app: String) -> String { control + "apprate:" + app }
-  /// Hash: the same of what an app's campaigns may send while its backend is not well.
+  /// Hash: token bucket of an app's campaigns while its backend is unhealthy.
   func backendRate(app: String) -> String { control + "backendrate:" + app }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
-  /// Hash: partition to how many of its users were seen how long ago, for a campaign with a limit, see `rank.lua`.
+  /// Hash: partition → histogram of its users by last seen, for a campaign with a limit, see `rank.lua`.
   func ranking(_ id: String) -> String { control + "ranking:" + id }
-  /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.
+  /// Hash: worker → since when and why it can't send a campaign, see `Waiting.swift`.
   func waiting(_ id: String) -> String { control + "waiting:" + id }
 
-  /// Sorted set: the workers that can't send a campaign, by when they last said so, see `object.lua`.
+  /// Sorted set: workers that decline a campaign, by the time of their last decline, see `object.lua`.
   func objections(_ id: String) -> String { control + "objections:" + id }
-  /// Bitmap: the partitions whose slices are finished, and those that have none.
+  /// Bitmap: the partitions whose slices are finished, and the partitions without a slice.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.
   func open(_ id: String) -> String { control + "open:" + id }
-  /// List: a ring of campaigns.
+  /// List: the campaigns of a lane, served in turn.
   func lane(_ name: String) -> String { control + "lane:" + name }
-  /// The rings of all lanes, highest first.
+  /// The keys of all lanes, highest lane first.
   var lanes: [String] { Lane.allCases.map { lane($0.rawValue) } }
   /// List: references to the slices that a worker holds.
   func processing(worker: String) -> String { control + "processing:" + worker }
   /// Sorted set: workers by their last heartbeat.
   var workers: String { control + "workers" }
-  /// Hash: worker to the nonce of the instance that has its name.
+  /// Hash: worker → nonce of the instance that has its name.
   var instances: String { control + "instances" }
-  /// Hash: worker to what it says of itself, see `WorkerReport`.
+  /// Hash: worker → its report, see `WorkerReport`.
   var reports: String { control + "reports" }
-  /// String: the instance that keeps house; expires with its lease.
+  /// String: the instance that is the maintenance leader; expires with its lease.
   var housekeeper: String { control + "housekeeper" }
-  /// Hash: where the housekeeper's rounds stand.
+  /// Hash: progress of the housekeeping tasks.
   var housekeeping: String { control + "housekeeping" }
-  /// Sorted set: references to slices that wait for a retry, by when it is due.
+  /// Sorted set: references to slices that wait for a retry, by due time.
   var parked: String { control + "parked" }
-  /// Set: campaigns that have begun and not ended, paused ones too.
+  /// Set: campaigns that have begun and not ended, including paused ones.
   var running: String { control + "running" }
-  /// Sorted set: campaigns that are scheduled, by when they begin.
+  /// Sorted set: scheduled campaigns, by start time.
   public var schedule: String { control + "schedule" }
-  /// Sorted set: campaigns with a stage that has not begun, by when its gate is looked at next.
+  /// Sorted set: campaigns with a stage that has not begun, by the time of the next check of its gate.
   var gates: String { control + "gates" }
-  /// Sorted set: campaigns that wait for approval, by when they begin once approved.
+  /// Sorted set: campaigns that wait for approval, by the time at which they begin once approved.
   var approvals: String { control + "approvals" }
-  /// Number: the control epoch, which every pause, resume and cancel raises.
+  /// Number: the control epoch. Every pause, resume and cancel raises it.
   var epoch: String { control + "epoch" }
-  /// String: there for a moment after a worker noticed that Redis may have lost its last writes.
+  /// String: exists for a short time after a worker detected that Redis may have lost its last writes.
   var failover: String { control + "failover" }
   /// Sorted set: workers by the control epoch that they have applied.
   var applied: String { control + "applied" }
-  /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
+  /// Sorted set: ended campaigns whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
-  /// Sorted set: campaigns that have ended, by when their record has expired for sure.
+  /// Sorted set: ended campaigns, by the time when their record has certainly expired.
   var expiring: String { control + "expiring" }
-  /// Sorted set: campaigns by creation.
+  /// Sorted set: campaigns by creation time.
   var all: String { control + "all" }
   /// Stream: jobs that could not be run.
   var dead: String { control + "dead" }
-  /// Stream: who did what.
+  /// Stream: audit log of actions and their actors.
   var audit: String { control + "audit" }
-  /// Stream: campaigns that changed and alarms, for webhooks.
+  /// Stream: changes of campaigns and alarms, for webhooks.
   var changes: String { control + "changes" }
-  /// Hash: webhook to how far it has been told, see `WebhookStanding`.
+  /// Hash: webhook → its delivery position, see `WebhookStanding`.
   var webhooks: String { control + "webhooks" }
-  /// Hash: app to how its own backend is, see `Backends`.
+  /// Hash: app → health of its own backend, see `Backends`.
   var backends: String { control + "backends" }
-  /// Hash: kind and subject of an alarm that is raised to its text.
+  /// Hash: kind and subject of an active alarm → its text.
   var alarms: String { control + "alarms" }
-  /// Stream: outcomes and prunes, for a warehouse.
+  /// Stream: outcomes and prunes, for a data warehouse.
   public var events: String { control + "events" }
-  /// List: pruned tokens, for the backend's own database.
+  /// List: pruned tokens, for the customer's own database.
   public var feedback: String { control + "feedback" }
-  /// Hash: user with an unfinished erasure to its remaining steps (`PendingErasure`).
+  /// Hash: user with an unfinished erasure → its remaining steps (`PendingErasure`).
   var erasing: String { control + "erasing" }
-  /// Hash: how far the import of a file has come.
+  /// Hash: progress of the import of a file.
   func importOf(file: String) -> String { control + "import:" + file }
-  /// Hash: the versions of a template by their numbers, and `latest`.
+  /// Hash: versions of a template by number, and `latest`.
   func template(_ name: String) -> String { control + "template:" + name }
   /// Set: names of templates.
   var templates: String { control + "templates" }
-  /// Hash: name of a segment that is a rule to the rule, see `define.lua`.
+  /// Hash: name of a segment that is a rule → the rule, see `define.lua`.
   var definitions: String { control + "definitions" }
-  /// Sorted set: Live Activities by when a token of them registered last, ms since the epoch.
+  /// Sorted set: Live Activities by the last registration of one of their tokens, ms since the epoch.
   var activities: String { control + "activities" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 
   // MARK: Channels
 
-  /// What the fleet is told, see `WakeMessage`.
+  /// The wake-up channel of the fleet, see `WakeMessage`.
   var wake: String { control + "wake" }
-  /// Where an instance of a worker listens while it lives; nobody says anything there.
+  /// Channel that an instance of a worker subscribes to while it lives. Nothing is published there.
   func presence(_ instance: WorkerInstance) -> String { control + "presence:" + instance.name + ":" + instance.nonce }
 
-  /// Where a control key stands that was set aside because it is damaged.
+  /// New name of a damaged control key that was isolated.
   func aside(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }
 
   // MARK: Slice
 
-  /// Any key of a partition, for who asks where it is.
+  /// A key of a partition, to find the server of the partition.
   func home(of partition: Int) -> String { slice(partition, "") }
 
   private func slice(_ partition: Int, _ name: String) -> String { "{\(namespace):\(partition)}:\(name)" }
 
   /// Set: registered users.
   func users(_ partition: Int) -> String { slice(partition, "users") }
-  /// Hash: user to device records.
+  /// Hash: user → device records.
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
-  /// Hash: user to attributes as JSON, see `UserAttributes`.
+  /// Hash: user → attributes as JSON, see `UserAttributes`.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
-  /// Hash: user to what the user's apps have sent lately, and the badges, see `pressure.lua`.
+  /// Hash: user → badges and frequency cap counters for each app, see `pressure.lua`.
   func pressure(_ partition: Int) -> String { slice(partition, "pressure") }
-  /// Hash: token in quarantine to why and since when, see `DeviceNotice`.
+  /// Hash: quarantined token → reason and time, see `DeviceNotice`.
   func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
-  /// Hash: token to `at:user`. The partition is the token's, not the user's.
+  /// Hash: token → `at:user`. The partition is the token's, not the user's.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
-  /// Hash: notes of registrations that have not ended, see `bind.lua`. The partition is the token's.
+  /// Hash: notes of registrations in progress, see `bind.lua`. The partition is the token's.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
-  /// Number: how often tokens of the partition were taken from users, see `settle.lua`.
+  /// Number: how many tokens of the partition were taken from users, see `settle.lua`.
   func taken(_ partition: Int) -> String { slice(partition, "taken") }
-  /// String: how many users have lost a device or entered a suppression list, and the fingerprints of the last of them,
-  /// see `departures.lua`.
+  /// String: number of departures (a user lost a device or entered a suppression list), and the fingerprints of the
+  /// last departed users, see `departures.lua`.
   func departures(_ partition: Int) -> String { slice(partition, "departures") }
-  /// Sorted set: which devices left, and which tokens, as digests, by when (ms), see `marks.lua`.
+  /// Sorted set: digests of removed devices and tokens, by time of removal (ms), see `marks.lua`.
   func removals(_ partition: Int) -> String { slice(partition, "removals") }
-  /// Sorted set: digests of users who were erased, by when (ms).
+  /// Sorted set: digests of erased users, by time of erasure (ms).
   func erased(_ partition: Int) -> String { slice(partition, "erased") }
-  /// Sorted set: users without a device of whom attributes or badges are still kept, by since when (ms).
+  /// Sorted set: users without a device whose attributes or badges are retained, by the start of the retention (ms).
   func retained(_ partition: Int) -> String { slice(partition, "retained") }
-  /// Sorted set: users by when it was said last that they are in a segment, or are not (ms); '' for all of it.
+  /// Sorted set: users by the latest statement about their membership in a segment (ms); '' for the whole segment.
   func stated(_ partition: Int, _ name: String) -> String { slice(partition, "stated:" + name) }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
-  /// Set: users of a segment that is being read in, to take the place of the one in force.
+  /// Set: users of a segment that is being imported to replace the one in force.
   func importing(_ partition: Int, _ name: String, id: String) -> String {
     slice(partition, "importing:" + name + ":" + id)
   }
-  /// Sorted set: users whose opt-outs arrived while a replacement of the list was read in, by when (ms); '' for the
+  /// Sorted set: users whose opt-outs arrived during the import of a replacement of the list, by time (ms); '' for the
   /// replacement itself.
   func arrivals(_ partition: Int, _ name: String) -> String { slice(partition, "arrivals:" + name) }
-  /// Set: users who did something with a campaign's push.
+  /// Set: users with a receipt of a kind for a campaign's push.
   func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {
     slice(partition, kind.rawValue + ":" + id)
   }
@@ -204,11 +205,11 @@ public struct Keyspace: Sendable {
   func recipients(_ partition: Int, _ id: String) -> String { slice(partition, "recipients:" + id) }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
-  /// Hash: user → what the job says of the user, a JSON object.
+  /// Hash: user → the job's values for the user, a JSON object.
   func values(_ partition: Int, _ id: String) -> String { slice(partition, "values:" + id) }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
-  /// List: pages of targets, as far as the expansion under a claim has got, behind an empty one that `claim.lua` writes.
+  /// List: pages of targets that a claim has built so far, after an empty page that `claim.lua` writes.
   func building(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim)")
   }
@@ -220,14 +221,14 @@ public struct Keyspace: Sendable {
   func control(_ partition: Int, _ id: String) -> String { slice(partition, "control:" + id) }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
-  /// String: a fixed-size record for every target.
+  /// String: a record of fixed size for every target.
   func ledger(_ partition: Int, _ id: String) -> String { slice(partition, "ledger:" + id) }
-  /// Sorted set: index of a waiting target to when it is due.
+  /// Sorted set: indexes of waiting targets, by due time.
   func retry(_ partition: Int, _ id: String) -> String { slice(partition, "retry:" + id) }
-  /// Hash: index to the text of a reason that has no code.
+  /// Hash: index of a target → text of a reason without a code.
   func reasons(_ partition: Int, _ id: String) -> String { slice(partition, "reasons:" + id) }
-  /// Hash: a token's canonical text to `outcome status reason at-ms`.
+  /// Hash: canonical text of a token → `outcome status reason at-ms`.
   public func results(_ partition: Int, _ id: String) -> String { slice(partition, "results:" + id) }
-  /// List: what other slots have yet to hear of devices, see `DeviceNotice`.
+  /// List: notices about devices that must be delivered to other slots, see `DeviceNotice`.
   func outbox(_ partition: Int) -> String { slice(partition, "outbox") }
 }

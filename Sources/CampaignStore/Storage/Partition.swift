@@ -1,21 +1,22 @@
 public import PushCore
 import Redis
 
-/// Which partition of the store something lives in. Producers in other languages compute the same.
+/// Computes the partition of a user or token. Producers in other languages compute the same number.
 public enum Partition {
-  /// The partition of a user: CRC16 of the id's UTF-8, modulo `count`.
+  /// Returns the partition of a user: CRC16 of the id's UTF-8, modulo `count`.
   public static func of(user: String, count: Int) -> Int {
     Int(CRC16.of(user)) % count
   }
 
-  /// The partition of a user id given as bytes.
+  /// Returns the partition of a user whose id is given as bytes.
   public static func of(user bytes: [UInt8], count: Int) -> Int {
     Int(CRC16.of(bytes)) % count
   }
 
-  /// The partition of a token without a user, and of a token's owner: CRC16 of its canonical text, modulo `count`.
+  /// Returns the partition of a token without a user, and of a token's owner: CRC16 of its canonical text, modulo
+  /// `count`.
   ///
-  /// Of the text, not of the bytes: the text is what other languages hold and what `redis-cli` shows.
+  /// The hash uses the text, not the bytes, because other languages store the text and `redis-cli` shows it.
   public static func of(token bytes: [UInt8], of service: any PushService, count: Int) -> Int {
     bytes.withUnsafeBytes { token in
       withUnsafeTemporaryAllocation(byteCount: 2 * token.count, alignment: 1) { buffer in

@@ -1,13 +1,13 @@
-/// Partitions as Redis' `SETBIT` numbers them: the first is the highest bit of the first byte.
+/// A set of partitions in the format of Redis' `SETBIT`: the first partition is the highest bit of the first byte.
 struct PartitionBitmap: Sendable {
-  /// As it stands in Redis; what is beyond its end is not in it.
+  /// The bytes as in Redis. Partitions beyond the end are not in the set.
   private(set) var bytes: [UInt8] = []
 
   init(_ bytes: [UInt8] = []) {
     self.bytes = bytes
   }
 
-  /// All partitions of a store but these; no bytes at all when that leaves none.
+  /// Creates the set of all partitions except these; without any bytes if no partition remains.
   init(allBut partitions: [Int], of count: Int) {
     guard partitions.count < count else { return }
     bytes = [UInt8](repeating: 0xFF, count: (count + 7) / 8)

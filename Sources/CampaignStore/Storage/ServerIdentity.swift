@@ -1,17 +1,17 @@
 import Redis
 import Synchronization
 
-/// Identifies one run of one Redis.
+/// Identifies one run of one Redis server.
 public struct ServerIdentity: Sendable {
-  /// Where it is: the same for all its runs.
+  /// Address of the server, the same for all its runs.
   public let place: String
-  /// Run and line of writes.
+  /// Run id and replication id.
   public let name: String
-  /// Seconds since it was started.
+  /// Seconds since the server's start.
   public let uptime: Int
-  /// Whether it takes writes.
+  /// Whether the server accepts writes.
   public let isPrimary: Bool
-  /// The connection it was said on.
+  /// The connection on which the server reported this.
   public let connection: UInt64
   private let sight: RedisServerSight
   private let keys: Keyspace
@@ -26,14 +26,14 @@ public struct ServerIdentity: Sendable {
     self.keys = keys
   }
 
-  /// Whether the control keys are here.
+  /// Whether this server has the control keys.
   public var hasControl: Bool { sight.holds(keys.home) }
 
-  /// Whether the keys of a partition are here.
+  /// Returns whether this server has the keys of a partition.
   public func has(partition: Int) -> Bool { sight.holds(keys.home(of: partition)) }
 }
 
-/// The connections on which it is known which server answers; shared by the copies of a store.
+/// The connections whose server is known. The copies of a store share it.
 final class ConnectionFence: Sendable {
   private struct State {
     var byPlace: [String: UInt64] = [:]
@@ -42,7 +42,7 @@ final class ConnectionFence: Sendable {
 
   private let state = Mutex(State())
 
-  /// None before the first is admitted.
+  /// The admitted connections; empty before the first is admitted.
   var admitted: RedisConnections { state.withLock { $0.admitted } }
 
   func admit(_ servers: [ServerIdentity]) {

@@ -1,66 +1,66 @@
 import PushCore
 public import Redis
 
-/// Why the store could not do what was asked.
+/// The reason why an operation of the store failed.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it was.
+  /// The kind of failure.
   public enum Code: String, Sendable {
     /// The store was initialised with another number of partitions, or by another version.
     case mismatch
-    /// The store is being given another number of partitions, and waits until that is done.
+    /// The store is being repartitioned; the operation must wait.
     case held
-    /// The server can't be trusted with campaigns: too old, set to evict, or a node of a cluster that was taken for a
+    /// The server is not safe for campaigns: too old, configured to evict keys, or a cluster node that is used as a
     /// single server.
     case unfit
-    /// The Redis user may not do it, or Redis wants to know who asks.
+    /// The Redis user lacks the right, or Redis requires a login.
     case forbidden
-    /// The server takes no writes: a replica, out of memory, or failing to persist.
+    /// The server accepts no writes: a replica, out of memory, or failing to persist.
     case readOnly
-    /// The server has too little memory left for another campaign.
+    /// The server has too little memory for another campaign.
     case full
-    /// What was asked for doesn't exist.
+    /// The requested object does not exist.
     case notFound
-    /// A campaign needs approval first, or this person may not give it, or it needs none.
+    /// A campaign needs approval first, this person may not approve it, or it needs no approval.
     case unapproved
-    /// The id is another job's.
+    /// Another job has this id.
     case conflict
-    /// What was to be decided is, or nobody waits for it any more.
+    /// The decision was made already, or is no longer needed.
     case decided
-    /// What was given can't be right.
+    /// The given value is invalid.
     case invalid
-    /// What stands in Redis can't be right: a key of another type, or a value that nothing of ours has written.
+    /// Data in Redis is damaged: a key has another type, or a value that Carillon did not write.
     case damaged
-    /// Redis refused a command in a way that none of the above explains.
+    /// Redis refused a command for another reason.
     case refused
   }
 
-  /// What kind of failure it was.
+  /// The kind of failure.
   public var code: Code
-  /// What is wrong, and where.
+  /// The problem and its place.
   public var message: String
-  /// What to do next.
+  /// The next step for the reader.
   public var hint: String
-  /// What is damaged, with ``Code/damaged``.
+  /// The damaged data, with ``Code/damaged``.
   public internal(set) var damage: Damage?
 
-  /// Memberwise.
+  /// Creates an error.
   public init(_ code: Code, _ message: String, hint: String) {
     self.code = code
     self.message = message
     self.hint = hint
   }
 
-  /// What makes a job invalid.
+  /// Creates the error for an invalid job.
   init(invalid error: JobError) { self.init(.invalid, error.reason, hint: error.hint ?? "") }
 
-  /// That of a slice whose targets and ledger another version has written.
+  /// Creates the error for a slice whose targets and ledger have another version's format.
   init(unreadable slice: SliceReference, version: Int?) {
     self.init(
       .mismatch, "slice \(slice) has targets and a ledger of version \(version ?? 0), not \(TargetPage.formatVersion)",
       hint: "run the version of Carillon that sealed it until its campaign has ended")
   }
 
-  /// That of a store that waits for its new partitions.
+  /// Returns the error of a store that is being repartitioned.
   static func held(for partitions: Int) -> StoreError {
     StoreError(
       .held,
@@ -68,7 +68,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       hint: "wait until it is done; if nobody is at it any more, run carillon store repartition \(partitions)")
   }
 
-  /// What a refusal by the server means for its user.
+  /// Creates the error for a refusal by the server.
   public init(_ error: RedisServerError) {
     switch error.code {
     case .readOnly:
@@ -127,7 +127,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// A token is of a push service that the program doesn't know.
+  /// Returns the error for a token of a push service that the program does not know.
   static func unknownService(_ name: String) -> StoreError {
     StoreError(
       .mismatch, "a token is of the push service \(Excerpt.quoted(name)), which this program doesn't know",

@@ -1,6 +1,6 @@
 import Redis
 
-/// The transitions of the store: one Lua file each, in `Scripts/`, embedded when the module is built.
+/// The transitions of the store. Each is a Lua file in a folder `Scripts`, embedded at build time.
 enum StoreScripts {
   static let initialise = script("initialise", PackageResources.initialise_lua)
   static let hold = script("hold", PackageResources.hold_lua)
@@ -120,17 +120,19 @@ enum StoreScripts {
   static let mendName = script("mendname", PackageResources.mendname_lua)
   static let mendOwners = script("mendowners", PackageResources.mendowners_lua)
 
+  /// Creates a script with the shared functions that it needs.
+  ///
   /// - Parameters:
-  ///   - editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
-  ///   - looksAtSlice: likewise `sound.lua`.
-  ///   - countsUsers: likewise `pressure.lua`.
-  ///   - addsSlices: likewise `absent.lua`.
-  ///   - derivesOutcomes: likewise `outcome.lua`.
-  ///   - ordersStatements: likewise `marks.lua`.
-  ///   - asksForRecipients: likewise `recipients.lua`.
-  ///   - readsDepartures: likewise `departures.lua`.
-  ///   - notesDepartures: likewise `depart.lua`, behind `departures.lua`, which it calls.
-  ///   - grantsTargets: likewise `grant.lua`, behind `device.lua`, `pressure.lua` and `outcome.lua`, which it calls.
+  ///   - editsDevices: inserts `device.lua` after the `#!lua` line, which must stay first.
+  ///   - looksAtSlice: inserts `sound.lua`.
+  ///   - countsUsers: inserts `pressure.lua`.
+  ///   - addsSlices: inserts `absent.lua`.
+  ///   - derivesOutcomes: inserts `outcome.lua`.
+  ///   - ordersStatements: inserts `marks.lua`.
+  ///   - asksForRecipients: inserts `recipients.lua`.
+  ///   - readsDepartures: inserts `departures.lua`.
+  ///   - notesDepartures: inserts `depart.lua` after `departures.lua`, which it calls.
+  ///   - grantsTargets: inserts `grant.lua` after `device.lua`, `pressure.lua` and `outcome.lua`, which it calls.
   private static func script(
     _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false,
     countsUsers: Bool = false, addsSlices: Bool = false, derivesOutcomes: Bool = false,
@@ -138,7 +140,7 @@ enum StoreScripts {
     notesDepartures: Bool = false, grantsTargets: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
-    // Each part goes in front of those before it.
+    // Each part is inserted in front of the previous ones.
     var parts: [[UInt8]] = []
     if grantsTargets { parts.append(PackageResources.grant_lua) }
     if notesDepartures { parts.append(PackageResources.depart_lua) }

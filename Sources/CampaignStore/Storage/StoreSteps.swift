@@ -2,12 +2,12 @@
   import Foundation
   import Synchronization
 
-  /// For tests that decide in which order the steps of several callers of a store are done, and who dies between two.
+  /// Lets tests decide the order of the steps of several callers of a store, and end a caller between two steps.
   enum StoreSteps {
-    /// Called before each pipeline that the task runs; an error from it ends the call.
+    /// Called before each pipeline of the task. An error from it ends the call.
     @TaskLocal static var beforeEach: (@Sendable () async throws -> Void)?
 
-    /// `CARILLON_FAULT_STEP`: the pipeline of the process before which the process kills itself; `nil` for none.
+    /// `CARILLON_FAULT_STEP`: number of the pipeline before which the process kills itself; `nil` for none.
     private static let last = ProcessInfo.processInfo.environment["CARILLON_FAULT_STEP"].flatMap { Int($0) }
     private static let count = Mutex(0)
 

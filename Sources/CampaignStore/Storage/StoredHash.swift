@@ -1,18 +1,18 @@
 import PushCore
 import Redis
 
-/// The hashes of which the store computes with the numbers, and what their fields can be. Whatever is read from Redis is
-/// held against this: others may have written there.
+/// The hashes whose numbers the store computes with, and the allowed values of their fields. Every value from Redis is
+/// checked, because other programs may have written there.
 enum StoredHash {
   case slice, campaign, guardTrial
 
-  /// What a field can be.
+  /// The allowed values of a field.
   enum Value {
     case number(ClosedRange<Int>)
-    /// Nothing at all, too.
+    /// A number or an empty text.
     case numberOrNothing(ClosedRange<Int>)
     case word([String])
-    /// At most so many bytes.
+    /// A text of at most this many bytes.
     case text(Int)
 
     var description: String {
@@ -25,16 +25,16 @@ enum StoredHash {
     }
   }
 
-  /// The most targets that a slice can have: a ledger is a string, and Redis' strings end at 512 MiB.
+  /// Largest number of targets of a slice: a ledger is a string, and Redis limits a string to 512 MiB.
   static let mostTargets = (512 << 20) / LedgerRecord.size
-  /// The end of what computes without loss in Lua.
+  /// Limit of exact integers in Lua.
   static let mostCounted = 1 << 53
-  /// Until the end of the year 9999.
+  /// Times until the end of the year 9999.
   private static let times = 0...Timestamp.range.upperBound
   private static let stages = 0...CampaignStages.maximum
   private static let bitmap = Value.text(16384 / 8)
 
-  /// What a field can be; `nil` for one that is text, or not ours.
+  /// Returns the allowed values of a field; `nil` for a field with any text, or of another program.
   func value(of field: String) -> Value? {
     switch self {
     case .slice: Self.ofSlice[field]
@@ -43,7 +43,7 @@ enum StoredHash {
     }
   }
 
-  /// The fields that are looked at.
+  /// The checked fields.
   var fields: [String] {
     switch self {
     case .slice: Self.ofSlice.keys.sorted()
@@ -103,42 +103,48 @@ enum StoredHash {
   private static let outcomes = Outcome.allCases.map { String($0.rawValue) }
 }
 
-/// Values of a hash of the store, each checked before it is used.
+/// Values of a hash of the store. Each value is checked when it is read.
 struct StoredFields {
   private let key: StoredKey
   private let values: [String: RedisReply]
 
-  /// Whether there is such a field.
+  /// Returns whether the hash has the field.
   func has(_ field: String) -> Bool { values[field]?.isNull == false }
 
+  /// Creates the values from the reply to an `HMGET`.
+  ///
   /// - Parameters:
-  ///   - key: of the hash.
-  ///   - names: of fields.
-  ///   - reply: to `HMGET` of them.
+  ///   - key: key of the hash.
+  ///   - names: names of the fields.
+  ///   - reply: the reply to `HMGET` with these names.
   init(_ key: StoredKey, _ names: [String], _ reply: RedisReply) {
     self.init(key, Dictionary(zip(names, reply), uniquingKeysWith: { first, _ in first }))
   }
 
+  /// Creates the values from the reply to an `HGETALL`.
+  ///
   /// - Parameters:
-  ///   - key: of the hash.
-  ///   - reply: to `HGETALL`.
+  ///   - key: key of the hash.
+  ///   - reply: the reply to `HGETALL`.
   init(_ key: StoredKey, all reply: RedisReply) {
     var values: [String: RedisReply] = [:]
     for index in stride(from: 0, to: reply.count - 1, by: 2) { values[reply[index].string ?? ""] = reply[index + 1] }
     self.init(key, values)
   }
 
+  /// Creates the values from replies by field.
+  ///
   /// - Parameters:
-  ///   - key: of the hash.
-  ///   - values: by field, null where there is none.
+  ///   - key: key of the hash.
+  ///   - values: replies by field, null for a missing field.
   init(_ key: StoredKey, _ values: [String: RedisReply]) {
     self.key = key
     self.values = values
   }
 
-  /// The number of a field; `nil` where it has none.
+  /// Returns the number of a field; `nil` if the field is missing.
   ///
-  /// - Parameter most: what it can be at most, where that is less than it can ever be.
+  /// - Parameter most: an upper limit, if it is lower than the field's own limit.
   func number(_ field: String, upTo most: Int? = nil) throws(StoreError) -> Int? {
     guard let reply = values[field], !reply.isNull else { return nil }
     var range: ClosedRange<Int>
@@ -154,7 +160,7 @@ struct StoredFields {
     return number
   }
 
-  /// The text of a field; `nil` where it has none.
+  /// Returns the text of a field; `nil` if the field is missing.
   func text(_ field: String) throws(StoreError) -> String? {
     guard let reply = values[field], !reply.isNull else { return nil }
     let text = reply.string ?? ""
@@ -166,13 +172,13 @@ struct StoredFields {
     }
   }
 
-  /// The bytes of a field; `nil` where it has none.
+  /// Returns the bytes of a field; `nil` if the field is missing.
   func bytes(_ field: String) throws(StoreError) -> [UInt8]? {
     _ = try text(field)
     return values[field]?.bytes.map(Array.init)
   }
 
-  /// Holds every field against what it can be.
+  /// Checks every field against its allowed values.
   func check() throws(StoreError) {
     for field in values.keys.sorted() {
       switch key.hash?.value(of: field) {

@@ -1,13 +1,14 @@
-/// What a key of the store is: which type it has, and whose it is. The table of `README.md`, as code.
+/// The type of a key of the store, and the object to which it belongs. It is the table of `README.md` as code.
 struct StoredKey {
   let name: String
-  /// As `TYPE` calls it.
+  /// The type as Redis' `TYPE` reports it.
   let type: String
-  /// Who is out of order when the key is.
+  /// The object that is damaged if the key is damaged.
   let damage: Damage
-  /// Where it is a hash of numbers: what its fields can be.
+  /// The allowed field values, if the key is a hash with numbers.
   var hash: StoredHash?
 
+  /// Creates the description of a key.
   /// - Returns: `nil` for a key that is not of this store.
   init?(_ name: String, _ keys: Keyspace) {
     guard name.hasPrefix("{\(keys.namespace)"), let end = name.firstIndex(of: "}") else { return nil }
@@ -25,12 +26,12 @@ struct StoredKey {
     }
   }
 
-  /// A campaign's hash.
+  /// Returns the key of a campaign's hash.
   static func campaign(_ id: String, _ keys: Keyspace) -> StoredKey {
     StoredKey(name: keys.campaign(id), type: "hash", damage: .campaign(id), hash: .campaign)
   }
 
-  /// A slice's hash.
+  /// Returns the key of a slice's hash.
   static func slice(_ slice: SliceReference, _ keys: Keyspace) -> StoredKey {
     StoredKey(
       name: keys.slice(slice.partition, of: slice.campaign), type: "hash", damage: .slice(slice), hash: .slice)
@@ -66,7 +67,7 @@ struct StoredKey {
   }
 
   private static func slice(_ kind: String, _ rest: String, _ partition: Int) -> (String, Damage, StoredHash?)? {
-    // The campaign's id: what stands behind it names a claim.
+    // The campaign's id. A name after it belongs to a claim.
     let id = rest.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {

@@ -2,34 +2,35 @@ import Foundation
 public import PushCore
 import Synchronization
 
-/// The time zones of the system, each read when it is first asked for.
+/// The time zones of the system. Each zone is read when it is first needed.
 ///
-/// Foundation has a list of its own, of the day on which its toolchain was made; when clocks change is decided by
-/// governments, weeks ahead at times, so what the distribution updates (package tzdata) is what counts.
+/// Foundation has a list of its own, from the day when its toolchain was built. Governments change time zones,
+/// sometimes a few weeks ahead, so the distribution's updates (package tzdata) must be used.
 public final class ZoneDatabase: Sendable {
-  /// Where its files are.
+  /// Folder of the database files.
   public let folder: String
-  /// `nil` for those that are not there.
+  /// The rules by zone name; `nil` for zones that do not exist.
   private let known = Mutex<[String: ZoneRules?]>([:])
 
-  /// Where distributions put it.
+  /// Folder in which distributions install the database.
   public static let systemFolder = "/usr/share/zoneinfo"
-  /// What the system has.
+  /// The database of the system.
   public static let system = ZoneDatabase(folder: systemFolder)
-  /// Names that are remembered: others' data may name any number that there are not.
+  /// Largest number of cached names, because the data of devices may contain any number of unknown names.
   private static let mostKnown = 4096
 
-  /// - Parameter folder: of TZif files (RFC 8536), by their names.
+  /// Creates a database.
+  /// - Parameter folder: folder of TZif files (RFC 8536), by zone name.
   public init(folder: String) {
     self.folder = folder
   }
 
-  /// Whether it is there.
+  /// Whether the database exists.
   public var isThere: Bool { read(CampaignTiming.utc) != nil }
 
-  /// What clocks show in a zone; `nil` where there is no such zone, and for an abbreviation.
+  /// Returns the clock rules of a zone; `nil` for an abbreviation and for a zone that does not exist.
   ///
-  /// - Parameter name: as ``ZoneName`` writes it, or as an older store has it.
+  /// - Parameter name: a name as ``ZoneName`` writes it, or from an older store.
   public func rules(_ name: String) -> ZoneRules? {
     if let known = known.withLock({ $0[name] }) { return known }
     // A fixed offset needs no database.
@@ -41,13 +42,13 @@ public final class ZoneDatabase: Sendable {
     return rules
   }
 
-  /// Reads outside the lock: at worst twice.
+  /// Reads a zone outside the lock, so two callers may read it at the same time.
   private func read(_ name: String) -> ZoneRules? {
     guard Self.isName(name), let data = FileManager.default.contents(atPath: folder + "/" + name) else { return nil }
     return ZoneRules(tzif: Array(data))
   }
 
-  /// Names come from devices: none leads out of the folder.
+  /// Returns whether a name is safe as a path. Names come from devices, and none may lead out of the folder.
   static func isName(_ name: String) -> Bool {
     (1...255).contains(name.utf8.count) && name.first != "/"
       && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in

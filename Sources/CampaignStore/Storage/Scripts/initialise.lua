@@ -1,7 +1,7 @@
 #!lua
--- initialise: fixes the number of partitions the first time a store is used.
--- Invariant: one partition count, whoever comes first; users would be looked for in the wrong place under another. Only
--- `repartition` changes it.
+-- initialise: fixes the number of partitions and the version of the key layout when a store is first used.
+-- Invariant: the first caller decides the number of partitions. Under another number, users would be searched for in
+-- the wrong partition. Only `repartition` changes the number.
 -- KEYS 1 store
 -- ARGV 1 partitions, 2 version of the key layout
 -- Returns {partitions, version} as stored
