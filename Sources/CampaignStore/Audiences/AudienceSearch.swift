@@ -1,23 +1,25 @@
 import PushCore
 
-/// How those are found whom a term means: some sets are read, a page at a time, and of a page's members it is
-/// asked which other sets have them. Nothing is copied, and what it costs is known before: a page for so many members of
-/// the sets that are read, and of each page a question for each other set. Pure.
+/// Finds the users who match a term. The search reads some sets page by page, and checks the members of each page
+/// against the other sets. It copies nothing, and its cost is known in advance: the pages of the sets that it reads,
+/// and one command for each page and other set. Pure.
 struct AudienceSearch: Sendable {
   let root: AudienceTerm
-  /// The same without exclusions and suppression lists, and with exclusions alone; `nil` where there are neither.
+  /// The term without exclusions and suppression lists, and the term with exclusions only; `nil` if it has neither.
   private let wider: (selected: AudienceTerm, admitted: AudienceTerm)?
-  /// Every set that the term depends on, each once, however often it is named.
+  /// All sets that the term depends on, each once, however often the term names it.
   let sets: [AudienceSet]
-  /// Those of them that are often empty: how large they are is asked first, and of an empty one nothing.
+  /// Sets that are often empty. Their sizes are read first, and an empty set is then left out of the search.
   private let optional: Set<AudienceSet>
-  /// Sets one of which has whoever the term can mean, where that does not depend on how large they are.
+  /// Sets that together contain every user who can match the term; `nil` if the choice depends on the sizes of sets.
   let fixedCover: [AudienceSet]?
 
+  /// Creates the search for a term.
+  ///
   /// - Parameters:
-  ///   - root: who is meant.
-  ///   - optional: sets of it that are often empty.
-  ///   - wider: the same without exclusions and suppression lists, and with exclusions alone.
+  ///   - root: the term.
+  ///   - optional: sets of the term that are often empty.
+  ///   - wider: the term without exclusions and suppression lists, and with exclusions only.
   init(
     _ root: AudienceTerm, optional: [AudienceSet] = [],
     wider: (selected: AudienceTerm, admitted: AudienceTerm)? = nil
@@ -33,15 +35,19 @@ struct AudienceSearch: Sendable {
       ? nil : root.cover { _ in 0 }.sets.sorted { $0.order < $1.order }
   }
 
+  /// Creates the search for an expression.
+  ///
   /// - Parameters:
-  ///   - definitions: the segments in it that are rules.
-  ///   - start: from when ages in these are counted, in ms since the epoch.
+  ///   - definitions: the segments in the expression that are rules.
+  ///   - start: time from which ages in the rules are counted, in ms since the epoch.
   init(_ expression: AudienceExpression, _ definitions: SegmentDefinitions = SegmentDefinitions(), start: Int = 0) {
     self.init(AudienceTerm(expression, definitions, start: start))
   }
 
+  /// Creates the search for the audience of a campaign.
+  ///
   /// - Parameter start: when the campaign began, in ms since the epoch.
-  /// - Returns: `nil` when it is not to users.
+  /// - Returns: `nil` if the campaign is not sent to users.
   init?(_ campaign: Campaign, start: Int) {
     guard let selected = AudienceTerm(selectionOf: campaign, start: start) else { return nil }
     let admitted = selected.admitted(by: campaign, start: start)
@@ -50,13 +56,13 @@ struct AudienceSearch: Sendable {
     self.init(term, optional: campaign.suppressed, wider: isWider ? (selected, admitted) : nil)
   }
 
-  /// The same without the optional sets that are empty; `nil` when that leaves nobody.
+  /// Returns the search without the empty optional sets; `nil` if no user can match then.
   ///
-  /// - Parameter sizes: of ``sets``, in their order.
+  /// - Parameter sizes: the sizes of ``sets``, in their order.
   func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
     let empty = optional.intersection(zip(sets, sizes).filter { $1 == 0 }.map(\.0))
     guard !empty.isEmpty else { return self }
-    // A set of the job's own may be empty under the same name. It then selects no user.
+    // A set of the job itself may be empty under the same name. It then selects no user.
     let wider = wider.flatMap { wider in
       wider.selected.without(empty: empty.contains).flatMap { selected in
         wider.admitted.without(empty: empty.contains).map { (selected, $0) }
@@ -65,27 +71,27 @@ struct AudienceSearch: Sendable {
     return root.without(empty: empty.contains).map { AudienceSearch($0, wider: wider) }
   }
 
-  /// Sets one of which has whoever the term can mean: with as few members as can be.
+  /// Returns sets that together contain every user who can match the term, with as few members as possible.
   ///
-  /// - Parameter sizes: by set.
+  /// - Parameter sizes: the sizes by set.
   func cover(_ sizes: [AudienceSet: Int]) -> [AudienceSet] {
     root.cover { sizes[$0] ?? 0 }.sets.filter { sizes[$0] ?? 0 > 0 }.sorted { $0.order < $1.order }
   }
 
-  /// How many members are read to find whoever the term can mean.
+  /// Returns the number of members that are read to find every user who can match the term.
   ///
-  /// - Parameter sizes: of ``sets``, in their order.
+  /// - Parameter sizes: the sizes of ``sets``, in their order.
   func size(_ sizes: [Int]) -> Int {
     let known = Dictionary(zip(sets, sizes), uniquingKeysWith: { first, _ in first })
     return root.cover { known[$0] ?? 0 }.size
   }
 
-  /// What is to be asked of the members of a set that is read.
+  /// Returns the sets against which the members of a set are checked.
   func asked(of source: AudienceSet) -> [AudienceSet] { sets.filter { $0 != source } }
 
-  /// Who of a page is meant.
+  /// Returns for each member of a page whether it matches the term.
   ///
-  /// - Parameter columns: for each set that is asked, who of the page is in it.
+  /// - Parameter columns: for each checked set, which members of the page are in it.
   func holds(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
     root.holds { $0 == source ? Array(repeating: true, count: count) : columns[$0] ?? [] }
   }
@@ -93,7 +99,8 @@ struct AudienceSearch: Sendable {
   /// Whether exclusions or suppression lists may leave users out.
   var leavesOut: Bool { wider != nil }
 
-  /// The users of a page that the audience selects, and those of them that are not excluded. Suppression lists are ignored.
+  /// Returns which users of a page the audience selects, and which of them are not excluded. It ignores suppression
+  /// lists.
   func leftOut(
     _ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int
   ) -> (selected: [Bool], admitted: [Bool]) {
@@ -106,7 +113,7 @@ struct AudienceSearch: Sendable {
 }
 
 extension AudienceSet {
-  /// An order that is the same each time: the users come last, as they are the most.
+  /// A key for a stable order of sets. The users come last, because they are the largest set.
   fileprivate var order: String {
     switch self {
     case .segment(let name): "0" + name
@@ -126,14 +133,14 @@ extension AudienceTerm {
     case .not(let term):
       sets.insert(.users)
       term.collectSets(into: &sets)
-    // Taken from the left side, be they registered or not.
+    // An exclusion takes users from the left side, whether they are registered or not.
     case .and(let left, .not(let right)), .and(let left, let right), .or(let left, let right):
       left.collectSets(into: &sets)
       right.collectSets(into: &sets)
     }
   }
 
-  /// Whether both sides of an `&` somewhere are other sets than the users, of which the smaller one is to be read.
+  /// Whether an `&` has two sides that are both sets other than the users. The search then reads the smaller side.
   fileprivate var needsSizes: Bool {
     switch self {
     case .set, .not: false
@@ -143,7 +150,7 @@ extension AudienceTerm {
     }
   }
 
-  /// Whether only a look at all users finds whoever is meant.
+  /// Whether the term can only be evaluated by reading all users.
   private var isOfUsers: Bool {
     switch self {
     case .set(.users), .set(.matching), .not: true
@@ -154,7 +161,7 @@ extension AudienceTerm {
     }
   }
 
-  /// Sets one of which has whoever can be meant, and how many members they have.
+  /// Returns sets that together contain every user who can match, and their number of members.
   fileprivate func cover(_ size: (AudienceSet) -> Int) -> (sets: Set<AudienceSet>, size: Int) {
     switch self {
     case .set(.matching), .not: return ([.users], size(.users))
@@ -170,7 +177,8 @@ extension AudienceTerm {
     }
   }
 
-  /// - Parameter column: who of a page is in a set.
+  /// Returns for each member of a page whether it matches.
+  /// - Parameter column: returns which members of the page are in a set.
   fileprivate func holds(_ column: (AudienceSet) -> [Bool]) -> [Bool] {
     switch self {
     case .set(let set): column(set)

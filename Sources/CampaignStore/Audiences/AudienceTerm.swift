@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// A set of a partition that an audience is worked out from.
+/// A set of users in a partition from which an audience is computed.
 enum AudienceSet: Hashable, Sendable {
   /// The registered users.
   case users
@@ -9,21 +9,21 @@ enum AudienceSet: Hashable, Sendable {
   case segment(String)
   /// The users that the job of a campaign lists.
   case listed(campaign: String)
-  /// Users of a campaign that has ended, by their outcomes alone: they stand in its targets and its ledger.
+  /// Users of an ended campaign, selected by their outcomes. The campaign's targets and ledger contain them.
   case reached(EarlierAudience)
   /// Users who opened a campaign.
   case opened(campaign: String)
-  /// Users who have a device for which a condition holds: nothing in Redis is this set, so it is never read, only asked.
+  /// Users with a device that meets a condition. Redis has no such set, so members are only tested, never read.
   case matching(DeviceCondition)
 }
 
-/// A condition on devices at a moment.
+/// A condition on devices, evaluated at one time.
 struct DeviceCondition: Sendable {
   let predicate: DevicePredicate
-  /// From when ages are counted, in ms since the epoch.
+  /// Time from which ages are counted, in ms since the epoch.
   let start: Int
 
-  /// Whether a user has a device for which it holds. Those in quarantine are not asked.
+  /// Returns whether a user has a device that meets the condition. Quarantined devices are ignored.
   func holds(of record: UnsafeRawBufferPointer, attributes json: RedisReply?) -> Bool {
     let names = predicate.attributes
     let attributes = PredicateAttributes(names.isEmpty ? [] : json?.bytes.map(Array.init) ?? [], of: names)
@@ -41,17 +41,20 @@ extension DeviceCondition: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(predicate.description) }
 }
 
-/// Whom a campaign means, over the sets of a partition. Pure.
+/// The audience of a campaign as a term over the sets of a partition. Pure.
 indirect enum AudienceTerm: Sendable {
   case set(AudienceSet)
-  /// Every registered user but these.
+  /// All registered users except these.
   case not(AudienceTerm)
   case and(AudienceTerm, AudienceTerm)
   case or(AudienceTerm, AudienceTerm)
 
+  /// Creates the term of an expression.
+  ///
   /// - Parameters:
-  ///   - definitions: the segments in it that are rules; they end, see ``SegmentDefinitions/reached(from:)``.
-  ///   - start: from when ages in these are counted, in ms since the epoch.
+  ///   - definitions: the segments in the expression that are rules. They have no cycle, see
+  ///     ``SegmentDefinitions/reached(from:)``.
+  ///   - start: time from which ages in the rules are counted, in ms since the epoch.
   init(_ expression: AudienceExpression, _ definitions: SegmentDefinitions = SegmentDefinitions(), start: Int = 0) {
     self.init(expression.root, definitions, start)
   }
@@ -75,10 +78,10 @@ indirect enum AudienceTerm: Sendable {
     }
   }
 
-  /// Without whom another means.
+  /// Returns the term without the users of another term.
   func without(_ other: AudienceTerm) -> AudienceTerm { .and(self, .not(other)) }
 
-  /// The same where some sets have nobody; `nil` where that leaves nobody.
+  /// Returns the term for the case that some sets are empty; `nil` if no user can match then.
   func without(empty isEmpty: (AudienceSet) -> Bool) -> AudienceTerm? {
     switch self {
     case .set(let set): return isEmpty(set) ? nil : self
@@ -97,17 +100,17 @@ indirect enum AudienceTerm: Sendable {
 }
 
 extension AudienceTerm {
-  /// Whom a campaign means, whatever is known of their devices; `nil` when it is not to users.
+  /// Creates the audience of a campaign, without its condition on devices; `nil` if the campaign is not sent to users.
   ///
-  /// - Parameter start: when it began, in ms since the epoch.
+  /// - Parameter start: when the campaign began, in ms since the epoch.
   init?(_ campaign: Campaign, start: Int) {
     guard let selected = AudienceTerm(selectionOf: campaign, start: start) else { return nil }
     self = selected.admitted(by: campaign, start: start).withoutSuppressed(of: campaign)
   }
 
-  /// The users that a campaign selects before exclusions; `nil` if its audience is not made of users.
+  /// Creates the selection of a campaign, before exclusions; `nil` if the campaign is not sent to users.
   ///
-  /// - Parameter start: when it began, in ms since the epoch.
+  /// - Parameter start: when the campaign began, in ms since the epoch.
   init?(selectionOf campaign: Campaign, start: Int) {
     switch campaign.recipients.audience {
     case .segment(let expression): self.init(expression, campaign.recipients.definitions, start: start)
@@ -131,12 +134,12 @@ extension AudienceTerm {
     return term
   }
 
-  /// Without the users of the suppression lists that apply to a campaign.
+  /// Returns the term without the users of the suppression lists that apply to a campaign.
   func withoutSuppressed(of campaign: Campaign) -> AudienceTerm {
     campaign.suppressed.reduce(self) { $0.without(.set($1)) }
   }
 
-  /// Whom a campaign reached, in any of its stages.
+  /// Creates the users of an earlier campaign, in any of its stages.
   private init(_ earlier: EarlierAudience) {
     self.init(earlier, in: earlier.parts.first ?? earlier.campaign)
     for part in earlier.parts.dropFirst() { self = .or(self, AudienceTerm(earlier, in: part)) }
@@ -151,10 +154,11 @@ extension AudienceTerm {
 }
 
 extension Campaign {
-  /// The sets of users that it does not go to, of which there may be none.
+  /// The suppression lists that apply to the campaign. They may not exist.
   var suppressed: [AudienceSet] { suppression.map { .segment($0.segment) } }
 
-  /// The users whom its stage lists; `nil` where it is no part, or a share of the users.
+  /// The users that the campaign's stage lists; `nil` if the campaign is not a part or its stage is a share of the
+  /// users.
   var listedByStage: [String]? {
     guard case .number(let number)? = part?.stage, let stages = delivery.stages,
       stages.all.indices.contains(number - 1),
@@ -163,7 +167,7 @@ extension Campaign {
     return users
   }
 
-  /// Whether it is not before it begins that it is known in which partitions it can have anybody.
+  /// Whether the partitions with possible users are only known when the campaign begins.
   var isSearchedFor: Bool {
     switch recipients.audience {
     case .segment, .campaign, .activity: true
@@ -171,7 +175,7 @@ extension Campaign {
     }
   }
 
-  /// Whether it goes to registered users, and so depends on registration events.
+  /// Whether the campaign is sent to registered users, and so depends on registration events.
   var isToUsers: Bool {
     switch recipients.audience {
     case .segment, .campaign, .activity, .users: true

@@ -1,27 +1,27 @@
 public import PushCore
 import Redis
 
-/// How many a campaign would reach.
+/// The number of users and pushes that a campaign would have.
 public struct Reached: Sendable, Equatable {
-  /// Users with a device that it would go to; of a list of tokens nobody knows them.
+  /// Users with a matching device; `nil` for a list of tokens, whose users are unknown.
   public var users: Int?
-  /// Pushes, including those of `also`.
+  /// Pushes, including the pushes of `also`.
   public var targets: Int
-  /// Users who are meant, and in a control group.
+  /// Users of the audience who are in a control group.
   public var control = 0
 }
 
 extension Audiences {
-  /// Seconds after which a list of users is gone that whoever counts has left behind.
+  /// Seconds until the temporary user list of a count expires, if the caller does not remove it.
   private static let countTimeout = 3600
 
-  /// Counts the users and pushes of a campaign and its companions as if they began now. `submit --estimate`, the API and the
-  /// approval of large campaigns use this number.
+  /// Counts the users and pushes of a campaign and its companions as if they began now. `submit --estimate`, the API
+  /// and the approval of large campaigns use this number.
   ///
   /// - Parameters:
   ///   - companions: the campaigns of the job's `also` (``PushCore/CampaignJob/companions(of:_:_:)``).
-  ///   - filter: returns the filter of a campaign for devices.
-  /// - Returns: the users of the campaign itself, and the pushes of all.
+  ///   - filter: returns the device filter of a campaign.
+  /// - Returns: the users of the campaign without its companions, and the pushes of all of them.
   public func count(
     _ campaign: Campaign, with companions: [Campaign], filter: (Campaign) throws -> DeviceFilter
   ) async throws -> Reached {
@@ -32,14 +32,15 @@ extension Audiences {
     return reached
   }
 
-  /// Counts whom a campaign would reach if it began now: reads what its slices would read, and sends nothing.
+  /// Counts the users and pushes of a campaign as if it began now. It reads the same data as the slices, and sends
+  /// nothing.
   ///
-  /// A job that lists users has its list in Redis meanwhile.
+  /// If the job lists users, the list is in Redis during the count.
   ///
   /// - Parameters:
-  ///   - campaign: one that was submitted or not.
-  ///   - filter: what it asks of devices.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, and for an earlier campaign that has not ended.
+  ///   - campaign: a campaign, submitted or not.
+  ///   - filter: the campaign's filter for devices.
+  /// - Throws: ``StoreError`` `invalid` if ``check(_:)`` refuses the campaign, or an earlier campaign has not ended.
   public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
     var campaign = campaign
     campaign.recipients.definitions = try await store.queue.check(campaign)
@@ -54,7 +55,7 @@ extension Audiences {
     case .channel: return Reached(users: nil, targets: 1)
     case .segment, .campaign, .activity: return try await count(campaign, filter, in: Array(0..<keys.partitions))
     case .users:
-      // Under a name that no campaign can have.
+      // No campaign can have this id.
       var listed = campaign
       listed.message.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
@@ -103,7 +104,7 @@ extension Audiences {
     return Reached(users: users, targets: targets, control: control)
   }
 
-  /// Counts as its slices would: first by when users were seen, then as many of each partition as it takes.
+  /// Counts in the same two passes as the slices: first a histogram by last seen, then the quota of each partition.
   private func count(
     _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int]
   ) async throws -> Reached {

@@ -1,16 +1,16 @@
 public import PushCore
 import Redis
 
-/// Segments that are rules. Nothing is kept of whom they mean: that is found where it is asked.
+/// Segments that are rules. Their users are not stored: a rule is evaluated when it is used.
 extension Audiences {
-  /// Every segment that is a rule.
+  /// Returns all segments that are rules.
   ///
-  /// - Throws: ``StoreError`` `damaged` for one that nothing of ours has written.
+  /// - Throws: ``StoreError`` `damaged` for a rule that Carillon did not write.
   public func definitions() async throws -> SegmentDefinitions {
     try await namesAndDefinitions().definitions
   }
 
-  /// The names of all segments that are lists of users, and those that are rules.
+  /// Returns the names of all segments that are lists of users, and the segments that are rules.
   func namesAndDefinitions() async throws -> (lists: [String], definitions: SegmentDefinitions) {
     let read = try await read()
     return (read.lists, read.definitions)
@@ -39,13 +39,13 @@ extension Audiences {
     return (lists, SegmentDefinitions(all, unreadable: unreadable), changes)
   }
 
-  /// Keeps a segment that is a rule, in the place of one of that name.
+  /// Stores a segment that is a rule, and replaces a rule of the same name.
   ///
   /// - Parameters:
-  ///   - name: allowed by `PlainName`.
-  ///   - definition: who is in it.
-  /// - Throws: ``StoreError`` `invalid` when it names a segment that isn't there, when rules would lead to each other or stand
-  ///   too deep in each other, and when there is a list of users of that name.
+  ///   - name: a name that `PlainName` allows.
+  ///   - definition: the rule.
+  /// - Throws: ``StoreError`` `invalid` if the rule names a segment that does not exist, if rules would refer to each
+  ///   other in a cycle or too deep, or if a list of users has that name.
   public func define(_ name: String, _ definition: SegmentDefinition) async throws {
     try await change(name, definition.json) { lists, definitions throws(StoreError) in
       guard !lists.contains(name) else {
@@ -73,10 +73,10 @@ extension Audiences {
     }
   }
 
-  /// Removes a segment that is a rule. Campaigns that have begun keep to it.
+  /// Removes a segment that is a rule. Campaigns that have begun keep their copy of it.
   ///
-  /// - Returns: false when there is none of that name.
-  /// - Throws: ``StoreError`` `invalid` when another one names it.
+  /// - Returns: false if no rule has that name.
+  /// - Throws: ``StoreError`` `invalid` if another rule names the segment.
   func undefine(_ name: String) async throws -> Bool {
     let known = try await definitions()
     guard known[name] != nil || known.unreadable.contains(name) else { return false }
@@ -84,7 +84,7 @@ extension Audiences {
     return true
   }
 
-  /// Refuses to remove a segment by which others are defined: `!gone` would mean everybody.
+  /// Refuses to remove a segment that other rules name: without the segment, `!gone` would match all users.
   static func checkUnused(_ name: String, _ definitions: SegmentDefinitions) throws(StoreError) {
     let users = definitions.users(of: name)
     guard !users.isEmpty else { return }
@@ -110,7 +110,7 @@ extension Audiences {
     }
   }
 
-  /// Refuses to make a list of users of a segment that is a rule.
+  /// Refuses a list of users for a segment that is a rule.
   ///
   /// - Throws: ``StoreError`` `invalid`.
   public func checkNotDefined(_ name: String) async throws {

@@ -1,15 +1,15 @@
 public import PushCore
 import Redis
 
-/// Campaigns whose users another campaign means, or leaves out.
+/// Campaigns whose users another campaign includes or excludes.
 extension Audiences {
-  /// Seconds that the results of an earlier campaign must be kept at least when a slice that depends on them is expanded.
+  /// Seconds for which the results of an earlier campaign must at least remain when a slice that uses them is expanded.
   private static let margin = 60
 
-  /// What is wrong with referring to a campaign; `nil` for nothing. It need not have ended.
+  /// Returns the error of a reference to a campaign; `nil` if there is none. The campaign need not have ended.
   func problem(ofEarlier id: String) async throws -> StoreError? {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else {
-      // It is to become one.
+      // The job is submitted, and will become a campaign.
       if try await store.queue.memory(of: id) == .submitted { return nil }
       return StoreError(
         .invalid, "the audience refers to campaign \(Excerpt.quoted(id)), and there is none",
@@ -31,7 +31,7 @@ extension Audiences {
     }
   }
 
-  /// A campaign with the parts of the earlier campaigns that its audience refers to, as far as these are taken in.
+  /// Returns the campaign with the parts of the earlier campaigns in its audience, if these campaigns are activated.
   public func withEarlierParts(_ campaign: Campaign) async throws -> Campaign {
     var parts: [String: [String]] = [:]
     for id in campaign.earlier {
@@ -40,10 +40,10 @@ extension Audiences {
     return parts.isEmpty ? campaign : campaign.referring(to: parts)
   }
 
-  /// Whether the earlier campaigns of a campaign have ended, and what became of them is still known.
+  /// Checks that the earlier campaigns of a campaign have ended, and that their results still exist.
   ///
-  /// - Returns: the first that has not ended; `nil` for none.
-  /// - Throws: ``StoreError`` `invalid` when there is one on which the audience can't depend any more.
+  /// - Returns: the first one that has not ended; `nil` if all have ended.
+  /// - Throws: ``StoreError`` `invalid` if the audience can't use one of them any more.
   public func unfinishedEarlier(of campaign: Campaign) async throws -> String? {
     for id in campaign.earlier {
       if let problem = try await problem(ofEarlier: id) { throw problem }

@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 extension AudienceTerm {
-  /// The sets on which it depends whether the term can mean anybody.
+  /// The sets that decide whether the term can match a user.
   var decidingSets: Set<AudienceSet> {
     switch self {
     case .set(.matching), .not: [.users]
@@ -12,13 +12,13 @@ extension AudienceTerm {
     }
   }
 
-  /// Whether the term can mean anybody in a partition: true wherever it does, and in some where it doesn't, as
-  /// nothing but which sets have members is asked. More sets never make it false.
+  /// Returns whether the term can match a user in a partition. The answer may be true without a match, because it only
+  /// depends on which sets have members. More sets with members never make it false.
   func canMeanAnybody(where hasMembers: (AudienceSet) -> Bool) -> Bool {
     switch self {
     case .set(.matching), .not: hasMembers(.users)
     case .set(let set): hasMembers(set)
-    // Taken from the left side, be they registered or not: see `AudienceSearch`.
+    // An exclusion takes users from the left side, whether they are registered or not: see `AudienceSearch`.
     case .and(let left, .not): left.canMeanAnybody(where: hasMembers)
     case .and(let left, let right):
       left.canMeanAnybody(where: hasMembers) && right.canMeanAnybody(where: hasMembers)
@@ -28,15 +28,16 @@ extension AudienceTerm {
   }
 }
 
-/// Where a campaign to an expression can have anybody: the partitions that get a slice when it begins to expand.
+/// The partitions in which a campaign to an expression can have users. They get a slice when the campaign begins to
+/// expand.
 extension Audiences {
-  /// Fixes the partitions in which a campaign has slices, and the rules of its segments, as they are now: it begins to
-  /// expand. Only the first call does so.
+  /// Fixes the partitions in which a campaign has slices, and the current rules of its segments: the campaign begins to
+  /// expand. Only the first call has an effect.
   ///
-  /// - Returns: the definitions in force: those of the first call; `nil` when the campaign is gone.
-  /// - Throws: ``StoreError`` `invalid` when the audience depends on what is not there any more.
+  /// - Returns: the definitions in force, from the first call; `nil` if the campaign is gone.
+  /// - Throws: ``StoreError`` `invalid` if the audience depends on data that no longer exists.
   public func narrow(_ campaign: Campaign) async throws -> SegmentDefinitions? {
-    // Who is in which partition must be so where the campaign is written.
+    // The users of each partition must be read from the same servers to which the campaign is written.
     try await store.pinned().audiences.narrowHere(campaign)
   }
 
@@ -50,7 +51,7 @@ extension Audiences {
     if let users = campaign.listedByStage {
       let theirs = Set(users.map { Partition.of(user: $0, count: keys.partitions) })
       let both = (partitions.isEmpty ? store.queue.listedPartitions(of: campaign) : partitions).filter(theirs.contains)
-      // A stage that can mean nobody gets one partition, so that it ends as any other does.
+      // A stage without a possible user gets one partition, so that it ends like any other stage.
       partitions = both.isEmpty ? [theirs.min() ?? 0] : both
     }
     if partitions.count == keys.partitions { partitions = [] }
@@ -66,8 +67,8 @@ extension Audiences {
     return json.isEmpty ? SegmentDefinitions() : SegmentDefinitions(Array(json)) ?? campaign.recipients.definitions
   }
 
-  /// The segments that are rules and on which the audience of a campaign depends, as they are now. A rule that was removed
-  /// since its job was taken in stays what it was then.
+  /// Returns the current rules of the segments in a campaign's audience. A rule that was removed after the job was
+  /// activated stays as it was then.
   private func currentDefinitions(for campaign: Campaign) async throws -> SegmentDefinitions {
     var expressions = campaign.recipients.exclusion.segment.map { [$0] } ?? []
     if case .segment(let expression) = campaign.recipients.audience { expressions.append(expression) }
@@ -80,22 +81,22 @@ extension Audiences {
     }
   }
 
-  /// The partitions in which a term can mean somebody now, or in which the campaign has a slice already: what
-  /// was sealed there must not be left out when a campaign is taken in again that Redis had lost.
+  /// Returns the partitions in which a term can match a user now, or in which the campaign already has a slice. If
+  /// Redis lost a campaign and it is activated again, its sealed slices must not be left out.
   ///
-  /// One `EXISTS` for each partition and set, a batch a round trip. A campaign that can mean nobody gets the first
-  /// partition, so that it ends as any other does.
+  /// The cost is one `EXISTS` for each partition and set, a batch in each round trip. A campaign without a possible
+  /// user gets the first partition, so that it ends like any other.
   func partitions(for term: AudienceTerm, of id: String) async throws -> [Int] {
     let sets = Array(term.decidingSets)
     var reached: [Int] = []
     var pipeline = RedisPipeline()
-    // Whole partitions in a round trip, however many sets there are.
+    // A round trip has whole partitions, for any number of sets.
     let step = max(1, CampaignStore.batch / sets.count)
     for start in stride(from: 0, to: keys.partitions, by: step) {
       let range = start..<min(start + step, keys.partitions)
       pipeline.removeAll()
       for partition in range {
-        // With a slice there every set counts as there, and so does the term.
+        // If the campaign has a slice in the partition, every set counts as present, and the term matches.
         let slice = keys.slice(partition, of: id)
         for set in sets { pipeline.append("EXISTS", keys.members(partition, of: set), slice) }
       }
@@ -108,7 +109,8 @@ extension Audiences {
     return reached.isEmpty ? [0] : reached
   }
 
-  /// Gives a campaign a slice that was left out, because a worker has sealed it: Redis has lost who was there.
+  /// Gives a campaign a slice in a partition that was left out, because a worker has sealed a slice there: Redis has
+  /// lost the users of the partition.
   public func addSlice(_ slice: SliceReference) async throws {
     let id = slice.campaign
     var pipeline = RedisPipeline()
@@ -124,10 +126,10 @@ extension Audiences {
 }
 
 extension Keyspace {
-  /// The key that has the members of a set, or is there where it has any.
+  /// Returns the key with the members of a set, or a key that exists if the set has members.
   func members(_ partition: Int, of set: AudienceSet) -> String {
     switch set {
-    // Who matches a condition is registered.
+    // A user who matches a condition is registered.
     case .users, .matching: users(partition)
     case .segment(let name): segment(partition, name)
     case .listed(let id): audience(partition, id)
@@ -136,7 +138,8 @@ extension Keyspace {
     }
   }
 
-  /// Asks how many members a set has: of targets how many pages, which is enough to compare.
+  /// Appends the command for the size of a set. The size of targets is their number of pages, which is enough to
+  /// compare.
   func appendSize(of set: AudienceSet, in partition: Int, to pipeline: inout RedisPipeline) {
     if case .reached = set {
       pipeline.append("LLEN", members(partition, of: set))
@@ -145,9 +148,9 @@ extension Keyspace {
     }
   }
 
-  /// Reads some users of a campaign that has ended; the reply is as to SSCAN.
+  /// Appends the command that reads some users of an ended campaign. The reply has the format of SSCAN.
   ///
-  /// - Parameter position: of the page that comes first; "0" at the beginning, as the last reply says from then on.
+  /// - Parameter position: the first page to read: "0" at the beginning, then the position in the last reply.
   func appendPage(
     of earlier: EarlierAudience, in partition: Int, from position: String, to pipeline: inout RedisPipeline
   ) {
@@ -165,7 +168,7 @@ extension Keyspace {
 }
 
 extension CampaignRecord {
-  /// The partitions in which a campaign has slices, or may have: all, where nothing says which it has not.
+  /// The partitions in which the campaign has slices, or may have slices: all partitions if `absent` is not known.
   var reachedPartitions: [Int] {
     guard partIDs.isEmpty else { return [] }
     return (0..<partitions).filter { !absent.contains($0) }

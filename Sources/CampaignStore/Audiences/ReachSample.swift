@@ -1,29 +1,30 @@
 public import PushCore
 import Redis
 
-/// The result of a bounded look at an audience: some of its users, and the reasons why they get no push.
+/// The result of a bounded check of an audience: some of its users, and the reasons why they get no push.
 public struct ReachSample: Sendable, Equatable {
-  /// The users that were looked at. The look ends at the first one who gets a push, so ``AudienceCount/users`` is 1 or 0.
+  /// The checked users. The check ends at the first user who gets a push, so ``AudienceCount/users`` is 1 or 0.
   public var users = AudienceCount()
-  /// Whether these are all users of the audience.
+  /// Whether all users of the audience were checked.
   public var isComplete = true
-  /// Registration events that are queued, and may change the audience.
+  /// Queued registration events, which may change the audience.
   public var events = 0
 }
 
 /// Checks at a bounded cost whether a campaign reaches a user.
 extension Audiences {
-  /// Users that are looked at most: two pages of devices, which takes some ms.
+  /// Largest number of checked users: two pages of devices, which takes a few ms.
   private static let sampledUsers = 1000
-  /// Partitions that are walked at most: each costs at least two round trips.
+  /// Largest number of searched partitions: each costs at least two round trips.
   private static let sampledWalks = 16
 
-  /// Looks for the first user who would get a push of a campaign that began now.
+  /// Searches for the first user who would get a push of the campaign if it began now.
   ///
-  /// It asks `EXISTS` once for each partition and set of the audience, as the campaign does when it begins. Then it looks at 1,000
-  /// users in 16 partitions at most. Of a list it looks at 1,000 users, evenly spread over the list.
+  /// It calls `EXISTS` once for each partition and set of the audience, as a campaign does at its start. Then it checks
+  /// at most 1,000 users in 16 partitions. If the job lists users, it checks 1,000 of them, evenly spread over the
+  /// list.
   ///
-  /// - Returns: `nil` if the store has no answer: for raw tokens and channels, and until an earlier campaign has ended.
+  /// - Returns: `nil` if the store can't know: for raw tokens and channels, and until an earlier campaign has ended.
   public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
     guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
     var campaign = try await withEarlierParts(campaign)
@@ -48,7 +49,7 @@ extension Audiences {
     let some = (0..<count).map { users[$0 * users.count / count] }
     let asksForAttributes = filter.asksToChoose.attributes
     var found = AudienceCount()
-    // The answers of a partition: the devices of its users, then their attributes where the condition asks for these.
+    // The replies of a partition: the devices of its users, then their attributes if the condition needs them.
     for (partition, members) in Dictionary(grouping: some, by: { Partition.of(user: $0, count: keys.partitions) }) {
       var pipeline = RedisPipeline()
       for key in [keys.devices(partition)] + (asksForAttributes ? [keys.attributes(partition)] : []) {
@@ -95,7 +96,7 @@ extension Audiences {
 }
 
 extension AudienceCount {
-  /// Adds the users of a page until one of them gets a push, or is in a control group.
+  /// Adds the users of a page until one of them gets a push or is in a control group.
   fileprivate mutating func add(_ page: MemberPage, _ filter: DeviceFilter) {
     self[.excluded] += page.excluded.count
     self[.suppressed] += page.suppressed.count

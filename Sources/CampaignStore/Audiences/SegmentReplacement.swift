@@ -1,16 +1,16 @@
 import PushCore
 import Redis
 
-/// Replacing a segment or a suppression list by a file. The file is a statement about all users at one time, its `asOf`.
+/// Replaces a segment or a suppression list by a file. The file is a statement about all users at one time, its `asOf`.
 extension Audiences {
-  /// Begins to read in a segment that replaces the one in force.
+  /// Begins the import of a segment that replaces the one in force.
   ///
   /// - Parameters:
-  ///   - segment: a name that expressions can say.
-  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, for now. What was said of
-  ///     a user after that time stays in force.
-  /// - Throws: ``StoreError`` `invalid` when the list in force is newer, and when the times of statements that are newer than
-  ///   the list are no longer known.
+  ///   - segment: a name that expressions can contain.
+  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, means now.
+  ///     Statements about a user after that time stay in force.
+  /// - Throws: ``StoreError`` `invalid` if the list in force is newer, or if the times of newer statements may have
+  ///   expired.
   public func replacement(of segment: String, asOf: Int? = nil) async throws -> SegmentReplacement {
     let now = try await store.time() / 1000
     let instant = min(asOf ?? now, now)
@@ -33,14 +33,14 @@ extension Audiences {
     return SegmentReplacement(of: segment, at: instant, began: now)
   }
 
-  /// Starts a list of the opt-outs that arrive during the import. Their own times may be before that of the list.
+  /// Starts a list of the opt-outs that arrive during the import. Their own times may be earlier than that of the list.
   private func noteArrivals(on list: String, from now: Int) async throws {
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
         let key = keys.arrivals(partition, list)
         pipeline.append("ZADD", key, now, "")
-        // An earlier import that still runs began a day ago at most.
+        // An earlier import that still runs began at most a day ago.
         pipeline.append("ZREMRANGEBYSCORE", key, "-inf", now - SegmentReplacement.timeToLive * 1000)
         pipeline.append("EXPIRE", key, SegmentReplacement.timeToLive)
       }
@@ -48,7 +48,7 @@ extension Audiences {
     }
   }
 
-  /// Returns when the whole of a segment was last replaced or removed, in ms since 1970; 0 for never.
+  /// Returns the time when the whole of a segment was last replaced or removed, in ms since 1970; 0 for never.
   private func lastReplaced(_ segment: String) async throws -> Int {
     var latest = 0.0
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
@@ -63,9 +63,9 @@ extension Audiences {
     return Int(latest)
   }
 
-  /// Adds users to a segment that is being imported. Readers see it after ``putInForce(_:)``.
+  /// Adds users to a segment that is being imported. Readers see them after ``putInForce(_:)``.
   ///
-  /// - Returns: how many of them are registered.
+  /// - Returns: the number of these users who are registered.
   public func add(_ users: [String], to replacement: inout SegmentReplacement) async throws -> Int {
     var pipeline = RedisPipeline(reserving: users.count * 96)
     let (name, id) = (replacement.name, replacement.id)
@@ -86,7 +86,7 @@ extension Audiences {
     return Self.sum(replies, known)
   }
 
-  /// Returns how many users were read in, each counted once.
+  /// Returns the number of imported users, each counted once.
   public func size(of replacement: SegmentReplacement) async throws -> Int {
     var pipeline = RedisPipeline()
     for partition in replacement.partitions {
@@ -96,10 +96,10 @@ extension Audiences {
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
-  /// Puts a segment that was read in whole in the place of the one in force, which it is until then: partition by
-  /// partition, each in one step. Users of whom something was said after the time of the list are as that says.
+  /// Replaces the segment in force by an imported one, partition by partition, each in one step. Until then, readers
+  /// see the old one. A statement about a user after the time of the list stays in force.
   ///
-  /// - Returns: whether it is in force; `false` where a newer list was put in force in the meantime.
+  /// - Returns: whether the import is in force; `false` if a newer list was put in force in between.
   @discardableResult
   public func putInForce(_ replacement: SegmentReplacement) async throws -> Bool {
     let isInForce = try await putInForce(replacement, keepingTimesFor: nil)
@@ -109,14 +109,16 @@ extension Audiences {
     return isInForce
   }
 
-  /// - Parameter seconds: for which the times of the segment are kept; `nil` for as long as those of others.
+  /// Replaces the segment in force by an imported one.
+  /// - Parameter seconds: seconds until the times of the segment expire; `nil` for the usual retention.
   @discardableResult
   func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws -> Bool {
     var isInForce = true
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       let partitions = start..<min(start + CampaignStore.batch, keys.partitions)
       var pipeline = RedisPipeline()
-      // The script takes the marker off. A script that Redis runs again after a broken connection finds none.
+      // The script removes the marker. If Redis runs the script again after a broken connection, the script finds no
+      // marker.
       for partition in partitions {
         let key = keys.importing(partition, replacement.name, id: replacement.id)
         pipeline.append("SADD", key, "")
@@ -153,26 +155,28 @@ extension Audiences {
   }
 }
 
-/// A segment that is being read in, to take the place of the one in force as a whole.
+/// A segment that is being imported, to replace the one in force as a whole.
 public struct SegmentReplacement: Sendable {
   /// The segment.
   public let name: String
-  /// Two imports at a time don't mix.
+  /// Random id, so that two imports at the same time do not mix.
   let id = String(UInt64.random(in: .min ... .max), radix: 36)
   /// The time of the list, in ms since the epoch.
   let at: Int
   /// When the import began, in ms since the epoch by Redis' clock.
   let began: Int
-  /// Partitions that have users of it.
+  /// Partitions with imported users.
   var partitions: Set<Int> = []
 
-  /// Seconds after the last users that were added for which an import that never ends leaves something behind: a day.
+  /// Seconds after the last added users until the data of an abandoned import expires: a day.
   static let timeToLive = 86_400
 
+  /// Creates an import.
+  ///
   /// - Parameters:
-  ///   - name: a name that expressions can say.
-  ///   - instant: ms since the epoch.
-  ///   - began: ms since the epoch.
+  ///   - name: a name that expressions can contain.
+  ///   - instant: time of the list in ms since the epoch.
+  ///   - began: begin of the import in ms since the epoch.
   fileprivate init(of name: String, at instant: Int, began: Int) {
     self.name = name
     at = instant

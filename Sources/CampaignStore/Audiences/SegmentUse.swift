@@ -1,36 +1,37 @@
 public import PushCore
 import Redis
 
-/// Segments that campaigns name or exclude: they must stay for as long as a slice may still be expanded.
+/// Segments that campaigns include or exclude. They must exist as long as a slice may still be expanded.
 ///
-/// A segment that is gone counts as empty where an expression is evaluated, so `fans & !churned` would mean all fans. Hence
-/// ``Audiences/removeSegment(_:)`` refuses to remove a segment that is in use, and a worker that is about to expand a
-/// slice asks ``Audiences/missingSegment(of:)``: a job may be taken in while its segment is being removed, and others
-/// can write to Redis. A segment without members is no such case: its name stays.
+/// An expression treats a missing segment as empty, so `fans & !churned` would match all fans. Therefore
+/// ``Audiences/removeSegment(_:)`` refuses to remove a segment in use. A worker also calls
+/// ``Audiences/missingSegment(of:)`` before it expands a slice: a job may be activated while its segment is being
+/// removed, and other programs can write to Redis. An empty segment is not missing, because its name stays.
 extension Campaign {
-  /// The segments that its audience names or excludes.
+  /// The segments that the audience includes or excludes.
   fileprivate var namedSegments: Set<String> {
     var names = recipients.exclusion.segment?.segmentNames ?? []
     if case .segment(let expression) = recipients.audience { names.formUnion(expression.segmentNames) }
     return names
   }
 
-  /// The lists of users that must exist when it is expanded: what it names or excludes, by its rules too. It keeps the
-  /// rules themselves as they were when it began. A Live Activity is no such list: before its first token has registered,
-  /// which a start that excludes it comes before, nobody has it.
+  /// The lists of users that must exist when the campaign is expanded, including those in its rules. The rules
+  /// themselves are not required: the campaign keeps its own copy from its start. A Live Activity is not required
+  /// either. A start that excludes the activity is sent before its first token registers, when its list does not exist
+  /// yet.
   public var requiredLists: Set<String> {
     recipients.definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
       .filter { recipients.definitions[$0] == nil }
   }
 
-  /// Whether removing a segment would change whom it means.
+  /// Returns whether the audience would change if the segment were removed.
   fileprivate func uses(_ segment: String) -> Bool {
     namedSegments.contains(segment) || requiredLists.contains(segment) || recipients.definitions[segment] != nil
   }
 }
 
 extension Audiences {
-  /// Returns the first list of users that a campaign names or excludes and that does not exist; `nil` when all do.
+  /// Returns the first list of users that a campaign includes or excludes and that does not exist; `nil` if all exist.
   public func missingSegment(of campaign: Campaign) async throws -> String? {
     let names = campaign.requiredLists.sorted()
     guard !names.isEmpty else { return nil }
@@ -42,21 +43,21 @@ extension Audiences {
     return zip(names, try await run(pipeline)[0]).first { $1.integer == 0 }?.0
   }
 
-  /// Removes a segment, be it a list of users, who stay, or a rule.
+  /// Removes a segment, which is a list of users or a rule. The users stay registered.
   ///
-  /// - Returns: false when there was none of that name.
-  /// - Throws: ``StoreError`` `invalid` when another segment is defined by it, or a campaign that has not ended names or
+  /// - Returns: false if no segment has that name.
+  /// - Throws: ``StoreError`` `invalid` if a rule names the segment, or a campaign that has not ended includes or
   ///   excludes it.
   public func removeSegment(_ name: String) async throws -> Bool {
     try await checkUnused(name)
     if try await undefine(name) { return true }
     try Self.checkUnused(name, try await definitions())
-    // From here on no job that names it is taken in.
+    // From here on, no job that names the segment is activated.
     var pipeline = RedisPipeline()
     pipeline.append("SREM", keys.segments, name)
     let isThere = try await run(pipeline)[0].integer == 1
     do {
-      // Of those that were taken in since the first look; what comes later is paused before it is expanded.
+      // Finds campaigns that were activated after the first check. Later ones are paused before they are expanded.
       try await checkUnused(name)
     } catch {
       if isThere {
@@ -67,7 +68,8 @@ extension Audiences {
       throw error
     }
     if isThere {
-      // A statement about the whole list: an older statement about a user, which arrives later, brings nobody back.
+      // The removal is a statement about the whole list: an older statement that arrives later does not add a user
+      // again.
       try await putInForce(try await replacement(of: name), keepingTimesFor: Registry.memory / 1000)
     }
     return isThere
@@ -97,10 +99,10 @@ extension Audiences {
         + "import an empty file: carillon segment import \(name) FILE --replace --allow-shrink")
   }
 
-  /// Ids in an error at most.
+  /// Largest number of ids in an error.
   private static let usersNamed = 10
 
-  /// The campaigns that have not ended and jobs that wait whose audience depends on a segment, sorted.
+  /// Returns the campaigns that have not ended and the waiting jobs whose audience depends on a segment, sorted.
   func campaigns(using segment: String) async throws -> [String] {
     var found: Set<String> = []
     for (outline, job) in try await store.queue.waitingJobs(containing: segment) {

@@ -1,27 +1,27 @@
 public import PushCore
 import Redis
 
-/// Segments: named sets of users, spread over the partitions of their users.
+/// Segments: named sets of users, stored in the partitions of their users.
 extension Audiences {
-  /// Adds users to a segment or a suppression list, which comes into being with the first: they are in it from now on.
+  /// Adds users to a segment or a suppression list, from now on. The first users create the segment.
   ///
   /// - Parameters:
-  ///   - users: each allowed by `UserID`; some thousands at a time.
-  ///   - segment: a name that expressions can say.
-  /// - Returns: how many of them are registered.
+  ///   - users: ids that `UserID` allows; some thousands in a call.
+  ///   - segment: a name that expressions can contain.
+  /// - Returns: the number of these users who are registered.
   @discardableResult
   public func add(_ users: [String], to segment: String) async throws -> Int {
     try await set(Self.statements(of: users, isMember: true), in: segment)
     var pipeline = RedisPipeline(reserving: users.count * 32)
-    // Of nobody too.
+    // The segment is created even without users.
     pipeline.append("SADD", keys.segments, segment)
     let known = askForRegistered(users, &pipeline)
     return Self.sum(try await run(pipeline), known)
   }
 
-  /// Removes users from a segment or a suppression list: they are not in it from now on.
+  /// Removes users from a segment or a suppression list, from now on.
   ///
-  /// - Returns: how many of them were in it.
+  /// - Returns: the number of these users who were in it.
   public func remove(_ users: [String], from segment: String) async throws -> Int {
     try await set(Self.statements(of: users, isMember: false), in: segment).left
   }
@@ -30,20 +30,20 @@ extension Audiences {
     Dictionary(users.map { ($0, MembershipStatement(isMember: isMember)) }) { $1 }
   }
 
-  /// Which of two statements of the same time stands: an opt-out, but no tag.
+  /// Returns whether membership wins between two statements of the same time: true for an opt-out, false for a segment.
   static func memberWins(in list: String) -> Bool { SuppressionList(segment: list) != nil }
 
-  /// What became of statements.
+  /// Results of membership statements.
   struct Membership {
     var joined = 0
     var left = 0
-    /// How many changed nothing, because something newer stands.
+    /// Statements without effect, because a newer one is in force.
     var superseded = 0
   }
 
-  /// Enters users into a segment or a suppression list, or takes them off it, as far as nothing newer was said.
+  /// Adds users to a segment or a suppression list, or removes them, unless a newer statement is in force.
   ///
-  /// - Parameter statements: by user.
+  /// - Parameter statements: the statements by user.
   @discardableResult
   func set(_ statements: [String: MembershipStatement], in list: String) async throws -> Membership {
     var pipeline = RedisPipeline(reserving: statements.count * 64)
@@ -74,9 +74,9 @@ extension Audiences {
     }
   }
 
-  /// Asks which users are registered.
+  /// Appends commands that check which users are registered.
   ///
-  /// - Returns: the places of the answers.
+  /// - Returns: the places of their replies.
   func askForRegistered(_ users: [String], _ pipeline: inout RedisPipeline) -> [Int] {
     var known: [Int] = []
     forEachGroup(of: users) { partition, group in
@@ -104,34 +104,34 @@ extension Audiences {
     }
   }
 
-  /// Returns the keys that scripts take for a suppression list beside those of any list: departures and arrivals.
+  /// Returns the additional keys that scripts need for a suppression list: departures and arrivals.
   func suppressionKeys(_ partition: Int, _ list: String) -> [String] {
     SuppressionList(segment: list) == nil ? [] : [keys.departures(partition), keys.arrivals(partition, list)]
   }
 
-  /// The names of all segments that are lists of users, sorted.
+  /// Returns the names of all segments that are lists of users, sorted.
   public func segmentNames() async throws -> [String] {
     try await userLists().filter(Self.isSegment)
   }
 
-  /// Whether it is a segment of the user's own making: suppression lists and activities are kept as segments are.
+  /// Returns whether an operator created the segment. Suppression lists and Live Activities are stored like segments.
   static func isSegment(_ name: String) -> Bool {
     SuppressionList(segment: name) == nil && ActivitySegment.activity(of: name) == nil
   }
 
-  /// The suppression lists of all apps, sorted.
+  /// Returns the suppression lists of all apps, sorted.
   public func suppressionLists() async throws -> [SuppressionList] {
     try await userLists().compactMap(SuppressionList.init(segment:))
   }
 
-  /// The names of everything that is kept as a segment is, sorted.
+  /// Returns the names of all sets that are stored like segments, sorted.
   func userLists() async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.append("SMEMBERS", keys.segments)
     return try await run(pipeline)[0].compactMap(\.string).sorted()
   }
 
-  /// The number of users in a segment, devices or not.
+  /// Returns the number of users in a segment, with or without devices.
   public func size(ofSegment name: String) async throws -> Int {
     var total = 0
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
@@ -144,7 +144,7 @@ extension Audiences {
     return total
   }
 
-  /// The segments that a user is in, and the suppression lists, both sorted.
+  /// Returns the segments and the suppression lists that contain a user, both sorted.
   public func lists(of user: String) async throws -> (segments: [String], suppression: [SuppressionList]) {
     let names = try await userLists()
     guard !names.isEmpty else { return ([], []) }
@@ -157,7 +157,7 @@ extension Audiences {
     )
   }
 
-  /// Walks over the members of a segment or a suppression list, registered or not, in no order, each once.
+  /// Calls `body` with the members of a segment or a suppression list, registered or not, in no order, each once.
   public func forEachMember(ofSegment name: String, _ body: ([String]) throws -> Void) async throws {
     let search = AudienceSearch(.set(.segment(name)))
     for partition in 0..<keys.partitions {
@@ -167,9 +167,9 @@ extension Audiences {
     }
   }
 
-  /// Walks over the users for whom an expression holds, in no order, each once.
+  /// Calls `body` with the users who match an expression, in no order, each once.
   ///
-  /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
+  /// - Throws: ``StoreError`` `invalid` if the expression names a segment that does not exist.
   public func forEachMember(of expression: AudienceExpression, _ body: ([String]) throws -> Void) async throws {
     let definitions = try await store.queue.checkSegments(of: expression)
     let now = definitions.isEmpty ? 0 : try await store.time() / 1000
@@ -181,14 +181,15 @@ extension Audiences {
     }
   }
 
-  /// Counts the registered users for whom an expression holds, and those of their devices that could be sent to.
+  /// Counts the registered users who match an expression, and their devices that can get a push.
   ///
-  /// Members of a segment who have no device don't count: whether they would depends on how the sets are worked out.
+  /// Members of a segment without a device are not counted, because their number would depend on the way the sets are
+  /// evaluated.
   ///
   /// - Parameters:
-  ///   - expression: over segments.
-  ///   - predicate: devices for which it doesn't hold don't count, nor do users who have no other.
-  /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
+  ///   - expression: an expression over segments.
+  ///   - predicate: a condition. Devices that do not meet it are not counted, nor users without another device.
+  /// - Throws: ``StoreError`` `invalid` if the expression names a segment that does not exist.
   public func count(
     _ expression: AudienceExpression, where predicate: DevicePredicate? = nil
   ) async throws -> (users: Int, devices: Int) {
@@ -206,7 +207,7 @@ extension Audiences {
             guard !device.isQuarantined else { return count }
             return count + (predicate?.holds(of: device, user: attributes, now: now) ?? true ? 1 : 0)
           }
-          // Without a condition who has nothing but devices in quarantine is a user all the same.
+          // Without a condition, a user whose devices are all quarantined still counts.
           if known > 0 || predicate == nil { users += 1 }
           devices += known
         }

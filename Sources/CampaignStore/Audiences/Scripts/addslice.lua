@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- addslice: gives a campaign a slice in a partition that was left out when it began.
--- Invariant: what was sealed is counted. Redis may have lost the beginning of the campaign, and who was in the partition;
--- the campaign then began anew without it. Whoever replays a slice there calls this first. A campaign that has ended
--- meanwhile goes on until that slice is finished too.
+-- addslice: gives a campaign a slice in a partition that was left out when the campaign began.
+-- Invariant: every sealed slice is counted. Redis may have lost the beginning of the campaign and the users of this
+-- partition, so the campaign began again without the partition. A worker that replays a slice of the partition calls
+-- this script first. If the campaign has ended, it continues until that slice is finished too.
 -- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns
 -- ARGV 1 partition, 2 id
--- Returns 1, or 0 when it was not left out
+-- Returns 1, or 0 if the partition was not left out
 if not add_slice(KEYS[1], ARGV[1]) then return 0 end
 redis.call('SETBIT', KEYS[2], ARGV[1], 0)
 if redis.call('HDEL', KEYS[1], 'finishedAt') == 1 then

@@ -1,10 +1,10 @@
 #!lua
--- define: keeps a segment that is a rule, or removes one.
--- Invariant: what rules there are is what whoever adds or removes one has looked at: no two of them can make rules that
--- lead to each other, and none is removed that another one names. The field '' counts the changes.
+-- define: stores the rule of a segment, or removes it.
+-- Invariant: rules change only if they are the rules that the caller has checked. So two callers can't make rules that
+-- refer to each other, and no rule is removed that another rule names. The field '' counts the changes.
 -- KEYS 1 definitions
--- ARGV 1 how many changes were looked at, 2 name, 3 the rule ('' to remove it)
--- Returns 1, or 0 when there was another change meanwhile
+-- ARGV 1 number of changes at the caller's check, 2 name, 3 rule ('' to remove it)
+-- Returns 1, or 0 if there was another change since the check
 local changes = redis.call('HGET', KEYS[1], '') or '0'
 if changes ~= ARGV[1] then return 0 end
 if ARGV[3] == '' then

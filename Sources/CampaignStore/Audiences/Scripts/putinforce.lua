@@ -1,14 +1,14 @@
 #!lua
--- putinforce: replaces a list of users by one that was read in whole, in one partition.
--- Invariant: the new list is a statement about all users at its own time. A later statement about a user stays in force,
--- and so does an opt-out of the same time, and one that arrived since the import began, whatever its time. A list that
--- is newer as a whole stays in force. A user who was erased since the time of the list is not in it. A second run of
--- the same call changes nothing: the first one removed the marker.
--- KEYS 1 list, 2 what was read in, with the member '' as a marker, 3 times of the list, 4 erased,
---      and for a suppression list 5 departures, 6 arrivals
--- ARGV 1 the time of the list (ms), 2 seconds for which the times of a list are kept that is removed, else '',
---      3 when the import began (ms)
--- Returns 1, or 0 when a newer list is in force
+-- putinforce: replaces a list of users by a list that was imported completely, in one partition.
+-- Invariant: the new list is a statement about all users, with a time of its own. Three statements about single users
+-- win over it: a later one, an opt-out of the same time, and an opt-out that arrived since the import began, whatever
+-- its time. A list that is newer as a whole stays in force. A user who was erased since the time of the list is not in
+-- it. A second run of the same call changes nothing, because the first run removed the marker.
+-- KEYS 1 list, 2 imported list, with the member '' as a marker, 3 times of the list, 4 erased, and for a suppression
+--      list 5 departures, 6 arrivals
+-- ARGV 1 time of the list (ms), 2 seconds until the times expire if the list is being removed, else '', 3 begin of the
+--      import (ms)
+-- Returns 1, or 0 if a newer list is in force
 if redis.call('SREM', KEYS[2], '') == 0 then return 1 end
 local at = tonumber(ARGV[1])
 local known = (redis.call('ZSCORE', KEYS[3], '') or -1) + 0
@@ -45,7 +45,7 @@ if KEYS[6] then
     if #kept > 0 then redis.call('SADD', KEYS[2], unpack(kept)) end
   end)
 end
--- Seldom anybody was erased in the meantime.
+-- Users are rarely erased during an import.
 if redis.call('ZCOUNT', KEYS[4], ARGV[1], '+inf') > 0 then
   each_page(redis.call('SMEMBERS', KEYS[2]), function(page)
     local erasure, left = erasures(KEYS[4], page), {}

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- reached: reads users of a campaign that has ended, by the outcomes of their targets, some pages at a time.
--- Invariant: nothing is written. A user with several devices comes once for each that matches. An outcome is what
--- `outcome_of` derives, so this finds the targets that results and counters show under an outcome.
+-- reached: returns the users of an ended campaign whose targets have certain outcomes, some pages at a time.
+-- Invariant: nothing is written. A user with several matching devices is returned once for each. `outcome_of` derives
+-- the outcomes, so the script finds the same targets that results and counters show under an outcome.
 -- KEYS 1 targets, 2 ledger, 3 slice, all of one slice
--- ARGV 1 the first page, 2 how many pages, 3 targets on a page, 4 bytes of a record, 5... codes of outcomes
+-- ARGV 1 first page, 2 number of pages, 3 targets on a page, 4 bytes of a record, 5... codes of outcomes
 -- Returns {the next page, or 0 after the last, {users}}
 local first, count, size, width = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local pages = redis.call('LRANGE', KEYS[1], first, first + count - 1)
@@ -18,7 +18,7 @@ for _, page in ipairs(pages) do
   local at = 1
   while at < #page do
     local a, b, c, d = string.byte(page, at, at + 3)
-    -- The highest bit of a token's length says that values stand behind the user.
+    -- The highest bit of a token's length means that values follow the user.
     local user = at + 4 + a % 128 * 256 + b
     at = user + c * 256 + d
     if at > user then

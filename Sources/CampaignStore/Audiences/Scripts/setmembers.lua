@@ -1,15 +1,16 @@
 #!lua
--- setmembers: enters users into a list of users (a segment or a suppression list), or takes them off it.
--- Invariant: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
--- list, where '' stands for the whole list. A member of which the time was forgotten has been one for as long as times
--- are kept. Nothing is entered that was said of a user before that user was erased.
--- A user who enters a suppression list has departed (`depart.lua`). While a replacement of the list is read in, this
--- script notes users who opt out in `arrivals`, so that the replacement keeps them.
+-- setmembers: enters users into a list of users (a segment or a suppression list), or removes them from it.
+-- Invariant: the latest statement about a user and a list wins, in whatever order statements arrive. A sorted set next
+-- to the list has their times; its member '' is the time of the whole list. A member without a time counts as a member
+-- since the retention time ago. A statement from before a user's erasure does not enter the user.
+-- A user who enters a suppression list has departed (`depart.lua`). While a replacement of the list is imported, this
+-- script records users who opt out in `arrivals`, so that the replacement keeps them.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
--- ARGV 1 '1' when of two statements of the same time membership stands, '0' when the other one does, 2 ms for which
---      times are kept, then three each, of at most 500 users, each once: user, when this was said (ms; '' for now),
---      '1' for a member, '0' for none
--- Returns how many have become members, how many have left, and how many changed nothing because something newer stands
+-- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
+--      then three each, of at most 500 users, each once: user, time of the statement (ms; '' for now), '1' for a
+--      member, '0' for a non-member
+-- Returns three numbers: users who have become members, users who have left, and users without a change because a newer
+-- statement is in force
 local names, now, tie_wins = {}, clock(), ARGV[1] == '1'
 for i = 3, #ARGV, 3 do names[#names + 1] = ARGV[i] end
 local inside = redis.call('SMISMEMBER', KEYS[1], unpack(names))
@@ -44,6 +45,6 @@ if KEYS[4] then
 end
 if #left > 0 then redis.call('SREM', KEYS[1], unpack(left)) end
 if #said > 0 then redis.call('ZADD', KEYS[2], unpack(said)) end
--- The times of a list that was removed expire; it is there again.
+-- The times of a removed list have an expiry. The list exists again, so the times stay.
 if whole and #said > 0 then redis.call('PERSIST', KEYS[2]) end
 return {#joined, #left, superseded}
