@@ -1,45 +1,47 @@
 import PushCore
 import Redis
 
-/// How an app's own backend is, and how much slower its campaigns go by that.
+/// The health of an app's own backend, and how much it slows down the app's campaigns.
 public struct BackendStanding: Sendable, Equatable {
   /// The app's name.
   public var app: String
-  /// The share of its rate that its campaigns have: above 0; 1 while it is well.
+  /// Share of the rate that the app's campaigns get: above 0; 1 while the backend is healthy.
   public var share: Double
-  /// Looks in a row that found it badly.
+  /// Number of checks in a row that found the backend unhealthy.
   public var badLooks: Int
-  /// Since when they go slower, in ms since the epoch; `nil` while they don't.
+  /// Since when the campaigns are throttled, in ms since the epoch; `nil` if they are not.
   public var since: Int?
-  /// When it was looked at last, in ms since the epoch.
+  /// Time of the last check, in ms since the epoch.
   public var at: Int
-  /// Why they go slower.
+  /// Reason for the throttling.
   public var reason: String?
 
-  /// A backend that is well, unless more is said.
+  /// Creates a status; by default the backend is healthy.
   public init(
     app: String, share: Double = 1, badLooks: Int = 0, since: Int? = nil, at: Int, reason: String? = nil
   ) {
     (self.app, self.share, self.badLooks, self.since, self.at, self.reason) = (app, share, badLooks, since, at, reason)
   }
 
-  /// Whether its campaigns go slower.
+  /// Whether the app's campaigns are throttled.
   public var isSlowed: Bool { share < 1 }
 
-  /// Whether it says anything still: where nobody looks any more nobody knows how it is.
+  /// Returns whether the status is current. Without recent checks, the health of the backend is unknown.
   public func isCurrent(_ now: Int) -> Bool { now - at < Self.memory }
 
-  /// ms: longer than any time between two looks, and as a housekeeper's death takes.
+  /// Ms for which a check is valid: longer than the interval between two checks, and than the takeover from a dead
+  /// maintenance leader.
   public static let memory = 120_000
-  /// Bytes of a reason that are kept.
+  /// Largest stored size of a reason, in bytes.
   private static let longestReason = 200
 
-  /// As it is stored: share, bad looks, since (0 for not), at, reason.
+  /// Stored text: share, bad checks, since (0 if not throttled), time of the check, reason.
   var text: String {
     "\(share) \(badLooks) \(since ?? 0) \(at) \(String(decoding: (reason ?? "").utf8.prefix(Self.longestReason), as: UTF8.self))"
   }
 
-  /// - Parameter text: as stored; `nil` for what nothing of ours has written.
+  /// Creates a status from its stored text.
+  /// - Parameter text: the stored text; the result is `nil` if Carillon did not write it.
   init?(app: String, text: String) {
     let words = text.split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false)
     guard words.count == 5, let share = Double(words[0]), share > 0, share <= 1, let badLooks = Int(words[1]),
@@ -51,9 +53,9 @@ public struct BackendStanding: Sendable, Equatable {
   }
 }
 
-/// What one worker finds out of backends for all.
+/// The checks of backends by one worker, shared with the fleet.
 extension Limits {
-  /// How backends are, by their apps: those that were ever looked at.
+  /// Returns the status of all backends that were ever checked, by app.
   public func backends() async throws -> [String: BackendStanding] {
     var pipeline = RedisPipeline()
     pipeline.append("HGETALL", keys.backends)
@@ -66,7 +68,7 @@ extension Limits {
     return standings
   }
 
-  /// Takes note of how one is.
+  /// Stores the status of a backend.
   public func keep(_ standing: BackendStanding) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.backends, standing.app, standing.text)

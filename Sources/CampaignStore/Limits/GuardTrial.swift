@@ -1,18 +1,18 @@
 public import PushCore
 import Redis
 
-/// What a campaign's guard is told during its trial.
+/// The counters of a guard trial, and the sends that a call has leased.
 public struct GuardTrialAnswer: Sendable, Equatable {
-  /// What all workers were answered.
+  /// Answers to all workers.
   public var counts: GuardCounts
   /// Sends that this call has leased.
   public var leased: Int
-  /// Sends that the fleet has leased and that are not answered.
+  /// Sends that the fleet has leased and that are not answered yet.
   public var underWay: Int
-  /// What the latest campaigns of the app were answered while their guards had not decided, this one's included.
+  /// Answers to the latest campaigns of the app while their guards were undecided, including this campaign.
   public var app: GuardCounts
 
-  /// Memberwise.
+  /// Creates an answer.
   public init(counts: GuardCounts, leased: Int, underWay: Int, app: GuardCounts = GuardCounts()) {
     self.counts = counts
     self.leased = leased
@@ -21,33 +21,33 @@ public struct GuardTrialAnswer: Sendable, Equatable {
   }
 }
 
-/// Whether a worker of whose answers most are bad is to leave a campaign to the others.
+/// Decision whether a worker with mostly bad answers withdraws from a campaign.
 public enum StandDownAnswer: Sendable, Equatable {
-  /// It is: control has forgotten its answers.
+  /// The worker withdraws: Redis has removed its answers from the counters.
   case leave
-  /// It is not: the others' answers are as bad, or another has left already, or there are no others.
+  /// The worker stays: the others' answers are as bad, another worker has withdrawn already, or there are no others.
   case stay
   /// The campaign does not run any more, or has been resumed since.
   case outdated
 }
 
-/// The guard trial of a campaign: until its guard has decided, workers lease their sends from Redis. So a wrong setting
-/// shows before the fleet has done harm with it, however many workers there are.
+/// The guard trial of a campaign. Until the guard has decided, workers lease their sends from Redis. So a wrong setting
+/// is detected before the fleet does much harm, for any number of workers.
 extension Limits {
-  /// Adds what a worker was answered, and leases it sends.
+  /// Adds the answers to a worker, and leases sends to the worker.
   ///
-  /// Not idempotent: should the reply get lost and the call be made again, its answers count twice, and the guard decides
-  /// a little early.
+  /// Not idempotent: if the reply is lost and the call is repeated, its answers count twice, and the guard decides a
+  /// little early.
   ///
   /// - Parameters:
-  ///   - app: the campaign's.
-  ///   - minimum: answers at which the guard decides; the fleet leases twice that until then.
-  ///   - lease: ms without news after which what was leased is taken for lost.
-  ///   - wanted: sends.
+  ///   - app: app of the campaign.
+  ///   - minimum: number of answers at which the guard decides; until then the fleet leases at most twice this number.
+  ///   - lease: ms without a change after which leased sends count as lost.
+  ///   - wanted: number of sends that the worker wants.
   ///   - news: answers since the last call.
-  ///   - returned: sends leased earlier that were answered otherwise, or are not needed.
-  ///   - round: how often the worker knows the campaign to have been resumed.
-  /// - Returns: `nil` when it was resumed since: the answers are not counted, and nothing is leased.
+  ///   - returned: earlier leased sends that were answered otherwise or are not needed.
+  ///   - round: number of resumes of the campaign that the worker knows.
+  /// - Returns: `nil` if the campaign was resumed since: the answers are not counted, and nothing is leased.
   public func guardTrial(
     _ id: String, app: String, minimum: Int, lease: Int, wanted: Int, news: GuardCounts, returned: Int, round: Int
   ) async throws -> GuardTrialAnswer? {
@@ -72,17 +72,18 @@ extension Limits {
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
   }
 
-  /// Asks whether a worker of whose answers most are bad is to leave the campaign to the others: its own settings may be
-  /// what is wrong. One that is has objected with that (``object(to:worker:round:timeout:)``). Idempotent.
+  /// Decides whether a worker with mostly bad answers withdraws from a campaign, because the fault may be in its own
+  /// settings. A worker that withdraws has also declined the campaign (``object(to:worker:round:timeout:)``).
+  /// Idempotent.
   ///
   /// - Parameters:
-  ///   - app: the campaign's.
-  ///   - policy: the bounds.
-  ///   - isOpen: whether the worker touches devices already.
-  ///   - told: its answers that control was told of.
-  ///   - leased: its sends that control leased, but for those returned.
-  ///   - timeout: ms without a heartbeat after which a worker is taken for dead.
-  ///   - round: how often the worker knows the campaign to have been resumed.
+  ///   - app: app of the campaign.
+  ///   - policy: bounds of the guard.
+  ///   - isOpen: whether the worker already removes devices.
+  ///   - told: the worker's answers that are included in the counters.
+  ///   - leased: sends that the worker has leased and not returned.
+  ///   - timeout: ms without a heartbeat after which a worker counts as dead.
+  ///   - round: number of resumes of the campaign that the worker knows.
   public func standDown(
     _ worker: String, from id: String, app: String, policy: GuardPolicy, isOpen: Bool, told: GuardCounts, leased: Int,
     timeout: Int,
@@ -114,11 +115,11 @@ extension Limits {
     }
   }
 
-  /// Adds what a worker was answered since its guard is open.
+  /// Adds the answers to a worker since its guard is open.
   ///
-  /// Not idempotent, as ``guardTrial(_:app:minimum:lease:wanted:news:returned:round:)``.
+  /// Not idempotent, like ``guardTrial(_:app:minimum:lease:wanted:news:returned:round:)``.
   ///
-  /// - Returns: what the fleet was answered lately; `nil` when the campaign was resumed since, or is gone.
+  /// - Returns: the latest answers to the fleet; `nil` if the campaign was resumed since or is gone.
   public func guardWatch(_ id: String, minimum: Int, news: GuardCounts, round: Int) async throws -> GuardCounts? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.guardWatch, keys: [keys.guardWatch(id), keys.campaign(id)]) {
@@ -135,7 +136,7 @@ extension Limits {
     return GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2])
   }
 
-  /// The numbers of a reply, if all of them can be right.
+  /// Returns the numbers of a reply. It throws if one of them is outside the range of stored numbers.
   private func counted(_ reply: RedisReply, in hashes: [String]) async throws -> [Int] {
     let numbers = reply.map { $0.integer ?? .min }
     guard numbers.allSatisfy({ (-StoredHash.mostCounted...StoredHash.mostCounted).contains($0) }) else {
@@ -144,6 +145,6 @@ extension Limits {
     return numbers
   }
 
-  /// ms that the sum of the fleet's answers is kept without news.
+  /// Ms until the sum of the fleet's answers expires without a new answer.
   private static let watchMemory = 3_600_000
 }

@@ -1,4 +1,4 @@
-/// What limits the pushes of all workers together: rates, backends, guard trials, memory.
+/// Limits for the pushes of all workers together: rates, backends, guard trials, memory.
 public struct Limits: StoreRoom {
   let store: CampaignStore
 }

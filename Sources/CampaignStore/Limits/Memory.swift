@@ -1,19 +1,19 @@
 public import PushCore
 import Redis
 
-/// How much of its memory Redis uses; of a cluster the server that has the least room.
+/// Redis' use of memory; in a cluster, that of the server with the least room.
 public struct MemoryUse: Equatable, Sendable {
-  /// Bytes that count against the limit.
+  /// Bytes that count towards the limit.
   public var used: Int
-  /// `maxmemory` in bytes; 0 for none.
+  /// `maxmemory` in bytes; 0 for no limit.
   public var limit: Int
-  /// How many servers share what a campaign takes.
+  /// Number of servers that share the data of a campaign.
   var servers = 1
-  /// Which of several it is.
+  /// Address of the server, if there are several.
   var endpoint: String?
 
-  /// Percent of the limit above which no job is taken in, and no slice expanded: the rest is for what is sealed, whose
-  /// outcomes are written however full Redis is.
+  /// Percent of the limit above which no job is activated and no slice expanded. The rest is reserved for sealed
+  /// slices, whose outcomes are written even if Redis is full.
   static let mark = 90
 
   init(used: Int, limit: Int) {
@@ -21,7 +21,8 @@ public struct MemoryUse: Equatable, Sendable {
     self.limit = limit
   }
 
-  /// - Parameter sights: of all servers, at least one.
+  /// Creates the use of the fullest server.
+  /// - Parameter sights: the states of all servers, at least one.
   init(_ sights: [RedisServerSight]) {
     let uses = sights.map { ($0.endpoint, MemoryUse($0.info)) }
     let fullest = uses.min { ($0.1.room ?? .max) < ($1.1.room ?? .max) }
@@ -32,15 +33,15 @@ public struct MemoryUse: Equatable, Sendable {
   }
 
   init(_ info: RedisServerInfo) {
-    // What is on its way to replicas and to the log is not counted by Redis either (evict.c, getMaxmemoryState).
+    // Redis does not count the buffers for replicas and for the append-only file either (evict.c, getMaxmemoryState).
     let uncounted = info.fields["mem_not_counted_for_evict"].flatMap { Int($0) } ?? 0
     self.init(used: (info.usedMemory ?? 0) - uncounted, limit: info.maximumMemory ?? 0)
   }
 
-  /// Bytes that there are below the mark, for what is spread evenly; `nil` without a limit.
+  /// Free bytes below the mark, for data that is spread evenly over the servers; `nil` without a limit.
   public var room: Int? { limit > 0 ? (limit / 100 * Self.mark - used) * servers : nil }
 
-  /// Why no job should be taken in now; `nil` when there is room.
+  /// The reason why no job should be activated now; `nil` if there is room.
   var problem: StoreError? {
     guard let room, room < 0 else { return nil }
     return StoreError(
@@ -49,11 +50,11 @@ public struct MemoryUse: Equatable, Sendable {
       hint: "raise maxmemory, or wait until ended campaigns expire (ttl); campaigns that run go on")
   }
 
-  /// Why something should not be begun that takes so many bytes; `nil` when there is room.
+  /// Returns the reason why work of this size should not begin; `nil` if there is room.
   ///
   /// - Parameters:
-  ///   - what: what would take them, for people.
-  ///   - bytes: by ``Limits/estimate(of:)``.
+  ///   - what: the work, as text for a person.
+  ///   - bytes: the size from ``Limits/estimate(of:)``.
   public func shortage(of what: String, taking bytes: Int) -> String? {
     guard let room, room < bytes else { return nil }
     return "memory: \(what) takes some \(Self.mebibytes(bytes)) MiB, and \(name) uses \(standing) already, of which "
@@ -69,56 +70,56 @@ public struct MemoryUse: Equatable, Sendable {
   private static func mebibytes(_ bytes: Int) -> Int { (bytes + (1 << 19)) >> 20 }
 }
 
-/// What a campaign takes of Redis' memory: by what was measured (`deploy/bench/README.md`, memory a target beyond the
-/// registry), with something to spare.
+/// Memory of a campaign in Redis, with a margin. The numbers are measured (`deploy/bench/README.md`, memory a target
+/// beyond the registry).
 public enum CampaignSize {
-  /// Bytes of a slice, whatever it has.
+  /// Bytes of a slice without its targets.
   static let slice = 1200
-  /// Bytes of a user or token that the job lists, in the set of its slice.
+  /// Bytes of a listed user or token in the set of its slice.
   fileprivate static let listed = 80
 
-  /// Bytes of a target: its place in a page and its record, the line of its result, and what its push says of its own.
+  /// Returns the bytes of a target: its place in a page, its record, its result line, and its own content.
   static func target(_ results: ResultsMode, _ content: PersonalContent? = nil) -> Int {
     let own = content?.bytesPerTarget ?? 0
     return switch results {
     case .none: own + 84
-    // One in eight fails, or it is no campaign to be planned for.
+    // At most one target in eight fails; more is not planned for.
     case .failures: own + 104
     case .all: own + 244
     }
   }
 
-  /// Bytes of what is left to expand of a campaign.
+  /// Returns the bytes of the slices of a campaign that are still to be expanded.
   public static func bytes(slices: Int, targetsPerSlice: Int, of campaign: Campaign) -> Int {
     slices * (slice + targetsPerSlice * target(campaign.results, campaign.message.content))
   }
 
-  /// Bytes of a campaign of so many targets.
+  /// Returns the bytes of a campaign with this number of targets.
   public static func bytes(of targets: Int, _ campaign: Campaign, partitions: Int) -> Int {
     min(partitions, max(1, targets)) * slice + targets * target(campaign.results, campaign.message.content)
   }
 
-  /// Bytes of targets that a job lists.
+  /// Returns the bytes of targets that a job lists.
   static func bytes(listed count: Int, of campaign: Campaign) -> Int {
     count * (listed + target(campaign.results, campaign.message.content))
   }
 }
 
-/// Refusing work before Redis has to.
+/// Refuses work before Redis has to refuse writes.
 extension Limits {
-  /// How much of its memory Redis uses now.
+  /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {
     MemoryUse(try await redis.sights(["memory"]))
   }
 
-  /// Refuses when Redis has no room for another campaign.
+  /// Throws if Redis has no room for another campaign.
   ///
   /// - Throws: ``StoreError`` `full`.
   public func checkRoom() async throws {
     if let problem = try await memory().problem { throw problem }
   }
 
-  /// Refuses when Redis has no room for a campaign, by what it is going to take.
+  /// Throws if Redis has no room for a campaign of the estimated size.
   ///
   /// - Throws: ``StoreError`` `full`.
   func checkRoom(for campaign: Campaign) async throws {
@@ -129,7 +130,7 @@ extension Limits {
     do {
       bytes = try await estimate(of: campaign).bytes
     } catch let error as StoreError where error.code == .forbidden {
-      // Whoever may not see devices can't tell; workers wait before they expand it.
+      // A producer that may not read devices can't estimate. Workers check the memory before they expand the campaign.
       return
     }
     guard let shortage = memory.shortage(of: "the campaign", taking: bytes) else { return }
@@ -138,11 +139,11 @@ extension Limits {
       hint: "raise maxmemory, send it to fewer, or wait until ended campaigns expire (ttl)")
   }
 
-  /// Partitions of which it is asked how many a campaign means: users are spread over all alike.
+  /// Number of partitions that are read for an estimate. Users are spread evenly over all partitions.
   private static let sampled = 64
 
-  /// About how many targets a campaign has, and what it takes of Redis' memory; costs the same for every size. Whoever
-  /// several sets have is counted as often as it takes to find them, so it is rather too much than too little.
+  /// Estimates the targets of a campaign and its memory in Redis, at the same cost for every size. A user who is in
+  /// several sets counts once for each set that is read, so the estimate is rather too high than too low.
   public func estimate(of campaign: Campaign) async throws -> (targets: Int, bytes: Int) {
     let campaign = try await store.audiences.withEarlierParts(campaign)
     switch campaign.recipients.audience {
@@ -169,11 +170,11 @@ extension Limits {
     return (0..<count).map { $0 * keys.partitions / count }
   }
 
-  /// Users that are looked at to find those for whom an expression holds.
+  /// Estimates the number of users that are read to evaluate an expression.
   private func number(of search: AudienceSearch) async throws -> Int {
     let (sample, sets) = (sample, search.sets)
     var total = 0
-    // Whole partitions in a round trip, however many sets there are.
+    // A round trip has whole partitions, for any number of sets.
     let step = max(1, CampaignStore.batch / sets.count)
     for start in stride(from: 0, to: sample.count, by: step) {
       var pipeline = RedisPipeline()
@@ -191,7 +192,7 @@ extension Limits {
     return total * keys.partitions / sample.count
   }
 
-  /// By a few users of each of the sampled partitions.
+  /// Estimates the number of devices of a hundred users, from a few users of each sampled partition.
   private func devicesPerHundredUsers() async throws -> Int {
     var pipeline = RedisPipeline()
     for partition in sample { pipeline.append("HSCAN", keys.devices(partition), 0, "COUNT", 5) }

@@ -1,26 +1,26 @@
 public import PushCore
 import Redis
 
-/// Whose pushes a rate is for.
+/// The pushes to which a rate applies.
 public enum RateSubject: Hashable, Sendable {
-  /// Those of one campaign, by its id.
+  /// The pushes of one campaign, by its id.
   case campaign(String)
-  /// Those of all campaigns of an app, by its name.
+  /// The pushes of all campaigns of an app, by the app's name.
   case app(String)
-  /// Those of an app's campaigns that go by how its own backend is, by the app's name.
+  /// The pushes of an app's campaigns that depend on the health of the app's backend, by the app's name.
   case backend(String)
 }
 
-/// What a worker is lent of a rate.
+/// Permits that a worker was granted from a token bucket.
 public struct RateAnswer: Sendable, Equatable {
-  /// Pushes.
+  /// Number of pushes that the worker may send.
   public var lent: Int
-  /// µs until another one's time has come: asking earlier is for nothing.
+  /// µs until the next permit is due; earlier requests get none.
   public var wait: Int
-  /// Pushes a second of the fleet, as the rate is now.
+  /// Present rate of the fleet, in pushes a second.
   public var perSecond: Double
 
-  /// Memberwise.
+  /// Creates an answer.
   public init(lent: Int, wait: Int, perSecond: Double) {
     self.lent = lent
     self.wait = wait
@@ -28,35 +28,37 @@ public struct RateAnswer: Sendable, Equatable {
   }
 }
 
-/// A rate over the whole fleet: a bucket in Redis, out of which workers are lent what they may send in the next moment. Its
-/// clock is Redis' own.
+/// A rate for the whole fleet: a token bucket in Redis that grants workers permits for the next moment, by Redis' own
+/// clock.
 ///
-/// The fleet sends at most 1.02 times the rate and a burst: what the bucket may have gathered, and what workers may hold
-/// for a moment, together a quarter of a second's worth or one push. The two hundredths are for what was missed.
+/// The fleet sends at most 1.02 times the rate plus a burst. The burst is what the bucket may have gathered plus what
+/// workers may hold for a moment, together 0.25 s of pushes or one push. The additional 2 % are for catching up.
 public enum RateBucket {
-  /// µs: how often a worker asks, and for how long it is lent pushes.
+  /// µs: interval between two requests of a worker, and the time for which it gets permits.
   public static let slice = 125_000
-  /// µs' worth of pushes that the bucket gathers while nobody asks: a slice, and how late a worker may come.
+  /// µs of pushes that the bucket gathers while no worker asks: a slice, plus the possible delay of a worker.
   public static let burst = 175_000
-  /// µs' worth of pushes that may be caught up, when nobody could ask: what a failover takes.
+  /// µs of pushes that may be caught up after a time without requests: the duration of a failover.
   public static let memory = 5_000_000
-  /// Seconds that a bucket is kept when nobody asks, besides the time of two pushes. Longer than what it can remember.
+  /// Seconds until an unused bucket expires, plus the time of two pushes. Longer than ``memory``.
   static let shortestMemory = 60
-  /// Seconds likewise, where it knows how much was sent of a campaign: a pause is shorter, or the campaign begins anew.
+  /// The same for a bucket that counts the sent pushes of a campaign. A pause must be shorter, or the count is
+  /// estimated.
   static let longestMemory = 8 * 86400
 }
 
 extension Limits {
-  /// Lends a worker pushes, and takes back what it was lent and has not sent.
+  /// Grants a worker permits for pushes, and takes back permits that it did not use.
   ///
-  /// Not idempotent: should the reply get lost, what was lent with it is lost, and missed until it is caught up.
+  /// Not idempotent: if the reply is lost, its permits are lost too, and the pushes are missing until they are caught
+  /// up.
   ///
   /// - Parameters:
-  ///   - rate: of the subject; one that follows from a time is a campaign's.
-  ///   - wanted: pushes that could be sent in a slice of time; 0 only gives back.
-  ///   - returned: lent earlier, and not sent.
-  ///   - known: slices of the campaign that the worker has in hand and knows the targets of, and these. Of those that are
-  ///     finished the store knows.
+  ///   - rate: rate of the subject; only a campaign can have one that follows from a time.
+  ///   - wanted: number of pushes that the worker could send in a slice of time; 0 only returns permits.
+  ///   - returned: earlier permits that were not used.
+  ///   - known: slices of the campaign that the worker holds and whose targets it knows, and the number of these
+  ///     targets. The store knows the finished slices.
   public func lend(
     _ wanted: Int, of subject: RateSubject, at rate: CampaignRate, returned: Int,
     known: (slices: Int, targets: Int) = (0, 0)
@@ -79,7 +81,7 @@ extension Limits {
 }
 
 extension RateBucket {
-  /// Writes the script's arguments.
+  /// Writes the arguments of the script.
   static func write(
     _ wanted: Int, _ rate: CampaignRate, _ returned: Int, _ known: (slices: Int, targets: Int),
     to arguments: inout RedisArguments

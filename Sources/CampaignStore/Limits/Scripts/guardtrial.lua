@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- guardtrial: leases to a worker sends of a campaign whose guard has not decided, and adds up what all were answered.
--- Invariant: until `minimum` answers are counted the whole fleet has leased at most twice that, with what who stood down
--- has spent. Leased sends that are never answered, their worker having died, are leased again when nothing has
--- happened for a lease. Answers from before the campaign was resumed say nothing of what was mended meanwhile: they
--- are not counted. The answers of all campaigns of an app add up, too: by them campaigns are judged that are too small
--- to be judged alone. When twice the minimum are counted, they are halved.
+-- guardtrial: leases sends to a worker while the campaign's guard is undecided, and adds up the answers of the fleet.
+-- Invariant: until `minimum` answers are counted, the whole fleet has leased at most twice that number, including the
+-- sends of workers that withdrew (`spent`). A dead worker's leased sends are never answered; they are leased again
+-- after a lease time without any event. Answers from before the last resume are not counted, because the cause may have
+-- been fixed since. The answers of all campaigns of an app are added up too: they judge campaigns that are too small to
+-- be judged alone. When these sums reach twice the minimum, they are halved.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app
--- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then what is new since the worker's last call: 4 answers, 5 suspect ones,
---      6 devices gone, 7 sends that were answered otherwise or returned; 8 how often the worker knows the campaign to
---      have been resumed
--- Returns {answers, suspects, gone, sends leased, sends under way in the fleet, then of the app: answers, suspects,
---         gone}, or false when it was resumed since
+-- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then the changes since the worker's last call: 4 answers, 5 suspect
+--      answers, 6 devices gone, 7 sends that were answered otherwise or returned; 8 number of resumes of the campaign
+--      that the worker knows
+-- Returns {answers, suspect answers, devices gone, sends leased, sends in flight in the fleet, then the sums of the
+-- app: answers, suspect answers, devices gone}, or false if the campaign was resumed since
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if tonumber(campaign[1] or 0) > tonumber(ARGV[8]) then return false end
 local time = redis.call('TIME')
@@ -21,16 +21,16 @@ local gone, leased = tonumber(trial[3] or 0) + ARGV[6], tonumber(trial[4] or 0)
 local returned, minimum = tonumber(trial[5] or 0) + ARGV[7], tonumber(ARGV[1])
 local is_news = tonumber(ARGV[4]) + tonumber(ARGV[7]) > 0
 local limit = 2 * minimum - tonumber(trial[7] or 0)
--- What was answered was sent, though Redis may have forgotten that it had leased it.
+-- Redis may have lost a lease, but every answered send was leased.
 local left = limit - math.max(leased - returned, answers)
 local is_lost = left <= 0 and not is_news and now - tonumber(trial[6] or now) > tonumber(ARGV[2])
 if is_lost then left = limit - answers end
--- Of one that has ended only the app's answers are kept.
+-- For a campaign that has ended, only the sums of the app are updated.
 local is_over = campaign[2] == 'completed' or campaign[2] == 'failed' or campaign[2] == 'cancelled'
 local share = 0
 if answers < minimum and not is_over then share = math.max(0, math.min(tonumber(ARGV[3]), left)) end
--- Lost for whoever wants to send. To one who only waits it is under way still: with the dead worker's slices, which
--- somebody is about to take over.
+-- For a worker that wants to send, the lost leases count as returned. For a worker that only waits, these sends are
+-- still in flight: another worker is about to take over the dead worker's slices.
 if is_lost and share > 0 then returned = leased - answers end
 leased = leased + share
 if not is_over and (is_news or share > 0 or not trial[6]) then

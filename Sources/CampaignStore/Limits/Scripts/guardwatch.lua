@@ -1,16 +1,17 @@
 #!lua flags=allow-oom
--- guardwatch: adds up what the fleet was answered to a campaign whose guard is open.
--- Invariant: the sum is of the latest answers, some twice `minimum` at most: what was before is halved until the news find
--- room. Answers from before the campaign was resumed say nothing of what was mended meanwhile.
+-- guardwatch: adds up the answers of the fleet to a campaign whose guard is open.
+-- Invariant: the sums cover the latest answers, at most about twice `minimum`. Older sums are halved until the new
+-- answers fit. Answers from before the last resume are not counted, because the cause may have been fixed since.
 -- KEYS 1 guard watch, 2 campaign
--- ARGV 1 minimum, then what is new since the worker's last call: 2 answers, 3 suspect ones, 4 devices gone; 5 how often
---      the worker knows the campaign to have been resumed, 6 ms that the sum is kept without news
--- Returns {answers, suspects, gone}, or false when it was resumed since, or does not run any more
+-- ARGV 1 minimum, then the changes since the worker's last call: 2 answers, 3 suspect answers, 4 devices gone; 5 number
+--      of resumes of the campaign that the worker knows, 6 ms until the sums expire without a new answer
+-- Returns {answers, suspect answers, devices gone}, or false if the campaign was resumed since or no longer exists
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if not campaign[2] or tonumber(campaign[1] or 0) > tonumber(ARGV[5]) then return false end
 local watch = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone')
 local sum = {tonumber(watch[1] or 0), tonumber(watch[2] or 0), tonumber(watch[3] or 0)}
--- No sum that was ever written takes more rounds, and one that others wrote may take no end of them.
+-- No sum that Carillon writes needs more than 64 rounds. A sum that another program wrote could need an unlimited
+-- number.
 for _ = 1, 64 do
   if sum[1] <= 0 or sum[1] + ARGV[2] <= 2 * ARGV[1] then break end
   for i = 1, 3 do sum[i] = math.floor(sum[i] / 2) end
