@@ -1,17 +1,17 @@
 import PushCore
 import Redis
 
-/// Who has which Live Activity.
+/// The users who have tokens of Live Activities.
 ///
-/// The devices say it: a token of kind `liveactivity` has the activity among its record's attributes. A segment of each
-/// activity has the users of such tokens, so that a campaign reads them and nobody else. It may have users whose token has
-/// left since, never fewer than have one: it is written before the record is. Two days after the last registration it is
-/// removed.
+/// A token of kind `liveactivity` has the activity among the attributes of its device record. Each activity has a
+/// segment with the users of such tokens, so that a campaign reads only these users. The segment is written before the
+/// record, so it has every such user. It may also have users whose token has left since. It is removed two days after
+/// the last registration.
 extension Registry {
-  /// Activities whose segments are removed with one registration at most.
+  /// Largest number of expired segments that one registration removes.
   private static let removedAtOnce = 4
 
-  /// Notes users of activities, before their tokens are written.
+  /// Adds users to the segments of activities, before their tokens are written.
   ///
   /// - Parameter activities: rows of the batch by activity.
   func note(_ activities: [String: [Int]], of batch: RegistrationBatch) async throws {
@@ -34,7 +34,7 @@ extension Registry {
     for activity in over { try await removeActivity(activity) }
   }
 
-  /// Removes the segment of an activity that is over; tokens leave as others do.
+  /// Removes the segment of an expired activity. Its tokens leave like other tokens.
   private func removeActivity(_ activity: String) async throws {
     let segment = ActivitySegment.name(of: activity)
     var pipeline = RedisPipeline()
@@ -46,7 +46,7 @@ extension Registry {
     _ = try await run(pipeline)
   }
 
-  /// Refuses an activity that no token has ever been registered for: a name that is misspelt would reach nobody.
+  /// Refuses an activity for which no token was ever registered, because a misspelt name would reach no user.
   func checkActivity(_ activity: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SISMEMBER", keys.segments, ActivitySegment.name(of: activity))

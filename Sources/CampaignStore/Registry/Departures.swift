@@ -4,16 +4,16 @@ import Redis
 public struct DepartureNews: Sendable, Equatable {
   /// The number of departures so far.
   public var number: Int
-  /// The fingerprints of the users, see ``UserFingerprint``; `nil` when there are more than the store remembers.
+  /// The fingerprints of the users, see ``UserFingerprint``; `nil` if there are more than the store has room for.
   public var users: [UInt32]?
 
-  /// Memberwise.
+  /// Creates the news.
   public init(number: Int, users: [UInt32]?) {
     self.number = number
     self.users = users
   }
 
-  /// Reads the last two parts of a commit's answer; `nil` when the number stays as it was.
+  /// Reads the last two parts of a commit's reply; `nil` if the number has not changed.
   init?(number: RedisReply, users: RedisReply) {
     guard let number = number.integer, number >= 0 else { return nil }
     self.number = number
@@ -24,7 +24,7 @@ public struct DepartureNews: Sendable, Equatable {
   }
 }
 
-/// A hash of a user's id, small enough to be kept for each departure. Two users may have the same one.
+/// A hash of a user's id, small enough to store one for each departure. Two users may have the same hash.
 public enum UserFingerprint {
   /// Returns the 32-bit FNV-1a hash of an id in UTF-8, as `fingerprint` in `depart.lua` computes it.
   public static func of(_ user: some Sequence<UInt8>) -> UInt32 {

@@ -1,18 +1,18 @@
 import PushCore
 import Redis
 
-/// What a push service said of a device, and where: what a quarantine keeps of it, and what an outbox has others hear of.
-/// The layout is told in `commit.lua`.
+/// A push service's statement about a device, with its campaign. A quarantine stores it, and an outbox sends it to
+/// other slots. `commit.lua` describes the layout.
 struct DeviceNotice {
-  /// What it does to the device.
+  /// The effect on the device.
   enum Action: UInt8 {
     case prune = 0
     case quarantine = 1
-    /// Pruned already, in the script that wrote the notice; the owner index has not heard of it.
+    /// The script that wrote the notice has pruned the device; the owner index still has the token.
     case pruned = 2
   }
 
-  /// What a campaign's notices have in common.
+  /// The common part of the notices of a campaign.
   struct Head {
     /// When the answer was recorded, in ms since the epoch.
     var at: UInt64
@@ -20,7 +20,7 @@ struct DeviceNotice {
     var app: String
     var campaign: String
 
-    /// What the script puts behind the time.
+    /// Returns the bytes that the script writes after the time.
     static func names(service: String, app: String, campaign: String) -> [UInt8] {
       var bytes: [UInt8] = []
       for name in [service, app, campaign] { bytes.append(name: name) }
@@ -31,16 +31,16 @@ struct DeviceNotice {
   var head: Head
   var action: Action
   var reason: ReasonCode
-  /// The reason's text, where the service has no code for it.
+  /// The reason's text, if the service has no code for it.
   var unknownReason: String
-  /// What the answer was about, in ms since the epoch: a device that registered later is another.
+  /// The time to which the answer refers, in ms since the epoch. A device that registered later is another device.
   var instant: UInt64
-  /// Nothing in a quarantine, which has the token beside it.
+  /// The token; empty in a quarantine, which has the token as its field name.
   var token: [UInt8]
-  /// Nothing for a raw token of a job, until its owner is known.
+  /// The user; empty for a raw token of a job until its owner is known.
   var user: String
 
-  /// One notice with its head.
+  /// The bytes of this notice with its head.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(time: head.at)
@@ -56,7 +56,7 @@ struct DeviceNotice {
     return bytes
   }
 
-  /// The notices that stand behind one head; none where the bytes are not such.
+  /// Returns the notices that follow one head; none if the bytes have another format.
   static func all(in reply: RedisReply) -> [DeviceNotice] {
     reply.withBytes { bytes in
       var reader = NoticeReader(bytes: bytes)
@@ -76,7 +76,7 @@ extension [UInt8] {
   }
 }
 
-/// Reads field after field; `nil` behind the end.
+/// Reads one field after another; `nil` after the end.
 private struct NoticeReader {
   let bytes: UnsafeRawBufferPointer
   var at = 0

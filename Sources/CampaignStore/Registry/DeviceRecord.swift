@@ -1,53 +1,55 @@
 public import PushCore
 
-/// A device as it stands in its user's record; the layout is told in `device.lua`.
+/// A device in its user's record. `device.lua` describes the layout.
 public struct DeviceRecord: Equatable, Sendable {
-  /// The version of the layout; a store has records of one version only, and says which (``CampaignStore/layoutVersion``).
+  /// Version of the layout. A store has records of one version only, which ``CampaignStore/layoutVersion`` includes.
   static let version: UInt8 = 1
 
   /// The token, 1 to 2,048 bytes.
   public var token: [UInt8]
-  /// The name of the push service that the token is of.
+  /// Name of the token's push service.
   public var service: String
-  /// What the token is for.
+  /// The use of the token.
   public var kind = TokenKind.alert
-  /// When the device registered, in ms since the epoch; 0 when nobody said.
+  /// When the device registered, in ms since the epoch; 0 if unknown.
   public var registeredAt: UInt64 = 0
-  /// When the app was last seen on it, in ms since the epoch; 0 when nobody said.
+  /// When the app was last seen on the device, in ms since the epoch; 0 if unknown.
   public var lastSeen: UInt64 = 0
-  /// Whether its service called the token bad: it is kept, and not sent to.
+  /// Whether the service called the token bad. A quarantined device stays, and gets no push.
   public var isQuarantined = false
-  /// The app it registered for; empty for any.
+  /// The app for which the token registered; empty for any app.
   public var app = ""
-  /// `production` or `sandbox`; empty for the app's own.
+  /// `production` or `sandbox`; empty for the app's own environment.
   public var environment = ""
   public var locale = ""
-  /// IANA name.
+  /// IANA name of the time zone.
   public var timezone = ""
   public var appVersion = ""
   public var osVersion = ""
-  /// What else its service needs to know of the device, by name: names of at most 255 bytes.
+  /// Other data that the service needs, by name; a name has at most 255 bytes.
   public var attributes: [String: String] = [:]
 
-  /// The name of the attribute that says of which Live Activity a token is.
+  /// Name of the attribute with the Live Activity of a token.
   static let activityName = "activity"
-  /// The Live Activity that the token updates; `nil` for a token of any other kind, and where nobody said.
+  /// The Live Activity that the token updates; `nil` for a token of any other kind, and if the activity is unknown.
   public var activity: String? {
     get { attributes[Self.activityName] }
     set { attributes[Self.activityName] = newValue }
   }
 
+  /// Creates a device.
+  ///
   /// - Parameters:
   ///   - token: 1 to 2,048 bytes.
-  ///   - service: the name of the service that the token is of.
+  ///   - service: name of the token's push service.
   public init(token: [UInt8], service: String) {
     self.token = token
     self.service = service
   }
 
-  /// Appends the record as stored. Names are cut at 255 bytes: their lengths are one byte.
+  /// Appends the stored form of the record. Names are cut at 255 bytes, because their lengths have one byte.
   ///
-  /// - Throws: ``StoreError`` `invalid` when its attributes don't fit into the 64 KiB that a record has.
+  /// - Throws: ``StoreError`` `invalid` if the record with its attributes exceeds 65,535 bytes.
   func write(to bytes: inout [UInt8]) throws(StoreError) {
     let start = bytes.count
     bytes.append(contentsOf: [0, 0, Self.version, isQuarantined ? 1 : 0, kind.code])
@@ -74,7 +76,7 @@ public struct DeviceRecord: Equatable, Sendable {
     bytes[start + 1] = UInt8(length & 255)
   }
 
-  /// All devices of a user's record.
+  /// Returns all devices of a user's record.
   static func all(in record: UnsafeRawBufferPointer) -> [DeviceRecord] {
     DeviceCursor(record).map { view in
       var device = DeviceRecord(token: Array(view.token), service: view.text(.service))
@@ -95,13 +97,13 @@ public struct DeviceRecord: Equatable, Sendable {
 }
 
 extension [UInt8] {
-  /// Appends a length as two bytes.
+  /// Appends a length in two bytes.
   mutating func append(length: Int) {
     append(UInt8(truncatingIfNeeded: length >> 8))
     append(UInt8(truncatingIfNeeded: length))
   }
 
-  /// Appends a text of at most 255 bytes, cut there, behind its length in one byte.
+  /// Appends a length in one byte and a text, which is cut at 255 bytes.
   mutating func append(name: String) {
     let text = name.utf8.prefix(255)
     append(UInt8(text.count))
@@ -109,7 +111,7 @@ extension [UInt8] {
   }
 }
 
-/// Walks over the devices of a user's record without copying; expansion reads millions of them.
+/// Iterates over the devices of a user's record without copying, because expansion reads millions of them.
 struct DeviceCursor: Sequence, IteratorProtocol {
   private let record: UnsafeRawBufferPointer
   private var offset = 0
@@ -130,20 +132,21 @@ struct DeviceCursor: Sequence, IteratorProtocol {
   }
 }
 
-/// One device of a record, in place. Valid as long as the record's bytes are.
+/// One device of a record, in place. It is valid as long as the bytes of the record.
 struct DeviceView {
   /// The texts of a device, in their order.
   enum Name: Int {
     case service, app, environment, locale, timezone, appVersion, osVersion
   }
 
-  /// From the length in front of it to its end.
+  /// The device's bytes, including the length in front.
   let bytes: UnsafeRawBufferPointer
   private let tokenEnd: Int
 
-  /// Where the token begins: behind lengths, version, flags, kind and times.
+  /// Place of the token, after lengths, version, flags, kind and times.
   static let tokenStart = 19
 
+  /// Creates a view.
   /// - Returns: `nil` for a record that this version can't read.
   fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.tokenStart, bytes[2] == DeviceRecord.version else { return nil }
@@ -158,14 +161,14 @@ struct DeviceView {
   var registeredAt: UInt64 { time(at: 5) }
   var lastSeen: UInt64 { time(at: 11) }
 
-  /// When it was there last; it was when it registered.
+  /// When the device was last seen. A registration counts as seen.
   var seenAt: UInt64 { max(registeredAt, lastSeen) }
 
   private func time(at place: Int) -> UInt64 {
     bytes[place..<(place + 6)].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The bytes of a text, or nothing.
+  /// Returns the bytes of a text; empty if it is missing.
   func name(_ name: Name) -> UnsafeRawBufferPointer {
     var at = tokenEnd
     for _ in 0..<name.rawValue {
@@ -180,7 +183,7 @@ struct DeviceView {
 
   func text(_ name: Name) -> String { String(decoding: self.name(name), as: UTF8.self) }
 
-  /// What stands behind the last text: name and value, one behind the other.
+  /// The attributes after the last text, each a name and a value.
   var attributes: [String: String] {
     var attributes: [String: String] = [:]
     forEachAttribute { name, value in
@@ -190,7 +193,7 @@ struct DeviceView {
     return attributes
   }
 
-  /// The bytes of an attribute, or nothing.
+  /// Returns the bytes of an attribute; empty if it is missing.
   func attribute(_ wanted: [UInt8]) -> UnsafeRawBufferPointer {
     var found = UnsafeRawBufferPointer(start: nil, count: 0)
     forEachAttribute { name, value in
@@ -242,6 +245,6 @@ extension DeviceView: PredicateSubject {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The length that two bytes tell.
+  /// Returns the length in two bytes.
   func length(at place: Int) -> Int { Int(self[place]) << 8 | Int(self[place + 1]) }
 }

@@ -1,15 +1,16 @@
 public import PushCore
 import Redis
 
-/// Who has which device. A token belongs to one user; the index of owners says whom, in the token's own partition.
+/// The devices of users. A token belongs to one user; the index of owners has this user, in the token's own partition.
 extension Registry {
-  /// Removes tokens, whoever has them. A registration that happened before and arrives later changes nothing.
+  /// Removes tokens from any user who has them. A registration from before the removal changes nothing, even if it
+  /// arrives later.
   ///
   /// - Parameters:
-  ///   - tokens: which.
-  ///   - service: that they are of.
-  ///   - instant: ms since the epoch, at most Redis' clock; what registered later stays.
-  /// - Returns: for each whether it was known and is gone.
+  ///   - tokens: the tokens.
+  ///   - service: push service of the tokens.
+  ///   - instant: ms since the epoch, at most Redis' clock; later registrations stay.
+  /// - Returns: for each token whether it was registered and is removed.
   public func unregister(
     _ tokens: [DeviceToken], of service: any PushService, at instant: Int
   ) async throws -> [Bool] {
@@ -27,14 +28,14 @@ extension Registry {
   /// The effect of a statement.
   enum Effect {
     case changed
-    /// Nothing changed: it was so already.
+    /// Nothing changed: the statement was true already.
     case none
-    /// The statement changed nothing, because a newer one applies.
+    /// Nothing changed, because a newer statement is in force.
     case superseded
   }
 
-  /// Removes tokens, whoever has them. A token leaves its user's record first, so that the index of owners, which says
-  /// whose it is, goes last: whoever repeats this finds it there.
+  /// Removes tokens from any user who has them. A token leaves its user's record first and the index of owners last. So
+  /// a repeated call still finds the token in the index.
   func unregister(_ removals: [TokenRemoval]) async throws -> [Effect] {
     var effects = removals.map { _ in Effect.none }
     var left = Array(removals.indices)
@@ -51,7 +52,7 @@ extension Registry {
       var again: [Int] = []
       for (index, answer) in zip(left, answers) {
         if answer?.kind == .bulk {
-          // It moved meanwhile.
+          // The token has another owner now.
           owners[index] = answer?.string
           again.append(index)
         } else if answer?.integer == 2, effects[index] == .none {
@@ -63,19 +64,19 @@ extension Registry {
     return effects
   }
 
-  /// What is known of a user; `nil` when nothing is.
+  /// Returns the record of a user; `nil` if the user has no device.
   public func user(_ user: String) async throws -> UserRecord? {
     let partition = Partition.of(user: user, count: keys.partitions)
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.devices(partition), user)
     pipeline.append("HGET", keys.attributes(partition), user)
     let replies = try await run(pipeline)
-    // What is retained of a user without devices is nothing that anybody can see.
+    // Retained data of a user without devices is not visible.
     guard !replies[0].isNull else { return nil }
     return UserRecord(user: user, devices: replies[0].withBytes(DeviceRecord.all), stored: replies[1])
   }
 
-  /// Walks over all users with devices, in no order. A user may come twice when records change meanwhile.
+  /// Calls `body` with all users with devices, in no order. A user may appear twice if records change during the call.
   public func forEachUser(_ body: ([UserRecord]) async throws -> Void) async throws {
     for partition in 0..<keys.partitions {
       var cursor = "0"
@@ -102,16 +103,16 @@ extension Registry {
     }
   }
 
-  /// Who owns each token; `nil` for those nobody does.
+  /// Returns the owner of each token; `nil` for a token without an owner.
   ///
   /// - Parameters:
-  ///   - tokens: which.
-  ///   - service: that they are of.
+  ///   - tokens: the tokens.
+  ///   - service: push service of the tokens.
   public func owners(of tokens: [DeviceToken], _ service: any PushService) async throws -> [String?] {
     try await owners(of: tokens.map { OwnedToken($0.bytes, service.name) }).map { $0?.user }
   }
 
-  /// A token with the service that it is of.
+  /// A token and its push service.
   struct OwnedToken {
     var bytes: [UInt8]
     var service: String
@@ -125,7 +126,7 @@ extension Registry {
   /// An entry of the owner index.
   struct TokenOwner {
     var user: String
-    /// ms since the epoch: of the registration that gave the token to the user.
+    /// Time of the registration that gave the token to the user, in ms since the epoch.
     var registeredAt: UInt64
 
     init?(_ reply: RedisReply) {
@@ -150,9 +151,9 @@ extension Registry {
     return owners
   }
 
-  /// The partition of a token: where its owner is known, and where the slice of a campaign to raw tokens has it.
+  /// Returns the partition of a token, which has its index entry and its target in a campaign to raw tokens.
   ///
-  /// - Throws: ``StoreError`` `mismatch` when its service is not known here.
+  /// - Throws: ``StoreError`` `mismatch` if the program does not know the service.
   func partition(of token: OwnedToken) throws -> Int {
     guard let service = services[token.service] else { throw StoreError.unknownService(token.service) }
     return Partition.of(token: token.bytes, of: service, count: keys.partitions)
@@ -161,11 +162,11 @@ extension Registry {
   /// A change to one device of one user.
   struct DeviceEdit {
     enum Action: String {
-      /// Removes the device, and remembers that.
+      /// Removes the device and records the removal.
       case remove
-      /// Removes the device. A registration that happened before may bring it back.
+      /// Removes the device. An earlier registration that arrives later may restore it.
       case prune
-      /// Removes the device of a user who is erased: nor is the user remembered.
+      /// Removes the device of an erased user. The user is not retained.
       case erase
       case quarantine, release
     }
@@ -175,25 +176,25 @@ extension Registry {
     var action: Action
     /// ms since the epoch; a device that registered later stays as it is.
     var instant: Int
-    /// For a quarantine: why and since when, see ``DeviceNotice``.
+    /// For a quarantine: the reason and the time, see ``DeviceNotice``.
     var note: [UInt8] = []
   }
 
-  /// Edits devices, and unbinds those that were removed.
+  /// Edits devices, and removes the tokens of removed devices from the index.
   ///
-  /// - Returns: for each whether the device was changed.
+  /// - Returns: for each edit whether the device was changed.
   func edit(_ edits: [DeviceEdit]) async throws -> [Bool] {
     try await effects(of: edits).map { $0 == .changed }
   }
 
-  /// Edits devices, and unbinds those that were removed.
+  /// Edits devices, and removes the tokens of removed devices from the index.
   func effects(of edits: [DeviceEdit]) async throws -> [Effect] {
     let effects = try await apply(edits)
     try await unbind(edits.filter { $0.action != .quarantine && $0.action != .release })
     return effects
   }
 
-  /// Edits devices.
+  /// Edits devices; the index of owners stays as it is.
   func apply(_ edits: [DeviceEdit]) async throws -> [Effect] {
     var effects = edits.map { _ in Effect.none }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
@@ -223,8 +224,8 @@ extension Registry {
 
   /// Removes tokens from the owner index.
   ///
-  /// - Parameter everybody: whether nobody has them from then on.
-  /// - Returns: for each what `unbind.lua` says.
+  /// - Parameter everybody: whether the statement is that no user has the tokens.
+  /// - Returns: for each edit the reply of `unbind.lua`.
   @discardableResult
   func unbind(_ edits: [DeviceEdit], everybody: Bool = false) async throws -> [RedisReply?] {
     var answers: [RedisReply?] = edits.map { _ in nil }
@@ -245,7 +246,7 @@ extension Registry {
     return answers
   }
 
-  /// Runs one command for each partition that items fall into, at most ``batch`` items a command, all in one pipeline.
+  /// Runs one command for each partition of the items, with at most ``batch`` items, all in one pipeline.
   func perPartition(
     _ items: Range<Int>, of partition: (Int) throws -> Int,
     command: (Int, ArraySlice<Int>, inout RedisPipeline) -> Void,

@@ -1,26 +1,26 @@
 import Redis
 
-/// A list on which producers in any language say what happened. Raw values are the names of their keys.
+/// A list to which producers in any language push events. Raw values are the names of the keys.
 public enum EventList: String, CaseIterable, Sendable {
-  /// What they say of users and devices, see `RegistrationEvent`.
+  /// Events about users and devices, see `RegistrationEvent`.
   case registrations
-  /// What an app says that users did with pushes, see `ReceiptEvent`.
+  /// An app's reports of what users did with pushes, see `ReceiptEvent`.
   case receipts
 }
 
 /// Events, in the order in which they were pushed.
 extension Registry {
-  /// Events that are read at once at most; a quarter of a megabyte of usual ones.
+  /// Largest number of events in a page; usually 250 kB.
   private static let eventPage = 1000
 
   /// An event that can't be applied.
   public struct DeadEvent: Sendable {
-    /// As it came.
+    /// The event as it was pushed.
     public var event: [UInt8]
-    /// What is wrong with it.
+    /// The error.
     public var reason: String
 
-    /// Memberwise.
+    /// Creates an event for the dead list.
     public init(event: [UInt8], reason: String) {
       self.event = event
       self.reason = reason
@@ -29,7 +29,7 @@ extension Registry {
 
   /// The oldest events of a list, in their order.
   public struct EventPage: Sendable {
-    /// As they were pushed.
+    /// The events as they were pushed.
     public var events: [[UInt8]]
     /// The number of events that had left the list before these were read.
     var taken: Int
@@ -38,7 +38,8 @@ extension Registry {
   /// Returns the oldest events of the list, without removing them.
   public func events(on list: EventList) async throws -> EventPage {
     var pipeline = RedisPipeline()
-    // In this order: if events leave the list in between, the count is too low and `takeoff` refuses the page.
+    // The order matters: if events leave the list between the commands, the count is too low and `takeoff` refuses the
+    // page.
     pipeline.append("HGET", keys.housekeeping, "taken:" + list.rawValue)
     pipeline.append("LRANGE", keys.events(list), -Self.eventPage, -1)
     let replies = try await run(pipeline)
@@ -46,14 +47,15 @@ extension Registry {
       events: replies[1].map { Array($0.bytes ?? []) }.reversed(), taken: replies[0].integer ?? 0)
   }
 
-  /// Takes the oldest events off the list, which have been applied, or can't be.
+  /// Takes the oldest events off the list after they were applied, or could not be.
   ///
   /// - Parameters:
   ///   - page: the events.
-  ///   - list: off which.
-  ///   - dead: those of them that go to the dead list.
-  ///   - instance: the housekeeper.
-  /// - Returns: false when another is the housekeeper, or has taken the page off: then the rest is for that one to apply.
+  ///   - list: the list.
+  ///   - dead: the events of the page that go to the dead list.
+  ///   - instance: the maintenance leader.
+  /// - Returns: false if another worker is the maintenance leader, or has taken the page off. Then that worker applies
+  ///   the rest.
   public func takeOff(
     _ page: EventPage, _ list: EventList, dead: [DeadEvent], as instance: WorkerInstance
   ) async throws -> Bool {
@@ -75,7 +77,7 @@ extension Registry {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Puts an event back that is in the dead list, as the newest.
+  /// Moves an event from the dead list back to its list, as the newest one.
   ///
   /// - Throws: ``StoreError`` `notFound`.
   public func retryEvent(_ dead: DeadJob) async throws {

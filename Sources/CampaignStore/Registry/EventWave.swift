@@ -1,10 +1,10 @@
 import PushCore
 
-/// Events that can be applied together. Pure.
+/// A batch of events that can be applied together. Pure.
 ///
-/// What is said of devices is of several kinds, and one kind is applied behind the other. The result does not depend on
-/// that; only what a login takes over of a device does, so no user and no token is in two kinds, or twice where one is read
-/// before it is written. Of memberships, and of badges, only the latest statement goes to Redis.
+/// Statements about devices have several kinds, and the kinds are applied one after the other. This order matters only
+/// for a login, which copies data from the known device. Therefore no user and no token is in two kinds, or in two
+/// logins. For memberships and badges, only the latest statement goes to Redis.
 struct EventWave {
   /// A device that a user has from now on.
   struct Login {
@@ -18,19 +18,19 @@ struct EventWave {
     var at: Int
   }
 
-  /// What is said of devices.
+  /// The statements about devices, and about users' attributes and badges.
   struct Devices {
     var registrations: [DeviceRegistration] = []
     var logins: [Login] = []
     /// Devices that a user does not have any more.
     var logouts: [Registry.DeviceEdit] = []
-    /// Tokens that nobody has any more.
+    /// Tokens that no user has any more.
     var removals: [Registry.TokenRemoval] = []
-    /// By user.
+    /// Statements by user.
     var attributes: [String: [UserAttributes.Statement]] = [:]
-    /// By user and app.
+    /// Badges by user and app.
     var badges: [String: [String: Badge]] = [:]
-    /// Of which kind what is said of a user or a token is.
+    /// The kind of the statements about each user and token.
     fileprivate var kinds: [Subject: Kind] = [:]
   }
 
@@ -44,12 +44,13 @@ struct EventWave {
   }
 
   var devices = Devices()
-  /// Segment to user to what is said last.
+  /// The latest statement by segment and user.
   private(set) var members: [String: [String: MembershipStatement]] = [:]
-  /// How many statements changed nothing, as a newer one is in the wave.
+  /// Number of statements without effect, because the batch has a newer one.
   private(set) var superseded = 0
 
-  /// - Returns: false when what is said of devices so far must be applied first.
+  /// Adds an event.
+  /// - Returns: false if the statements about devices so far must be applied first.
   mutating func add(_ event: RegistrationEvent) -> Bool {
     switch event.change {
     case .tag(let user, let segments, let isMember):
@@ -97,7 +98,7 @@ struct EventWave {
   }
 
   private mutating func enter(_ kind: Kind, _ subjects: Subject...) -> Bool {
-    // A login reads who has the device, and writes it.
+    // A login reads the owner of the device, and writes it.
     let isFree = subjects.allSatisfy { devices.kinds[$0].map { $0 == kind && kind != .login } ?? true }
     guard isFree else { return false }
     for subject in subjects { devices.kinds[subject] = kind }
@@ -105,13 +106,13 @@ struct EventWave {
   }
 }
 
-/// What is said of a user and a list of users.
+/// A statement whether a user is in a list of users.
 struct MembershipStatement: Equatable {
   var isMember: Bool
   /// ms since the epoch; `nil` for now, by Redis' clock.
   var at: Int?
 
-  /// Whether it is what stands of the two, both with a time.
+  /// Returns whether this statement wins over another one, both with a time.
   fileprivate func stands(against other: MembershipStatement, memberWins: Bool) -> Bool {
     let (mine, others) = (at ?? .max, other.at ?? .max)
     return mine == others ? isMember == memberWins || isMember == other.isMember : mine > others

@@ -1,25 +1,25 @@
 import Redis
 
-/// How far the import of a file has come: everything before it is in.
+/// Progress of the import of a file: everything before the checkpoint is imported.
 public struct ImportCheckpoint: Equatable, Sendable {
-  /// Where the next row begins, in bytes from the beginning of the file.
+  /// Place of the next row, in bytes from the beginning of the file.
   public var offset: Int
-  /// The line it begins on, from 1.
+  /// Line of the next row, from 1.
   public var line: Int
-  /// Rows before it, bad ones too.
+  /// Rows before the checkpoint, including bad rows.
   public var rows: Int
-  /// Bad rows before it.
+  /// Bad rows before the checkpoint.
   public var skipped: Int
-  /// Rows before it that stood when they were in.
+  /// Rows before the checkpoint that were in force when they were imported.
   public var imported: Int
-  /// Rows before it that changed nothing, because a newer registration stands.
+  /// Rows before the checkpoint that changed nothing, because a newer registration is in force.
   public var outdated: Int
-  /// Devices that left because their users had too many.
+  /// Devices that were evicted because their users had too many.
   public var crowdedOut: Int
-  /// Devices that are kept without a time zone, because theirs was refused.
+  /// Devices that are stored without a time zone, because the import refused theirs.
   public var withoutZone: Int
 
-  /// Memberwise.
+  /// Creates a checkpoint.
   public init(
     offset: Int, line: Int, rows: Int, skipped: Int, imported: Int, outdated: Int, crowdedOut: Int,
     withoutZone: Int = 0
@@ -34,15 +34,15 @@ public struct ImportCheckpoint: Equatable, Sendable {
     self.withoutZone = withoutZone
   }
 
-  /// Its fields in Redis.
+  /// The fields in Redis.
   private static let fields: [(String, any WritableKeyPath<ImportCheckpoint, Int> & Sendable)] = [
     ("offset", \.offset), ("line", \.line), ("rows", \.rows), ("skipped", \.skipped), ("imported", \.imported),
     ("outdated", \.outdated), ("crowdedOut", \.crowdedOut),
   ]
-  /// A field that a checkpoint without such a device leaves out, as one of an earlier version does.
+  /// A field that is missing if no such device was imported, and in checkpoints of earlier versions.
   private static let withoutZone = "withoutZone"
 
-  /// Seconds after which nobody is expected to go on any more: a week.
+  /// Seconds until a checkpoint expires, because no operator is expected to resume such an old import: a week.
   private static let timeToLive = 604_800
 }
 
@@ -62,7 +62,8 @@ extension ImportCheckpoint {
     pipeline.append("EXPIRE", key, Self.timeToLive)
   }
 
-  /// - Returns: `nil` when one is missing, or is no number that can be right.
+  /// Creates a checkpoint from the reply to `HMGET`.
+  /// - Returns: `nil` if a field is missing or not a number from 0.
   fileprivate init?(_ reply: RedisReply) {
     self.init(offset: 0, line: 0, rows: 0, skipped: 0, imported: 0, outdated: 0, crowdedOut: 0)
     for ((_, path), value) in zip(Self.fields, reply) {
@@ -81,12 +82,12 @@ extension ImportCheckpoint {
   }
 }
 
-/// How far imports have come. Two imports of one file may be under way: what either of them says is true.
+/// Checkpoints of imports. Two imports of one file may run at the same time: the checkpoint of either is valid.
 extension Registry {
-  /// Keeps how far an import has come, for a week.
+  /// Stores the checkpoint of an import, for a week.
   ///
-  /// - Parameter file: what tells the file, and how it is read, from all others.
-  /// - Throws: ``StoreError`` `held` when the import has to be gone on with later.
+  /// - Parameter file: text that identifies the file and the options of its import.
+  /// - Throws: ``StoreError`` `held` if the store is being repartitioned, and the import must be resumed later.
   public func keep(_ checkpoint: ImportCheckpoint, of file: String) async throws {
     var pipeline = RedisPipeline()
     checkpoint.append(to: &pipeline, keys.importOf(file: file))
@@ -94,14 +95,14 @@ extension Registry {
     if let next = try await run(pipeline).last?.integer { throw StoreError.held(for: next) }
   }
 
-  /// How far an import had come; `nil` when none was interrupted.
+  /// Returns the checkpoint of an interrupted import; `nil` if there is none.
   public func importCheckpoint(of file: String) async throws -> ImportCheckpoint? {
     var pipeline = RedisPipeline()
     ImportCheckpoint.read(keys.importOf(file: file), with: &pipeline)
     return ImportCheckpoint(try await run(pipeline)[0])
   }
 
-  /// Forgets how far an import had come: it has ended, or begins anew.
+  /// Deletes the checkpoint of an import that has ended or begins again.
   public func forgetImport(of file: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("DEL", keys.importOf(file: file))

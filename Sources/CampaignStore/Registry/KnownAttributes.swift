@@ -3,32 +3,33 @@ import Redis
 
 /// The attribute names found in the store.
 public struct KnownAttributes: Sendable, Equatable {
-  /// The names that were asked for and that none of the users has, sorted.
+  /// The requested names that none of the users has, sorted.
   public var missing: [String] = []
   /// Names that the users have, sorted; at most ``mostNames``.
   public var names: [String] = []
-  /// How many users with attributes were examined.
+  /// Number of examined users with attributes.
   public var examined = 0
-  /// Whether these were all users with attributes.
+  /// Whether all users with attributes were examined.
   public var isComplete = true
 
-  /// Names that are remembered for suggestions: a job can ask for 64, and a user has 64 at most.
+  /// Largest number of names that are collected for suggestions. A job can name 64, and a user has at most 64.
   static let mostNames = 1000
 }
 
 extension Registry {
-  /// Users whose attributes are examined before a name counts as missing. Reading so many takes some tenths of a second, and
-  /// an attribute of one user in a thousand is found among them all the same.
+  /// Number of examined users after which a name counts as missing. Reading them takes some tenths of a second. An
+  /// attribute of one user in a thousand is still found.
   public static let mostExamined = 20_000
-  /// Partitions that are read in one round trip, and users of each: some 100 kB.
+  /// Partitions in a round trip, and users of each partition: about 100 kB together.
   private static let attributePartitions = 16
   private static let attributeUsers = 50
 
-  /// Looks among the users for attributes of these names. It ends when all are found, so it is cheap for a right name.
+  /// Searches the users for attributes with these names. The search ends when all are found, so it is cheap for
+  /// existing names.
   ///
   /// - Parameters:
-  ///   - names: those that a job asks for.
-  ///   - most: users that are examined at most.
+  ///   - names: the attributes that a job names.
+  ///   - most: largest number of examined users.
   public func knownAttributes(_ names: Set<String>, most: Int = mostExamined) async throws -> KnownAttributes {
     var result = KnownAttributes()
     guard !names.isEmpty else { return result }
@@ -47,7 +48,7 @@ extension Registry {
         pipeline.append("HSCAN", keys.attributes(page.partition), page.cursor, "COUNT", Self.attributeUsers)
       }
       for (page, reply) in zip(pages, try await run(pipeline)) {
-        // The largest tables come back again: the pages of all partitions take turns.
+        // A partition with more pages goes to the end of the queue, so all partitions take turns.
         if let cursor = reply[0].string, cursor != "0" { open.append((page.partition, cursor)) }
         let pairs = reply[1]
         for place in stride(from: 1, to: pairs.count, by: 2) {

@@ -1,27 +1,33 @@
 import PushCore
 import Redis
 
-/// How tokens come to users, and from one user to another.
+/// The registration of tokens for users, and their move from one user to another.
 ///
-/// Registrations take five steps in up to three slots each: (a) the owner index gets the users and a note that holds all
-/// that is needed to go on; (b) a device leaves the record of the user that had it; (c) it enters the new one's; (d) where
-/// a token of the partition was taken from its user meanwhile, the index is read again, and a device whose token somebody
-/// else has leaves; (e) the note goes. So a token stands in two records for no longer than a registration lasts, and when
-/// its process dies, until ``redoMoves(in:)`` has found the note.
+/// A registration takes five steps in up to three slots:
 ///
-/// Every step is one call of a script for many devices. Batches may be under way at once as long as each step is done in
-/// their order; then a batch that has a token which another one under way has for another user must wait for that.
+/// - (a) The owner index gets the user, and a note with all data that is needed to complete the registration.
+/// - (b) The device leaves the record of its former user.
+/// - (c) The device enters the record of its new user.
+/// - (d) If a token of the partition was taken from its user since step (a), the index is read again. A device whose
+///   token belongs to another user leaves.
+/// - (e) The note is removed.
+///
+/// So a token is in two records only while a registration is in progress. If the process dies, this lasts until
+/// ``redoMoves(in:)`` finds the note.
+///
+/// Every step is one call of a script for many devices. Several batches may be in progress if each step is done in
+/// their order. But a batch must wait if an earlier batch in progress has one of its tokens for another user.
 extension Registry {
-  /// Batches of which step (a) is done.
+  /// A batch after step (a).
   public struct BoundRegistrations: Sendable {
     let batch: RegistrationBatch
-    /// Calls of `bind.lua`.
+    /// The calls of `bind.lua`.
     var parts: [BoundPart] = []
-    /// Whether these are logins of an app that allows a user one device.
+    /// Whether these are logins of an app that allows one device for each user.
     var isExclusive = false
-    /// Rows whose token has a newer owner, or was removed since.
+    /// Rows whose token has a newer owner or was removed since.
     var refused: [Int] = []
-    /// Rows whose token another user had.
+    /// Rows whose token belonged to another user.
     var moved: [(row: Int, old: String)] = []
 
     /// Rows of users from whom a later row takes a token.
@@ -35,57 +41,57 @@ extension Registry {
   struct BoundPart: Sendable {
     var part: RegistrationBatch.Part
     var note: [UInt8]
-    /// How often tokens of the partition had been taken from users; -1 where it is to be looked at in any case.
+    /// Number of taken tokens in the partition at step (a); -1 if step (d) is required in any case.
     var taken: Int
   }
 
-  /// Batches of which step (c) is done.
+  /// A batch after step (c).
   public struct EnteredRegistrations: Sendable {
     let bound: BoundRegistrations
     /// Rows that were not written: the device was removed since, or its user was erased.
     var void: [Int] = []
-    /// Rows that changed nothing, because a newer registration of the device for the user stands.
+    /// Rows that changed nothing, because a newer registration of the device for the user is in force.
     var older: [Int] = []
-    /// Rows of which the attributes are to be merged with those that are known.
+    /// Rows whose attributes must be merged with the stored ones.
     var unmerged: [Int] = []
-    /// Devices that left users who have too many; the index has not heard of it.
+    /// Devices that left their users, mostly because the users had too many. The index still has their tokens.
     var crowdedOut: [DeviceEdit]
     /// The notes of these devices, see `upsert.lua`.
     var notes: [(partition: Int, name: [UInt8])] = []
 
-    /// Takes note of devices that left in another step.
+    /// Adds the devices that left in another step.
     mutating func addLeft(_ other: EnteredRegistrations) {
       crowdedOut += other.crowdedOut
       notes += other.notes
     }
   }
 
-  /// What became of registrations.
+  /// The result of registrations.
   public struct RegistrationOutcome: Sendable {
-    /// For each whether it stands; false when another registration of its token for another user does.
+    /// For each registration whether it is in force; false if its token is registered for another user.
     public var stands: [Bool]
-    /// Devices that left because their users have too many, and may have been of the same batch.
+    /// Number of devices that left, mostly because their users had too many. They may be from the same batch.
     public var crowdedOut: Int
-    /// How many changed nothing, because something newer stands.
+    /// Number of registrations without effect, because a newer statement is in force.
     public var superseded = 0
   }
 
-  /// An empty batch for this store.
+  /// Returns an empty batch for this store.
   public func registrationBatch() -> RegistrationBatch {
     RegistrationBatch(partitions: keys.partitions, services: services)
   }
 
   /// Registers devices.
   ///
-  /// - Returns: for each whether it stands; false when another registration of its token for another user does.
+  /// - Returns: for each registration whether it is in force; false if its token is registered for another user.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
     try await enroll(registrations).stands
   }
 
-  /// Registers devices.
+  /// Registers devices, and returns the result.
   ///
-  /// - Parameter exclusively: whether the user's other devices of the same app leave, as far as they are not newer.
+  /// - Parameter exclusively: whether the user's other devices of the same app leave, unless they are newer.
   func enroll(_ registrations: [DeviceRegistration], exclusively: Bool = false) async throws -> RegistrationOutcome {
     var batch = registrationBatch()
     batch.reserve(registrations.count)
@@ -95,7 +101,7 @@ extension Registry {
     return try await settle(enter(bound))
   }
 
-  /// Step (a). Times that are ahead of Redis' clock are cut to it.
+  /// Runs step (a). Times ahead of Redis' clock are set to its time.
   public func bind(_ batch: RegistrationBatch) async throws -> BoundRegistrations {
     var bound = BoundRegistrations(batch: batch)
     guard !batch.isEmpty else { return bound }
@@ -132,11 +138,11 @@ extension Registry {
     return bound
   }
 
-  /// Steps (b) and (c).
+  /// Runs steps (b) and (c).
   public func enter(_ bound: BoundRegistrations) async throws -> EnteredRegistrations {
     let batch = bound.batch
     let refused = Set(bound.refused)
-    // A login that is refused has made the user's other devices leave all the same.
+    // A refused login still removes the user's other devices.
     let alone =
       bound.isExclusive && !refused.isEmpty ? try await upsert(refused.sorted(), of: bound, writing: false) : nil
     guard !bound.moved.isEmpty else {
@@ -147,7 +153,7 @@ extension Registry {
       if let alone { entered.addLeft(alone) }
       return entered
     }
-    // Attributes leave with the last device: what a user got in an earlier row is there before a later one takes a device.
+    // The rows of a user are written before a later row takes a device from the user.
     let rows = bound.rowsBeforeTheirUsersLose
     let before = try await upsert(rows.filter { !refused.contains($0) }.sorted(), of: bound)
     try await leaveOldUsers(
@@ -161,13 +167,13 @@ extension Registry {
     return entered
   }
 
-  /// Steps (d) and (e).
+  /// Runs steps (d) and (e).
   public func settle(_ entered: EnteredRegistrations) async throws -> RegistrationOutcome {
     let bound = entered.bound
     let batch = bound.batch
     var outcome = RegistrationOutcome(
       stands: Array(repeating: true, count: batch.count), crowdedOut: entered.crowdedOut.count)
-    // What was refused leaves too: an earlier try may have got as far as the record.
+    // Refused rows are removed too, because an earlier attempt may have written the record.
     var doubted = Set(bound.refused)
     var left: [BoundPart] = []
     if !bound.parts.isEmpty {
@@ -192,15 +198,16 @@ extension Registry {
     for row in entered.void { outcome.stands[row] = false }
     try await forget(entered.crowdedOut)
     try await clear(entered.notes)
-    // Also where a record still has the device: whoever removes it has unbound it already.
+    // This includes devices that are still in a record: a caller that removes such a device has unbound its token
+    // already.
     try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
-    // Attributes have an order of their own: they may be the latest of a user who has lost the device.
+    // Attributes have their own order: they may be the latest ones of a user who has lost the device.
     try await state(bound.refused + entered.unmerged, of: batch)
     return outcome
   }
 
-  /// Merges the attributes of rows with those that are known of their users.
+  /// Merges the attributes of rows with the stored attributes of their users.
   private func state(_ rows: [Int], of batch: RegistrationBatch) async throws {
     var statements: [String: [UserAttributes.Statement]] = [:]
     for row in rows.sorted() where batch.rows[row].end > batch.rows[row].attributes {
@@ -213,9 +220,9 @@ extension Registry {
     _ = try await state(statements)
   }
 
-  /// Step (d) for rows that may have lost their tokens, and then (e).
+  /// Runs step (d) for rows that may have lost their tokens, and then step (e).
   ///
-  /// - Returns: for each whether it stands.
+  /// - Returns: for each row whether it is in force.
   private func look(at rows: [Int], of batch: RegistrationBatch, notes: [BoundPart]) async throws -> [Bool] {
     let owners = try await owners(of: rows.map { batch.owned($0) })
     let users = rows.map { batch.user(of: $0) }
@@ -225,7 +232,7 @@ extension Registry {
         (users[$0], batch.owned(rows[$0]), Int(batch.rows[rows[$0]].registeredAt))
       })
     try await clear(notes.map { ($0.part.partition, $0.note) })
-    // The token was unregistered meanwhile, and an older registration of it came in: the index is behind the record.
+    // The token was unregistered in between, and an older registration of it arrived: the index is behind the record.
     let behind = rows.indices.filter { index in
       stands[index] && owners[index].map { $0.registeredAt < batch.rows[rows[index]].registeredAt } ?? false
     }
@@ -236,9 +243,9 @@ extension Registry {
     return stands
   }
 
-  /// Ends the registrations that a dead process left half-done in one partition of the owner index.
+  /// Completes the registrations that a dead process left unfinished in one partition of the owner index.
   ///
-  /// Safe beside a live one: every step can be repeated, and the index has the last word.
+  /// This is safe while a live process registers devices: every step can be repeated, and the index decides.
   ///
   /// - Returns: the number of registrations found.
   public func redoMoves(in partition: Int) async throws -> Int {
@@ -248,7 +255,7 @@ extension Registry {
     let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
       RegistrationNote(name: pairs[$0].bytes.map(Array.init) ?? [], value: pairs[$0 + 1])
     }
-    // Devices that left their users, and of which the index has not heard.
+    // Devices that left their users while the index still has their tokens.
     let left = notes.flatMap(\.left).map { user, device in
       DeviceEdit(user: user, token: device.owned, action: .prune, instant: Int(device.registeredAt))
     }
@@ -283,28 +290,28 @@ extension Registry {
     return begun.count + left.count
   }
 
-  /// Notes that are read at once: each has up to a hundred registrations.
+  /// Largest number of notes that one call reads; each has up to 96 registrations.
   static let notesAtOnce = 8
 
-  /// Step (b). Not from a user whom the index names again: where nobody says when a device registered, only the index
-  /// knows which registration was the last.
+  /// Runs step (b). It skips a user who owns the token again: without registration times, only the index knows the
+  /// latest registration.
   private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
     guard !devices.isEmpty else { return }
     let owners = try await owners(of: devices.map(\.token))
-    // It is remembered, so that a process that stood still does not bring the device back for a moment.
+    // The removal is recorded, so that a suspended process does not restore the device for a moment.
     _ = try await apply(
       zip(devices, owners).filter { $0.old != $1?.user }.map {
         DeviceEdit(user: $0.0.old, token: $0.0.token, action: .remove, instant: $0.0.instant)
       })
   }
 
-  /// Step (d): a device that registered for its user later than the one given stays.
+  /// Runs step (d). A device that registered for its user later than the given one stays.
   private func leave(_ devices: [(user: String, token: OwnedToken, instant: Int)]) async throws {
     _ = try await apply(
       devices.map { DeviceEdit(user: $0.user, token: $0.token, action: .prune, instant: $0.instant) })
   }
 
-  /// Step (c).
+  /// Runs step (c).
   ///
   /// - Parameter writing: whether the devices are written; if not, only other devices of their users leave.
   private func upsert(
@@ -313,7 +320,7 @@ extension Registry {
     let batch = bound.batch
     var entered = EnteredRegistrations(bound: bound, crowdedOut: [])
     var parts = batch.parts(of: rows, by: \.userPartition)
-    // A script stops where records are large; what it left comes next.
+    // A script stops early if records are large. The next call gets the remaining rows.
     while !parts.isEmpty {
       var pipeline = RedisPipeline(reserving: batch.bytes.count + batch.count * 32)
       let names = parts.map { _ in RegistrationNote.newName() }
@@ -356,13 +363,13 @@ extension Registry {
     return entered
   }
 
-  /// Takes devices out of the index that left users who have too many, unless they have come back.
+  /// Removes the tokens of devices that have left from the index, unless the devices have been registered again.
   private func forget(_ devices: [DeviceEdit]) async throws {
     guard !devices.isEmpty else { return }
     try await unbind(zip(devices, store.results.areRegistered(devices)).filter { !$1 }.map(\.0))
   }
 
-  /// Step (e).
+  /// Runs step (e).
   private func clear(_ notes: [(partition: Int, name: [UInt8])]) async throws {
     guard !notes.isEmpty else { return }
     var pipeline = RedisPipeline()
@@ -372,13 +379,13 @@ extension Registry {
 }
 
 extension RegistrationBatch {
-  /// Whether a later row has attributes of the same user: where no row has a time, the last one stands.
+  /// Returns whether a later row has attributes of the same user. If no row has a time, the last one wins.
   fileprivate func hasLaterAttributes(than row: Int) -> Bool {
     let user = user(of: row)
     return rows.indices[(row + 1)...].contains { rows[$0].end > rows[$0].attributes && self.user(of: $0) == user }
   }
 
-  /// What takes the tokens of rows out of the index of owners.
+  /// Returns edits that remove the tokens of rows from the index of owners.
   fileprivate func removals(of rows: [Int]) -> [Registry.DeviceEdit] {
     rows.map {
       Registry.DeviceEdit(

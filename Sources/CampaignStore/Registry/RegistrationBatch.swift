@@ -1,20 +1,20 @@
 import PushCore
 import Redis
 
-/// Devices that register together, encoded once as they go to Redis.
+/// Devices that register together, encoded once in the form that goes to Redis.
 ///
-/// They register in their order. A token is in a batch for one user only, or who has it in the end is found out with one
-/// more look at each.
+/// They register in their order. If a batch has a token for two users, each row of its part must be checked again to
+/// find the final owner.
 public struct RegistrationBatch: Sendable {
-  /// One registration; places are offsets into ``bytes``.
+  /// One registration. All places are offsets into ``bytes``.
   struct Row {
-    /// Where `at:user` begins, as the owner index has it.
+    /// Begin of `at:user`, as in the owner index.
     var start: Int
-    /// Where the user begins.
+    /// Begin of the user.
     var user: Int
-    /// Where the device record begins, and the user ends.
+    /// Begin of the device record, and end of the user.
     var record: Int
-    /// Where the attributes begin, and the record ends.
+    /// Begin of the attributes, and end of the record.
     var attributes: Int
     var end: Int
     /// ms since the epoch.
@@ -30,21 +30,21 @@ public struct RegistrationBatch: Sendable {
     var rows: ArraySlice<Int>
   }
 
-  /// Rows of a script's call at most: a quarter of a millisecond of Redis' time.
+  /// Largest number of rows in a call: 0.25 ms of Redis' time.
   private static let partRows = 96
-  /// Bytes of a script's call from which on no row is added: rows are some hundred, but a record may have 64 KiB.
+  /// Bytes in a call above which no row is added. A row usually has a few hundred bytes, but a record may have 64 KiB.
   private static let partBytes = 128 << 10
 
   private(set) var bytes: [UInt8] = []
   private(set) var rows: [Row] = []
-  /// The rows of tokens of a Live Activity, by its name.
+  /// The rows with tokens of a Live Activity, by its name.
   private(set) var activities: [String: [Int]] = [:]
   private let partitions: Int
   private let services: PushServices
 
-  /// How many registrations there are.
+  /// The number of registrations.
   public var count: Int { rows.count }
-  /// Whether there is none.
+  /// Whether the batch has no registration.
   public var isEmpty: Bool { rows.isEmpty }
 
   init(partitions: Int, services: PushServices) {
@@ -52,13 +52,13 @@ public struct RegistrationBatch: Sendable {
     self.services = services
   }
 
-  /// Makes room for so many more registrations of usual size.
+  /// Reserves space for this many more registrations of usual size.
   public mutating func reserve(_ count: Int) {
     rows.reserveCapacity(rows.count + count)
     bytes.reserveCapacity(bytes.count + count * 192)
   }
 
-  /// Cuts times that are later than `now` to it.
+  /// Sets times that are later than `now` to `now`.
   ///
   /// - Parameter now: ms since the epoch, by Redis' clock.
   mutating func cut(to now: UInt64) throws(StoreError) {
@@ -82,8 +82,8 @@ public struct RegistrationBatch: Sendable {
 
   /// Adds a registration.
   ///
-  /// - Throws: ``StoreError`` `invalid` when the device is too long to be stored, `mismatch` when its service is not known
-  ///   here. Then nothing is added.
+  /// - Throws: ``StoreError`` `invalid` if the device is too long to be stored, `mismatch` if the program does not know
+  ///   its service. Then nothing is added.
   public mutating func append(_ registration: DeviceRegistration) throws(StoreError) {
     let device = registration.device
     let start = bytes.count
@@ -109,13 +109,13 @@ public struct RegistrationBatch: Sendable {
     }
   }
 
-  /// The rows of each partition in parts, the rows in their order.
+  /// Returns the rows of each partition in parts, in the order of the rows.
   ///
   /// - Parameters:
   ///   - chosen: indexes of rows, ascending.
-  ///   - partition: which of a row's two is meant.
+  ///   - partition: the row's partition to use: of its user or of its token.
   func parts(of chosen: some Collection<Int>, by partition: KeyPath<Row, Int>) -> [Part] {
-    // Counting places them in one pass, whatever the number of partitions.
+    // A counting sort places the rows in one pass, for any number of partitions.
     var ends = [Int](repeating: 0, count: partitions + 1)
     let belongs = chosen.map { rows[$0][keyPath: partition] }
     for number in belongs { ends[number + 1] += 1 }
@@ -141,7 +141,7 @@ public struct RegistrationBatch: Sendable {
     return parts
   }
 
-  /// The registration of a row.
+  /// Returns the registration of a row.
   func registration(_ index: Int) -> DeviceRegistration? {
     let row = rows[index]
     let device = bytes.withUnsafeBytes {
@@ -167,9 +167,9 @@ public struct RegistrationBatch: Sendable {
 
   // MARK: Arguments of scripts
 
-  /// What `bind.lua` asks of a part.
+  /// Appends the arguments of `bind.lua` for a part.
   func appendOwners(of part: Part, to arguments: inout RedisArguments) {
-    // The buffer is read within this call only, as are those below.
+    // The buffer is read only during this call. The same applies to the calls below.
     bytes.withUnsafeBytes { bytes in
       for index in part.rows {
         let row = rows[index]
@@ -180,7 +180,7 @@ public struct RegistrationBatch: Sendable {
     }
   }
 
-  /// What `upsert.lua` asks of a part.
+  /// Appends the arguments of `upsert.lua` for a part.
   func appendDevices(of rows: ArraySlice<Int>, to arguments: inout RedisArguments) {
     bytes.withUnsafeBytes { bytes in
       for index in rows {
@@ -192,7 +192,7 @@ public struct RegistrationBatch: Sendable {
     }
   }
 
-  /// A part as a note has it, see ``RegistrationNote``.
+  /// Returns a part in the format of a note, see ``RegistrationNote``.
   func note(of part: Part) -> [UInt8] {
     var note: [UInt8] = []
     let size = part.rows.reduce(0) { $0 + rows[$1].end - rows[$1].start + 6 }

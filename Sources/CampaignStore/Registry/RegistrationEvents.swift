@@ -1,21 +1,21 @@
 public import PushCore
 import Redis
 
-/// What producers say of users and devices.
+/// Applies events from producers about users and devices.
 extension Registry {
-  /// ms for which is remembered what only matters to statements that arrive late, such as removals: 30 days.
+  /// Retention time in ms of data for late statements only, such as removals: 30 days.
   static let memory = 30 * 86_400_000
 
-  /// Applies events. Of two about the same fact the one that happened later stands, whichever is applied first and however
-  /// often; at the same time the removal or the opt-out does. The scripts decide that where they write, so a process that
-  /// stood still undoes nothing.
+  /// Applies events. Of two events about the same fact, the later one wins, in whatever order and however often they
+  /// are applied. At the same time the removal or the opt-out wins. The scripts decide this when they write, so a
+  /// suspended process undoes nothing.
   ///
-  /// Times that are ahead of Redis' clock are cut to it.
+  /// Times ahead of Redis' clock are set to its time.
   ///
   /// - Parameters:
-  ///   - events: some thousand at most.
-  ///   - apps: those of which a user has one device only, the one where a login was last.
-  /// - Returns: how many statements changed nothing, because something newer stands.
+  ///   - events: at most some thousands.
+  ///   - apps: apps that allow one device for each user, the device of the last login.
+  /// - Returns: the number of statements without effect, because a newer one is in force.
   @discardableResult
   public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws -> Int {
     guard !events.isEmpty else { return 0 }
@@ -44,7 +44,8 @@ extension Registry {
     return try await superseded + set(wave.badges)
   }
 
-  /// - Parameter badges: by user and app.
+  /// Sets badges of users.
+  /// - Parameter badges: badges by user and app.
   private func set(_ badges: [String: [String: EventWave.Badge]]) async throws -> Int {
     let all = badges.flatMap { user, apps in apps.map { (user: user, app: $0.key, badge: $0.value) } }
     var superseded = 0
@@ -69,7 +70,7 @@ extension Registry {
 
   // MARK: Logins
 
-  /// Gives devices to users, with what is known of them.
+  /// Gives devices to users, and copies missing data from the known devices.
   private func logIn(_ logins: [EventWave.Login], lastDeviceOnly apps: Set<String>) async throws -> Int {
     guard !logins.isEmpty else { return 0 }
     let tokens = logins.map { OwnedToken($0.row.token.bytes, $0.row.service) }
@@ -96,8 +97,8 @@ extension Registry {
     return superseded
   }
 
-  /// Takes the tokens out of the index of owners that leave their users by logins. The script that writes a login removes
-  /// the devices, so they go last: whoever repeats this finds the tokens there.
+  /// Removes tokens that leave their users by logins from the index of owners. The script that writes a login removes
+  /// the devices after that. So a repeated call still finds the tokens in the records.
   private func unbindOthers(than logins: [DeviceRegistration]) async throws {
     let present = try await devices(of: logins.map(\.user))
     try await unbind(
@@ -130,11 +131,11 @@ extension Registry {
 
   // MARK: Attributes
 
-  /// Merges what is said of users' attributes with what is known: read, merged and written where nobody has changed it
-  /// meanwhile, with the times beside the values.
+  /// Merges statements about users' attributes with the stored attributes. It reads, merges, and writes only if no
+  /// other caller has changed the attributes in between. The times are stored with the values.
   ///
-  /// - Parameter statements: by user.
-  /// - Returns: how many changed nothing, because something newer stands.
+  /// - Parameter statements: the statements by user.
+  /// - Returns: the number of statements without effect, because a newer one is in force.
   func state(_ statements: [String: [UserAttributes.Statement]]) async throws -> Int {
     var left = statements.filter { !$0.value.isEmpty }
     guard !left.isEmpty else { return 0 }
@@ -183,7 +184,7 @@ extension Registry {
         for (index, answer) in zip(part, reply) {
           let user = merged[index].user
           if answer.kind == .bulk {
-            // What was said before the erasure is void.
+            // Statements from before the erasure are void.
             let rest = left[user]?.filter { $0.at > answer.integer ?? 0 } ?? []
             superseded += (left[user]?.count ?? 0) - rest.count
             left[user] = rest.isEmpty ? nil : rest
@@ -199,14 +200,14 @@ extension Registry {
 }
 
 extension RegistrationEvent {
-  /// The event with no time after `now`, in ms since the epoch.
+  /// Returns the event with a time of at most `now`, in ms since the epoch.
   fileprivate func cut(to now: Int) -> RegistrationEvent {
     at <= now ? self : RegistrationEvent(change, at: now)
   }
 }
 
 extension DeviceRecord {
-  /// Takes over what another record of the device knows and this one does not say.
+  /// Copies data from another record of the device where this record has none.
   fileprivate mutating func fill(from known: DeviceRecord) {
     kind = known.kind
     lastSeen = max(lastSeen, known.lastSeen)

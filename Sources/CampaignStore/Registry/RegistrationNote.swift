@@ -1,39 +1,42 @@
 import Redis
 
-/// What is kept while registrations are under way, so that any worker can end them. `bind.lua` writes one for registrations
-/// that have begun, `upsert.lua` one for devices that left their users.
+/// The data of registrations in progress, from which any worker can complete them. `bind.lua` writes a note for
+/// registrations that have begun, `upsert.lua` for devices that left their users.
 struct RegistrationNote {
   /// A registration that has begun.
   struct Begun {
     var registration: DeviceRegistration
-    /// Who had the token; empty for nobody else.
+    /// The former user of the token; empty if there is none.
     var old: String
   }
 
-  /// Its name.
+  /// Name of the note's field.
   var name: [UInt8]
-  /// What is to be ended; nothing where the bytes are no such note.
+  /// The registrations to complete; empty if the bytes have another format.
   var begun: [Begun] = []
-  /// Devices that left their users, and that the index of owners still names.
+  /// Devices that left their users while the index of owners still has their tokens.
   var left: [(user: String, device: DeviceRecord)] = []
-  /// The tokens of all its devices, those among them that need no ending.
+  /// The tokens of all devices in the note, including those of complete registrations.
   var tokens: [[UInt8]] = []
 
-  /// What `bind.lua` writes for a registration that needs no ending.
+  /// Mark of `bind.lua` for a registration that needs no completion.
   private static let none = 0xffff
-  /// What the note of devices that left begins with.
+  /// First bytes of a note about devices that left.
   private static let ofLeft = 0xffff_ffff
 
-  /// A name that no other note has: by chance, as nobody counts for all.
+  /// Returns a random name, which no other note has.
   static func newName() -> [UInt8] {
     let number = UInt64.random(in: .min ... .max)
     return stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
   }
 
+  /// Reads a note.
+  ///
   /// - Parameters:
-  ///   - name: of its field.
-  ///   - value: u32 length of the registrations, the registrations (each u16 length and name of the user, device record,
-  ///     u32 length and attributes), then what `bind.lua` says of those that are not first ones. Or as `upsert.lua` says.
+  ///   - name: name of the field.
+  ///   - value: u32 length of the registrations, the registrations (each u16 length and name of the user, device
+  ///     record, u32 length and attributes), then the entries that `bind.lua` describes. Or the format that
+  ///     `upsert.lua` describes.
   init(name: [UInt8], value: RedisReply) {
     self.name = name
     if value.withBytes({ bytes in
@@ -74,7 +77,7 @@ struct RegistrationNote {
     return left
   }
 
-  /// Reads field after field; `nil` behind the end.
+  /// Reads one field after another; `nil` after the end.
   private struct Reader {
     let bytes: UnsafeRawBufferPointer
     private var at = 0

@@ -1,20 +1,21 @@
 import PushCore
 
-/// The attributes of a user, with the times at which they were said. Pure.
+/// The attributes of a user, with the times of the statements about them. Pure.
 ///
-/// All attributes can be replaced at once (by a registration), or one be set or removed (by an event); of each the latest
-/// statement stands, whatever the order of arrival. Of two statements of the same time about one attribute the removal
-/// stands, then the greater value; of two that replace everything at the same time, the one that arrives last.
+/// A registration replaces all attributes; an event sets or removes single ones. For each attribute the latest
+/// statement wins, in whatever order statements arrive. Of two statements of the same time about one attribute, the
+/// removal wins, then the greater value. Of two replacements of the same time, the greater text wins; without a time,
+/// the last one to arrive.
 ///
-/// In Redis they are one JSON object. Its first member, of the empty name, is an array: the time at which everything was
-/// replaced last, then name and time of each attribute of which something was said later. No attribute has an empty name.
+/// In Redis they are one JSON object. Its first member, with the empty name, is an array: the time of the last
+/// replacement, then name and time of each attribute with a later statement. No attribute has an empty name.
 struct UserAttributes: Equatable {
-  /// What is said of a user's attributes.
+  /// A statement about a user's attributes.
   struct Statement {
     enum Change {
-      /// A JSON object takes the place of all attributes.
+      /// A JSON object replaces all attributes.
       case replacement([UInt8])
-      /// Attributes get a value, or none.
+      /// Attributes get a value, or are removed.
       case values([String: String?])
     }
 
@@ -23,16 +24,17 @@ struct UserAttributes: Equatable {
     var at: Int
   }
 
-  /// When everything was replaced last; 0 for never.
+  /// Time of the last replacement of all attributes; 0 for never.
   private(set) var replacedAt = 0
-  /// When something was said of one attribute later, removed ones too.
+  /// Times of later statements about single attributes, including removed ones.
   private(set) var times: [String: Int] = [:]
-  /// The JSON of the values.
+  /// The values as JSON.
   private(set) var values: [String: [UInt8]] = [:]
 
   private static let head = Array(#"{"":["#.utf8)
 
-  /// - Parameter stored: as they stand in Redis; nothing for none.
+  /// Creates the attributes from their stored form.
+  /// - Parameter stored: the bytes in Redis; empty for none.
   init(stored: [UInt8]) {
     guard let root = try? JSONValue(parsing: stored, maximumDepth: CampaignJob.maximumNesting),
       case .object(let members) = root.kind
@@ -49,9 +51,9 @@ struct UserAttributes: Equatable {
     }
   }
 
-  /// The names of the attributes that have a value.
+  /// Returns the names of the attributes that have a value.
   ///
-  /// - Parameter stored: as they stand in Redis; nothing for none.
+  /// - Parameter stored: the bytes in Redis; empty for none.
   static func names(stored: [UInt8]) -> [String] {
     guard let root = try? JSONValue(parsing: stored, maximumDepth: CampaignJob.maximumNesting),
       case .object(let members) = root.kind
@@ -59,7 +61,7 @@ struct UserAttributes: Equatable {
     return members.map(\.name).filter { !$0.isEmpty }
   }
 
-  /// The attributes alone, as a JSON object; nothing for none.
+  /// Returns the attributes without times, as a JSON object; empty if there are none.
   static func visible(_ stored: [UInt8]) -> [UInt8] {
     guard stored.starts(with: head) else { return stored }
     let attributes = UserAttributes(stored: stored)
@@ -79,18 +81,19 @@ struct UserAttributes: Equatable {
     return all
   }
 
-  /// The text of a value in JSON.
+  /// Returns the text of a JSON value.
   private static func string(_ json: [UInt8]) -> String {
     if let value = try? JSONValue(parsing: json, maximumDepth: 1), case .string(let text) = value.kind { return text }
     return String(decoding: json, as: UTF8.self)
   }
 
-  /// - Returns: false when it changes nothing, because something newer stands.
+  /// Applies a statement.
+  /// - Returns: false if it changes nothing, because a newer statement is in force.
   mutating func apply(_ statement: Statement) -> Bool {
     switch statement.change {
     case .replacement(let json): replace(with: json, at: statement.at)
     case .values(let changes):
-      // All of them are looked at.
+      // Every change must be applied, so the loop does not stop at the first effect.
       changes.reduce(false) { set($1.key, to: $1.value, at: statement.at) || $0 }
     }
   }
@@ -99,7 +102,7 @@ struct UserAttributes: Equatable {
     guard at >= replacedAt else { return false }
     let given = UserAttributes(stored: json).values
     if at == replacedAt, at > 0 {
-      // As in `upsert.lua`: of two of the same time the one with the greater text stands.
+      // As in `upsert.lua`: of two replacements of the same time, the greater text wins.
       let (known, new) = (Self.text(values.filter { times[$0.key] == nil }), Self.text(given))
       guard known.lexicographicallyPrecedes(new) else { return known == new }
     }
@@ -138,7 +141,7 @@ struct UserAttributes: Equatable {
     return true
   }
 
-  /// Values as an object, in the order of their names.
+  /// Returns the values as a JSON object, in the order of their names.
   private static func text(_ values: [String: [UInt8]]) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
@@ -150,17 +153,17 @@ struct UserAttributes: Equatable {
     return writer.take()
   }
 
-  /// Of two values of the same time: none, if one is none.
+  /// Returns the winner of two values of the same time: a removal, else the greater value.
   private static func greater(_ one: [UInt8]?, _ other: [UInt8]?) -> [UInt8]? {
     guard let one, let other else { return nil }
     return one.lexicographicallyPrecedes(other) ? other : one
   }
 
-  /// As they are to stand in Redis.
+  /// Returns the stored form.
   ///
-  /// Of more than the largest number of attributes those leave of which something was said longest ago.
+  /// If there are too many attributes, the ones with the oldest statements are dropped.
   ///
-  /// - Parameter horizon: ms since the epoch; times before that are forgotten.
+  /// - Parameter horizon: ms since the epoch; older times are dropped.
   mutating func stored(horizon: Int) -> [UInt8] {
     let most = DeviceRowDraft.maximumAttributes
     if values.count > most {

@@ -8,7 +8,7 @@ public struct DeviceRegistration: Sendable {
   /// The user's attributes as a JSON object; empty leaves them as they are.
   public var attributes: [UInt8]
 
-  /// Memberwise.
+  /// Creates a registration.
   public init(user: String, device: DeviceRecord, attributes: [UInt8] = []) {
     self.user = user
     self.device = device
@@ -16,21 +16,22 @@ public struct DeviceRegistration: Sendable {
   }
 }
 
-/// A user with devices and what else is known.
+/// A user with devices and attributes.
 public struct UserRecord: Sendable {
   public var user: String
   public var devices: [DeviceRecord]
-  /// A JSON object; empty when there are none.
+  /// A JSON object; empty if there are none.
   public var attributes: [UInt8]
 
-  /// Memberwise.
+  /// Creates a record.
   public init(user: String, devices: [DeviceRecord] = [], attributes: [UInt8] = []) {
     self.user = user
     self.devices = devices
     self.attributes = attributes
   }
 
-  /// - Parameter stored: the attributes as they stand in Redis.
+  /// Creates a record from the stored attributes.
+  /// - Parameter stored: the attributes as in Redis.
   init(user: String, devices: [DeviceRecord], stored: RedisReply) {
     self.init(
       user: user, devices: devices, attributes: stored.bytes.map { UserAttributes.visible(Array($0)) } ?? [])
@@ -38,9 +39,11 @@ public struct UserRecord: Sendable {
 }
 
 extension DeviceRegistration {
+  /// Creates the registration of a row.
+  ///
   /// - Parameters:
-  ///   - row: what is known of the device and of its user.
-  ///   - app: for a row that names none; empty for any.
+  ///   - row: data of the device and of its user.
+  ///   - app: app for a row that names none; empty for any.
   public init(_ row: DeviceRow, app: String = "") {
     var device = DeviceRecord(token: row.token.bytes, service: row.service)
     device.kind = row.kind
@@ -56,7 +59,7 @@ extension DeviceRegistration {
     self.init(user: row.user, device: device, attributes: Self.json(row.attributes))
   }
 
-  /// Attributes as the store keeps them: a JSON object of strings, or nothing.
+  /// Returns attributes in their stored form: a JSON object of strings; empty if there are none.
   static func json(_ attributes: [String: String]) -> [UInt8] {
     guard !attributes.isEmpty else { return [] }
     var json = JSONWriter()

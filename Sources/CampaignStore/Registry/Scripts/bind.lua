@@ -1,17 +1,18 @@
 #!lua
--- bind: gives tokens to users, and leaves a note of the registrations under way.
--- Invariant: a token belongs to one user; an older registration never undoes a newer one, nor a removal that is as old or
--- newer. Of two registrations of the same time the user whose id is greater has the token; where there is no time (0),
--- the one that comes later. A note holds all that is needed to end its registrations, so anybody can: those that the
--- index knows already, too, because their devices are written all the same, and the token may be another user's by
--- then.
+-- bind: gives tokens to users, and writes a note of the registrations in progress.
+-- Invariant: a token belongs to one user. An older registration never undoes a newer one, nor a removal of the same
+-- time or a later time. Between two registrations of the same time, the user with the greater id gets the token;
+-- without a time (0), the one that arrives later wins. A note has everything that is needed to complete its
+-- registrations, so any worker can complete them. The note includes registrations that the index has already: their
+-- devices are written in any case, and by then the token may belong to another user.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
--- ARGV 1 the note's name, which no other has, 2 the registrations as a note has them, then two each: raw token,
--- 'at:user'
--- A note is: u32 length of ARGV 2, ARGV 2, then what is not a first registration: u16 its place from 0, and u16 length
--- and name of the user that had the token; or 0xffff, where something newer stands.
--- Returns how often tokens of this partition were taken from users so far (-1: look again), then two each: place from 0
--- of what is not simply the user's, and false when something newer stands, else the user that had it
+-- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two each: raw token,
+--      'at:user'
+-- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each registration that is not the token's first: u16 its
+-- place from 0, u16 length and name of the user who had the token; or 0xffff if a newer statement is in force.
+-- Returns the number of tokens of this partition that were taken from users so far (-1: check again), then two each for
+-- registrations that changed another user's token or nothing: place from 0, and false if a newer statement is in force,
+-- else the user who had the token
 local tokens, count = {}, 0
 for i = 3, #ARGV, 2 do
   count = count + 1
@@ -20,7 +21,7 @@ end
 local known = redis.call('HMGET', KEYS[1], unpack(tokens))
 local now, fields, rest, answer = {}, {}, {}, {0}
 local taken, refused, again = 0, 0, false
--- When nobody had the token, and when it was registered last by who lost it.
+-- Since when no user has the token, and when the user who lost the token had registered it.
 local removed, left
 if redis.call('EXISTS', KEYS[4]) == 1 then
   local members = {}
@@ -38,7 +39,7 @@ end
 for i = 1, count do
   local token, asked = tokens[i], ARGV[2 * i + 2]
   local owned = now[token] or known[i]
-  -- What the index is to say, and who had the token: false where a newer owner stands.
+  -- The new entry of the index, and the user who had the token: false if a newer owner is in force.
   local entry, old = asked, ''
   local is_void = false
   if removed and (removed[i] or left[i]) and owned ~= asked then

@@ -1,18 +1,18 @@
--- Shared by the scripts that have users depart; the loader puts it in front of them, behind `departures.lua`.
+-- Shared by the scripts that record departures; the loader puts it in front of them, after `departures.lua`.
 
--- FNV-1a of 32 bits; `UserFingerprint` is its counterpart.
+-- Returns the 32-bit FNV-1a hash of a user; `UserFingerprint` is its counterpart in Swift.
 local function fingerprint(user)
   local hash = 2166136261
   for i = 1, #user do
     local low = hash % 256
     hash = hash - low + bit.bxor(low, user:byte(i))
-    -- The prime is 2^24 + 403. Two products stay below 2^53, as a number of Lua must.
+    -- The prime is 2^24 + 403. Both products stay below 2^53, the limit of exact integers in Lua.
     hash = (hash * 403 + hash % 256 * 16777216) % 4294967296
   end
   return struct.pack('>I4', hash)
 end
 
--- Counts departures of users who are not remembered: after more than fit into the ring, every target is checked.
+-- Counts more departures than the ring has room for, without fingerprints: so every target is checked.
 local function depart_unnamed(departures)
   redis.call('SETRANGE', departures, '0', struct.pack('>I6', count_departures(departures) + ring_size + 1))
 end

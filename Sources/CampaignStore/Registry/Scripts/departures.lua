@@ -1,8 +1,10 @@
 -- Shared by the scripts that read or count departures; the loader puts it in front of them.
--- A user departs who loses a device or enters a suppression list. Targets that were sealed before may be invalid from
--- then on. The string of departures has their number (u48) and a ring of the fingerprints (u32) of the last 512 users.
--- A fingerprint may belong to several users, so it only says whose targets are to be checked (`regrant.lua`).
--- Redis formats a number that a script passes to a command at ten times the cost of a text, so these are texts.
+-- A user departs by losing a device or by entering a suppression list. Targets that were sealed before a departure may
+-- be invalid. The string of departures has their number (u48) and a ring of the fingerprints (u32) of the last 512
+-- users. Several users may have the same fingerprint, so a fingerprint only selects the targets that are checked
+-- (`regrant.lua`).
+-- If a script passes a number to a command, Redis needs ten times as long to format it as for a text. So these are
+-- texts.
 local ring_size, decimal = 512, string.format
 
 -- Returns the number of departures.
@@ -11,7 +13,7 @@ local function count_departures(departures)
   return #head == 6 and struct.unpack('>I6', head) or 0
 end
 
--- Counts departures behind `number` others, by the fingerprints of the users, at most as many as the ring has.
+-- Counts departures after `number` earlier ones, with the fingerprints of the users, at most as many as the ring has.
 local function note_departures(departures, number, prints)
   local place = number % ring_size
   local first = math.min(#prints, ring_size - place)
@@ -20,8 +22,8 @@ local function note_departures(departures, number, prints)
   redis.call('SETRANGE', departures, '0', struct.pack('>I6', number + #prints))
 end
 
--- Returns the fingerprints of the users who have departed since the number of departures was `known`; false where the
--- ring does not have all of them.
+-- Returns the fingerprints of the users who have departed since the number of departures was `known`; false if the ring
+-- does not have all of them.
 local function departed_since(departures, number, known)
   if number == known then return '' end
   if known < 0 or known > number or number - known > ring_size then return false end

@@ -1,11 +1,11 @@
 -- Shared by the scripts that edit device records; the loader puts it in front of them.
--- A user's devices stand one behind the other in one value. A device is: u16 length of the rest, u8 version (1), u8
+-- One value has all devices of a user, one after the other. A device is: u16 length of the rest, u8 version (1), u8
 -- flags (1: quarantined), u8 kind of token, u48 registeredAt (ms), u48 lastSeen (ms), u16 token length, token, then
 -- seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion, osVersion), then
 -- attributes up to the end, each u8 length and name, u16 length and value.
 
--- Finds a device: where it begins, and where the next one would; its flags, and when it registered; nil when it isn't
--- there.
+-- Finds a device. Returns its begin, the begin of the next one, its flags and its time of registration; nil if the
+-- device is not there.
 local function find_device(blob, token)
   local at = 1
   while at < #blob do
@@ -18,13 +18,12 @@ end
 local function registered_at(blob, at) return (struct.unpack('>I6', blob, at + 5)) end
 local function flags_of(blob, at) return blob:byte(at + 3) end
 
--- The same with other flags for the device that begins at `at`.
+-- Returns the devices with other flags for the device that begins at `at`.
 local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
--- A user without a device is not kept, and neither are the attributes, nor what the user's apps have sent lately. Of at
--- most 500 users.
+-- Removes users without a device, with their attributes and frequency cap counters. At most 500 users.
 local function remove_users(devices, users, attributes, pressure, names)
   redis.call('HDEL', devices, unpack(names))
   redis.call('SREM', users, unpack(names))
@@ -32,22 +31,22 @@ local function remove_users(devices, users, attributes, pressure, names)
   redis.call('HDEL', pressure, unpack(names))
 end
 
--- Whether the note why a device is in quarantine is of one of this user.
+-- Returns whether a quarantine note belongs to a device of this user.
 local function is_note_of(note, user)
   return note and note:sub(-#user - 2) == struct.pack('>I2', #user) .. user
 end
 
--- Removes the note why a device of the user is in quarantine. A note stands under the token, and ends with its user:
--- while a device moves to another user of the partition, both have it, and the note may be the other's.
+-- Removes the quarantine note of a device of the user. The field of a note is the token, and the note ends with its
+-- user: while a device moves to another user of the partition, both have it, and the note may be the other user's.
 local function remove_note(quarantine, user, token)
   if is_note_of(redis.call('HGET', quarantine, token), user) then redis.call('HDEL', quarantine, token) end
 end
 
--- What a script has read of users' devices, and what it is to write of them and of the quarantine: one command for all
--- costs Redis little more than one for a single user.
+-- The users' devices that a script has read, and its pending changes of devices and quarantine notes. One command for
+-- all users costs Redis little more than one command for a single user.
 local devices_of, edited, is_edited, notes = {}, {}, {}, {}
 
--- Reads the devices of users that are to be edited, at most 500.
+-- Reads the devices of users that will be edited, at most 500.
 local function read_devices(devices, names)
   if #names == 0 then return end
   local blobs = redis.call('HMGET', devices, unpack(names))
@@ -55,8 +54,8 @@ local function read_devices(devices, names)
 end
 
 -- Prunes, quarantines or releases one device of a user whose devices were read, unless it registered after `instant`
--- (ms). Returns whether it changed, and whether that is because it registered later; `write_edits` writes the change.
--- What is in quarantine has a note there, why and since when.
+-- (ms). Returns whether the device changed, and whether it stays because it registered later; `write_edits` writes the
+-- change. A quarantined device has a note with the reason and the time.
 local function edit_device(quarantine, user, token, action, instant, note)
   local blob = devices_of[user]
   local at, behind, known_flags, registered = find_device(blob, token)
@@ -83,8 +82,8 @@ local function edit_device(quarantine, user, token, action, instant, note)
   return true
 end
 
--- Writes what was edited. Returns the users who have no device any more: what else is known of them is removed, unless
--- the caller retains it.
+-- Writes the edited devices. Returns the users who have no device any more. Their attributes and counters are removed,
+-- unless the caller retains them.
 local function write_edits(devices, users, attributes, pressure, quarantine, retains)
   local gone, left, noted = {}, {}, {}
   for i = 1, #edited do

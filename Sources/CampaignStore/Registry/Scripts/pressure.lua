@@ -1,13 +1,14 @@
--- Shared by the scripts that count what users get; the loader puts it in front of them.
--- A user's record has, for each app: u8 length and name, u32 badge, what the app last said of the badge (u48 when (ms),
--- u32 which number), u8 number of campaigns, then for each campaign that came to the user lately u32 when (s), u32
--- category, u64 campaign (digests of their names), u8 holders: the user's targets that were granted and have not ended
--- unsent, u32 the badge that these show. 0 holders: a cap kept the campaign from the user, so it counts for nothing.
+-- Shared by the scripts that count pushes for users; the loader puts it in front of them.
+-- A user's record has for each app: u8 length and name, u32 badge, the app's last statement about the badge (u48 time
+-- (ms), u32 number), u8 number of campaigns, then for each recent campaign of the user: u32 time (s), u32 category, u64
+-- campaign (digests of their names), u8 holders, u32 badge that the holders show. The holders are the user's targets
+-- that were granted and have not ended unsent. With 0 holders a cap kept the campaign from the user, so the campaign
+-- does not count.
 local nothing_said = ('\0'):rep(10)
 local campaign_size = 21
 
--- Returns what stands in front of an app's part of a record, its badge, its campaigns, what stands behind it, and what
--- the app last said of its badge.
+-- Returns the part of a record in front of an app, the app's badge and campaigns, the part after it, and the app's last
+-- statement about its badge.
 local function pressure_parts(record, app)
   local name = string.char(#app) .. app
   local at = 1
@@ -24,7 +25,7 @@ local function pressure_parts(record, app)
   return record, 0, '', '', nothing_said
 end
 
--- Returns the record that has these parts; an app of which nothing is known has none.
+-- Returns the record with these parts; an app without any value has no part.
 local function pressure_record(front, app, badge, campaigns, behind, said)
   if badge == 0 and campaigns == '' and said == nothing_said then return front .. behind end
   local part = string.char(#app) .. app .. struct.pack('>I4', badge) .. said

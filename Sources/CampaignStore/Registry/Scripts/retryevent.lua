@@ -1,9 +1,9 @@
 #!lua
--- retryevent: puts an event of the dead list on its list again, as the newest.
--- Invariant: an event is on one of both.
+-- retryevent: moves an event from the dead list back to its list, as the newest one.
+-- Invariant: an event is in one of the two lists.
 -- KEYS 1 dead list (a stream), 2 the list
--- ARGV 1 its key in the dead list, 2 the event
--- Returns 1, or 0 when it is not there
+-- ARGV 1 key of the entry in the dead list, 2 the event
+-- Returns 1, or 0 if the entry is not there
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('LPUSH', KEYS[2], ARGV[2])
 return 1

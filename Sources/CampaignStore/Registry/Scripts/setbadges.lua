@@ -1,11 +1,11 @@
 #!lua
--- setbadges: sets the badges of users, as their apps say.
--- Invariant: the badge that an app said last stands, in whatever order this arrives; of two of the same time the smaller.
--- What pushes have added since is not lost when the same is said again. Nothing is counted for who was erased since;
--- what is known of a user who has no device is retained.
+-- setbadges: sets badges of users to the numbers that apps have reported.
+-- Invariant: the app's latest statement about a badge wins, in whatever order statements arrive; of two statements of
+-- the same time, the smaller number. A repeated statement keeps the increments by pushes since then. A statement from
+-- before a user's erasure is dropped. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
--- ARGV four each, of at most 500: user, app, badge, when the app said so (ms)
--- Returns how many changed nothing because something newer stands
+-- ARGV four each, of at most 500: user, app, badge, time of the app's statement (ms)
+-- Returns the number of statements that changed nothing because a newer one is in force
 local names, superseded, waiting = {}, 0, {}
 for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)

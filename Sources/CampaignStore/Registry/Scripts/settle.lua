@@ -1,9 +1,9 @@
 #!lua
--- settle: removes the note of registrations that have ended, unless a token was taken from a user meanwhile.
--- Invariant: a note stays until somebody has looked which of its registrations still stand.
+-- settle: removes the note of completed registrations, unless a token was taken from a user since.
+-- Invariant: a note stays until a caller has checked which of its registrations are still in force.
 -- KEYS 1 moving, 2 taken
--- ARGV 1 the note's name, 2 how often tokens had been taken when it was written
--- Returns 1, or 0 when it is to be looked at
+-- ARGV 1 name of the note, 2 number of taken tokens when the note was written
+-- Returns 1, or 0 if the caller must check the note
 if (redis.call('GET', KEYS[2]) or '0') ~= ARGV[2] then return 0 end
 redis.call('HDEL', KEYS[1], ARGV[1])
 return 1

@@ -1,12 +1,13 @@
 #!lua
--- unbind: removes tokens from the index of owners, unless a newer registration stands.
--- Invariant: the owner index follows the device records, and is never ahead of them. When the last registration of a token
--- was, and that nobody has it, is remembered: a registration that happened before and arrives later changes nothing.
+-- unbind: removes tokens from the index of owners, unless a newer registration is in force.
+-- Invariant: the owner index follows the device records and is never ahead of them. Two times are recorded: the last
+-- registration of a token, and since when no user has it. So a registration from before changes nothing, even if it
+-- arrives later.
 -- KEYS 1 owner, 2 taken, 3 removals
--- ARGV four each, of at most 500 tokens: raw token, user, instant in ms: removed when it is this user's and not newer,
---      '1' when nobody has the token at that instant, whoever it was
--- Returns for each 1 when it was removed, 2 when something newer stands, 0 when nothing changed; the user who has the
--- token, and must lose it, when that is another
+-- ARGV four each, of at most 500 tokens: raw token, user, instant in ms: the token is removed if it is this user's and
+--      not newer, '1' if no user has the token at that instant, whoever had it
+-- Returns for each 1 if the token was removed, 2 if a newer statement is in force, 0 if nothing changed; or the other
+-- user who has the token and must lose it
 local tokens, gone, marks, answer = {}, {}, {}, {}
 for i = 1, #ARGV, 4 do tokens[#tokens + 1] = ARGV[i] end
 local entries = redis.call('HMGET', KEYS[1], unpack(tokens))

@@ -1,23 +1,25 @@
 #!lua
 -- upsert: writes devices into the records of their users.
--- Invariant: one record a token and user; the later `registeredAt` stands, and one that is not later than a removal of the
--- device, or than the user's erasure, is not written. The attributes of the latest registration that has any stand, as
--- far as nothing newer was said of one of them. Only a later registration ends a quarantine: the same import once more
--- does not. A user has a bounded number of devices: for a new one the one leaves that was seen longest ago (it was seen
--- when it registered), then the one that registered first, then the first of the record. With a new device those of
--- Live Activities leave that registered more than two days before it: no activity lasts that long, and nothing else
--- ends their tokens. A user whose devices leave has departed (`depart.lua`). Stops where the records together become
--- so large that others would wait for it. Attributes are a JSON object of which the first member, of the empty name,
--- is an array: when all of them were said last, then name and time of each of which something was said since.
+-- Invariant: a user has one record for each token, and the later `registeredAt` wins. A device is not written if its
+-- registration is not later than a removal of the device or the user's erasure. The attributes of the latest
+-- registration that has attributes win, except attributes with a newer statement of their own. Only a later
+-- registration ends a quarantine; a repeated import does not.
+-- A user has a bounded number of devices. For a new device, another one leaves: the one seen longest ago (a
+-- registration counts as seen), then the one that registered first, then the first of the record. A new device also
+-- removes tokens of Live Activities that registered more than two days before it: no activity lasts that long, and
+-- nothing else ends their tokens. A user whose devices leave has departed (`depart.lua`).
+-- The script stops if the records together become so large that other callers would wait for it. Attributes are a JSON
+-- object. Its first member, with the empty name, is an array: the time when all attributes were set, then name and time
+-- of each attribute that was set since.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures, 9 moving
--- ARGV 1 devices of a user at most, 2 '0', or '1' for logins, by which the user's other devices of the app leave that
---      are not newer, or '2' when only that is to be done, 3 name of the note of devices that leave ('' for none), then
---      three each: user, device record, attributes as JSON ('' leaves them as they are)
--- The index of owners still names the devices that leave: a note of them stands until a caller has taken them out of
+-- ARGV 1 largest number of devices of a user, 2 '0', or '1' for logins, which remove the user's other devices of the
+--      app that are not newer, or '2' for this removal only, 3 name of the note of devices that leave ('' for none),
+--      then three each: user, device record, attributes as JSON ('' leaves them as they are)
+-- The index of owners still names the devices that leave. The note of them stays until a caller has removed them from
 -- the index. It is: u32 0xffffffff, then for each device u16 length and user, device record.
--- Returns how many are done, then places from 0 of those that were not written, of those that changed nothing as a
--- newer registration of the device stands, and of those whose attributes are to be merged, then the devices that left,
--- two each: user, record
+-- Returns the number of devices processed, then places from 0: of devices that were not written, of devices that
+-- changed nothing because a newer registration is in force, and of devices whose attributes the caller must merge; then
+-- the devices that left, two each: user, record
 local page, largest_page, most = 2, 32, 131072
 local live_activity, activity_lifetime = 9, 172800000
 local limit, is_exclusive, writes = tonumber(ARGV[1]), ARGV[2] ~= '0', ARGV[2] ~= '2'
@@ -25,7 +27,7 @@ local void, older, unmerged, gone = {}, {}, {}, {}
 local remembers = redis.call('EXISTS', KEYS[5]) == 1
 local retains = redis.call('EXISTS', KEYS[7]) == 1
 
--- The record without the device that has to leave first; and that device.
+-- Returns the record without the device that must leave first, and that device.
 local function without_oldest(blob)
   local at, from, to, oldest_seen, oldest_at = 1
   while at < #blob do
@@ -53,14 +55,14 @@ local function token_of(record)
   return record:sub(20, 19 + struct.unpack('>I2', record, 18))
 end
 
--- Service and app are the first texts behind the token.
+-- Service and app are the first two texts after the token.
 local function app_of(record)
   local at = 20 + struct.unpack('>I2', record, 18)
   at = at + 1 + record:byte(at)
   return record:sub(at + 1, at + record:byte(at))
 end
 
--- The record without the devices that leave; and those.
+-- Returns the record without the devices that leave, and these devices.
 local function without(blob, leaves)
   local at, kept, ended = 1, nil, {}
   while at < #blob do
@@ -76,7 +78,7 @@ local function without(blob, leaves)
   return kept and table.concat(kept) or blob, ended
 end
 
--- Tells of devices that have left.
+-- Records devices that have left.
 local function left(user, devices)
   for i = 1, #devices do
     if flags_of(devices[i], 1) == 1 then remove_note(KEYS[4], user, token_of(devices[i])) end
@@ -85,7 +87,7 @@ local function left(user, devices)
   end
 end
 
--- The user's record with the device in it, and whether that is older than what is known.
+-- Returns the user's record with the device in it, and whether the device is older than the stored one.
 local function with_device(user, blob, record)
   local token = token_of(record)
   local at, behind = find_device(blob, token)
@@ -113,7 +115,7 @@ local function with_device(user, blob, record)
   return blob, false
 end
 
--- The user's record after a login on the device, where the app allows a user one device.
+-- Returns the user's record after a login on the device, for an app that allows one device for each user.
 local function alone(user, blob, record)
   local token, app, at, ended = token_of(record), app_of(record), registered_at(record, 1)
   blob, ended = without(blob, function(from, behind)
@@ -125,7 +127,7 @@ local function alone(user, blob, record)
   return blob
 end
 
--- Whether something that was said of the device, or of the user's devices of the app, is not older.
+-- Returns whether a statement about the device, or about the user's devices of the app, makes the registration void.
 local function is_void(blob, record, removed_at, alone_at, erased_at)
   local at = registered_at(record, 1)
   if erased_at and at <= erased_at then return true end
@@ -133,7 +135,7 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   if known and registered_at(blob, known) >= at then return false end
   if removed_at and at <= removed_at or alone_at and at < alone_at then return true end
   if not alone_at or at > alone_at then return false end
-  -- At the same time: the device on which the user logged in stays.
+  -- Both have the same time: the device on which the user logged in stays.
   local app = app_of(record)
   local _, others = without(blob, function(from, behind)
     return registered_at(blob, from) == at and app_of(blob:sub(from, behind - 1)) == app
@@ -141,8 +143,9 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   return #others > 0
 end
 
--- The attributes after a registration; nil when they stay. Those that were said one by one are merged by the caller. Of
--- two registrations of the same time the one with the greater text stands; where there is no time (0), the later one.
+-- Returns the attributes after a registration; nil if they do not change. The caller merges attributes that were set
+-- one by one. Between two registrations of the same time, the greater text wins; without a time (0), the later call
+-- wins.
 local function attributes_after(known, json, record)
   if json:sub(1, 5) == '{"":[' then return not known and json or nil, known ~= nil and known ~= json end
   local at = string.format('%.0f', registered_at(record, 1))
@@ -199,7 +202,7 @@ while place <= #ARGV and bytes < most do
       blob, is_older = with_device(user, blob, record)
       if is_older then older[#older + 1] = number end
     end
-    -- A login that is void, as the device was removed later, has made the others leave all the same.
+    -- A login may be void because the device was removed later. The user's other devices have left in any case.
     if is_exclusive then blob = alone(user, blob, record) end
     now[user] = blob
     if writes and attributes ~= '' and registered_at(record, 1) > (erasure[user] or -1) then
@@ -245,7 +248,7 @@ while place <= #ARGV and bytes < most do
     retains = true
   end
   place = last + 1
-  -- No more records are read at once than, by those so far, are half of what may still be written.
+  -- By the average size so far, the next page fills at most half of the remaining bytes.
   page = math.floor((most - bytes) * (place - 4) / 3 / math.max(bytes, 1) / 2)
   page = math.max(1, math.min(largest_page, page))
 end
