@@ -1,4 +1,4 @@
-/// The removal of a user from every key.
+/// Erases a user from every key.
 public struct Erasure: StoreRoom {
   let store: CampaignStore
 }

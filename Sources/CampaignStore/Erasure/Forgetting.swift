@@ -1,45 +1,47 @@
 public import PushCore
 import Redis
 
-/// What was known of a user who is known no more.
+/// The data that an erasure has removed.
 public struct Forgotten: Sendable, Equatable {
   public var devices = 0
-  /// Segments that the user was in.
+  /// Segments that contained the user.
   public var segments: [String] = []
-  /// Suppression lists that the user was on.
+  /// Suppression lists that contained the user.
   public var suppression: [SuppressionList] = []
-  /// Campaigns that had the user on their list, or knew what the user did with them, or kept plain results.
+  /// Campaigns whose job listed the user, or that had targets, receipts or result lines of the user.
   public var campaigns = 0
-  /// Entries of the feedback list.
+  /// Removed entries of the feedback list.
   public var feedback = 0
-  /// When the erasure is complete at the latest, in ms since the epoch; `nil` when it is complete.
+  /// Latest time when the erasure is complete, in ms since the epoch; `nil` if it is complete.
   public var completeBy: Int?
 
-  /// Whether there was nothing.
+  /// Whether there was no data of the user.
   public var isNothing: Bool { self == Forgotten() }
 }
 
-/// Everything of a user, everywhere.
+/// Erases all data of a user.
 extension Erasure {
-  /// Entries of the feedback list that are read at once.
+  /// Entries in a page of the feedback list.
   private static let feedbackPage = 500
 
-  /// Lists of users from which a user is taken with one call of a script.
+  /// Largest number of lists from which one call of a script removes a user.
   private static let listsAtOnce = 100
 
-  /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream of
-  /// events, and the user's targets in running and ended campaigns. Counters stay as they are. Repeating it does no harm.
+  /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream
+  /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. A repeated call does
+  /// no harm.
   ///
-  /// For 30 days a digest of the user is kept, so that a statement from before the erasure changes nothing when it arrives
-  /// later. A target that waits for its push ends as `deviceGone`.
+  /// A digest of the user is stored for 30 days, so that a statement from before the erasure changes nothing if it
+  /// arrives later. A target that waits for its push ends as `deviceGone`.
   ///
-  /// The erasure is noted before it begins. If this process ends, or a worker is just reading the user into a campaign,
+  /// The erasure is recorded before it begins. If this process ends, or a worker is reading the user into a campaign,
   /// housekeeping completes it (``finishErasures()``).
   public func forget(_ user: String) async throws -> Forgotten {
     try await forget(user, at: nil)
   }
 
-  /// - Parameter instant: ms since the epoch, at most Redis' clock; statements from after it stay. `nil` for now.
+  /// Erases a user as of an instant.
+  /// - Parameter instant: ms since the epoch, at most Redis' clock; later statements stay. `nil` for now.
   func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
     var forgotten = Forgotten()
     let start = try await store.time() / 1000
@@ -60,7 +62,7 @@ extension Erasure {
     }
     let lists = try await store.audiences.userLists()
     (forgotten.segments, forgotten.suppression) = try await store.audiences.lists(of: user)
-    // First the segments, which would bring the user into a campaign. From then on nothing older is entered.
+    // First the segments, which would bring the user into a campaign. After this, no older statement is entered.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
     let devices = try await store.registry.user(user)?.devices ?? []
     if pending.add(devices, until: instant) { try await note(pending, of: user) }
@@ -68,12 +70,12 @@ extension Erasure {
       Registry.DeviceEdit(
         user: user, token: Registry.OwnedToken($0.token, $0.service), action: .erase, instant: instant)
     }
-    // The record goes last: whoever repeats this finds the tokens there.
+    // The record goes last, so that a repeated call still finds the tokens there.
     try await store.registry.unbind(removals)
     forgotten.devices = try await store.registry.apply(removals).count { $0 == .changed }
     // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
-    // Notices that wait in outboxes would bring the tokens to the feedback list later.
+    // Undelivered notices in outboxes would bring the tokens to the feedback list later.
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
     // From here on a worker removes the user from these jobs.
     pending.jobs = try await waitingJobs(naming: user, pending.tokens)
@@ -86,10 +88,10 @@ extension Erasure {
     return forgotten
   }
 
-  /// Removes what is known of a user besides devices, and remembers that.
+  /// Removes the data of a user except devices, and records the erasure.
   ///
-  /// - Parameter names: The segments and suppression lists from which the user is taken.
-  /// - Returns: when the user was erased.
+  /// - Parameter names: segments and suppression lists from which the user is removed.
+  /// - Returns: the time of the erasure.
   private func erase(_ user: String, from names: [String], at instant: Int?) async throws -> Int {
     let partition = Partition.of(user: user, count: keys.partitions)
     var instant = instant
@@ -114,9 +116,9 @@ extension Erasure {
     return instant ?? 0
   }
 
-  /// Forgets what a partition remembers only so that statements can arrive late, some at a time.
+  /// Removes data that a partition retains only for late statements, a bounded number at a time.
   ///
-  /// - Returns: how much was forgotten.
+  /// - Returns: the number of removed entries.
   @discardableResult
   public func forgetOldStatements(in partition: Int) async throws -> Int {
     let names = try await store.audiences.userLists()
@@ -129,7 +131,7 @@ extension Erasure {
     return forgotten
   }
 
-  /// Calls by which one partition forgets at most, each some hundred statements of a kind.
+  /// Largest number of calls for one partition; each removes some hundred entries of a kind.
   private static let mostForgettingCalls = 8
 
   private func forgetSome(in partition: Int, _ names: [String]) async throws -> Int {

@@ -1,11 +1,11 @@
 import PushCore
 import Redis
 
-/// The erasure of a user from jobs and events that others wrote: jobs of campaigns, jobs that wait, events that wait.
+/// The erasure of a user from the texts of producers: jobs of campaigns, waiting jobs and waiting events.
 extension Erasure {
-  /// Events that one call of a script replaces at most: `LPOS` reads the list for each of them.
+  /// Largest number of events that one call replaces, because `LPOS` reads the list for each of them.
   private static let replacedEvents = 20
-  /// Events that are read at once.
+  /// Events in a page.
   private static let erasedEventPage = 1000
 
   /// Returns a function that compares a text with the tokens, in every form that their services read.
@@ -17,7 +17,7 @@ extension Erasure {
 
   /// Erases a user from the job of a campaign. Its idempotency digest stays.
   ///
-  /// - Parameter id: of a campaign; a part has no job.
+  /// - Parameter id: id of a campaign; a part has no job.
   /// - Returns: whether the job named the user or a token.
   func eraseFromJob(_ user: String, _ tokens: [Registry.OwnedToken], of id: String) async throws -> Bool {
     while true {
@@ -35,7 +35,7 @@ extension Erasure {
     }
   }
 
-  /// Returns the ids of the jobs that wait, or that a worker takes in, and list a user or one of the tokens.
+  /// Returns the ids of jobs that list a user or one of the tokens, and that wait or are being taken in by a worker.
   func waitingJobs(naming user: String, _ tokens: [Registry.OwnedToken]) async throws -> Set<String> {
     let isToken = tokenTest(tokens)
     return try await store.queue.waitingIDs { job in
@@ -43,8 +43,7 @@ extension Erasure {
     }
   }
 
-  /// Removes users from a job whose erasure found the job on the list of producers. A worker calls this before it takes
-  /// the job in.
+  /// Removes users from a job that waited during their erasures. A worker calls this before it takes the job in.
   public func withoutErased(_ job: [UInt8]) async throws -> [UInt8] {
     var pipeline = RedisPipeline()
     pipeline.append("HLEN", keys.erasing)
@@ -63,10 +62,10 @@ extension Erasure {
     return job
   }
 
-  /// Erases a user from the events that wait on the lists of producers and were pushed before the erasure. An event that
-  /// names no time happens when it is read, so it would bring the user back.
+  /// Erases a user from the waiting events on the lists of producers that were pushed before the erasure. An event
+  /// without a time counts from the moment when it is read, so it would restore the user.
   ///
-  /// - Parameter instant: of the erasure, in ms since the epoch.
+  /// - Parameter instant: time of the erasure, in ms since the epoch.
   func eraseFromWaitingEvents(_ user: String, _ tokens: [Registry.OwnedToken], at instant: Int) async throws {
     for list in EventList.allCases {
       var (place, found): (Int, Set<[UInt8]>) = (0, [])

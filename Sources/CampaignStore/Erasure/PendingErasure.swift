@@ -1,21 +1,21 @@
 import PushCore
 import Redis
 
-/// An erasure that has not ended: the work that is left. It is kept in the hash `erasing` under the user's id, and leaves
-/// with the last step.
+/// An erasure that has not ended, with its remaining steps. The hash `erasing` has it under the user's id until the
+/// last step.
 struct PendingErasure {
-  /// When the user was erased, in ms since the epoch.
+  /// Time of the erasure, in ms since the epoch.
   var at: Int
-  /// The user's tokens at that time: raw tokens of jobs and old events have no user by which they could be found.
+  /// The user's tokens at that time. Raw tokens of jobs and old events have no user, so only the token finds them.
   private(set) var tokens: [Registry.OwnedToken] = []
-  /// Slices that a worker is building and that may have the user; `nil` when all steps are still to be done.
+  /// Slices that a worker is building and that may have the user; `nil` if all steps remain.
   var slices: [SliceReference]?
 
   /// Jobs that waited during the erasure and list the user or a token. A worker removes both when it takes a job in.
   var jobs: Set<String> = []
 
-  /// Seconds after which an erasure is complete at the latest. A list of targets that is not sealed expires an hour after
-  /// its last page (`claim.lua`); another hour leaves time for a round of housekeeping after a failover.
+  /// Seconds until an erasure is complete at the latest. An unsealed list of targets expires an hour after its last
+  /// page (`claim.lua`). Another hour leaves time for a round of housekeeping after a failover.
   static let longest = 2 * 3600
 
   init(at: Int) { self.at = at }
@@ -33,8 +33,8 @@ struct PendingErasure {
     return tokens.count > known
   }
 
-  /// Words with blanks between them: the time, `t SERVICE HEX` for each token, and `*` or `s PARTITION:ID` for each slice;
-  /// `q ID` for each job that waits.
+  /// The stored text: words separated by blanks. It has the time, `t SERVICE HEX` for each token, `q ID` for each
+  /// waiting job, and `*` or `s PARTITION:ID` for each slice.
   var text: String {
     var words = ["\(at)"]
     for token in tokens { words += ["t", token.service, String(decoding: Hex.encode(token.bytes), as: UTF8.self)] }
@@ -52,7 +52,7 @@ struct PendingErasure {
     return bytes.count == digits.count / 2 ? bytes : nil
   }
 
-  /// Reads ``text``; `nil` when it is none.
+  /// Reads ``text``; `nil` if it has another format.
   init?(_ text: String) {
     var words = text.split(separator: " ").map(String.init)[...]
     guard let at = words.popFirst().flatMap({ Int($0) }) else { return nil }
@@ -79,7 +79,7 @@ struct PendingErasure {
 }
 
 extension Erasure {
-  /// Erasures of which one round of housekeeping takes care.
+  /// Largest number of erasures in one round of housekeeping.
   private static let erasuresAtOnce = 20
 
   func pendingErasure(of user: String) async throws -> PendingErasure? {
@@ -95,9 +95,9 @@ extension Erasure {
     _ = try await run(pipeline)
   }
 
-  /// Removes the note of a complete erasure, or stores the remaining steps.
+  /// Removes the record of a complete erasure, or stores the remaining steps.
   ///
-  /// - Returns: whether it is complete.
+  /// - Returns: whether the erasure is complete.
   func settle(_ pending: PendingErasure, of user: String) async throws -> Bool {
     guard pending.slices?.isEmpty ?? false, pending.jobs.isEmpty else {
       try await note(pending, of: user)
@@ -109,10 +109,10 @@ extension Erasure {
     return true
   }
 
-  /// Completes erasures: those of processes that ended, and those that wait for a slice to be sealed. An erasure that fails
-  /// holds up no other.
+  /// Completes erasures: those of processes that ended, and those that wait for a slice to be sealed. A failed erasure
+  /// does not block the others.
   ///
-  /// - Returns: how many are complete now.
+  /// - Returns: the number of erasures that are complete now.
   /// - Throws: the latest failure, after all erasures had their turn.
   @discardableResult
   public func finishErasures() async throws -> Int {
@@ -133,7 +133,9 @@ extension Erasure {
     return finished
   }
 
-  /// - Parameter pending: `nil` if the note is damaged. It then says no time, and the erasure is repeated as of now.
+  /// Completes one erasure.
+  /// - Parameter pending: `nil` if the record is damaged. The time is then unknown, and the erasure is repeated as of
+  ///   now.
   /// - Returns: whether the erasure is complete.
   private func finish(_ pending: PendingErasure?, of user: String) async throws -> Bool {
     guard var pending, let slices = pending.slices else {
@@ -152,7 +154,7 @@ extension Erasure {
         pending.jobs.subtract(gone)
       }
     }
-    // The outcomes of a slice enter the stream after the slice was built, and a job the dead list after it has waited.
+    // A slice writes outcomes to the stream after it was built, and a waiting job may end in the dead list.
     if pending.slices?.isEmpty ?? false, pending.jobs.isEmpty {
       try await eraseFromEvents(user, pending.tokens)
       try await eraseFromDeadList(user, pending.tokens)

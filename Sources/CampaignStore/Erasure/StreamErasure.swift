@@ -3,7 +3,7 @@ import Redis
 
 /// The erasure of a user from streams. An entry of a stream can't be changed, so it is removed.
 extension Erasure {
-  /// Entries of a stream that are read at once: of the dead list each has up to 64 kB.
+  /// Entries of a stream in a page; an entry of the dead list has up to 64 kB.
   private static let erasedEntries = 100
 
   /// Removes the outcomes and prunes of a user from the stream of events.
@@ -15,8 +15,9 @@ extension Erasure {
 
   /// Erases a user from the dead list.
   ///
-  /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user stays
-  /// without the user, as a new entry with the old time. A job that is cut or not JSON keeps only its reason and hint.
+  /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user
+  /// stays without the user, as a new entry with the old time. A job that is truncated or not JSON keeps only its
+  /// reason and hint.
   func eraseFromDeadList(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     let isToken = tokenTest(tokens)
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
@@ -43,7 +44,7 @@ extension Erasure {
     }
   }
 
-  /// Whether a text that is not JSON has a word in quotes.
+  /// Returns whether a text that is not JSON contains a word in quotes.
   private static func isQuoted(_ word: String, in text: [UInt8]) -> Bool {
     text.firstRange(of: Array("\"\(word)\"".utf8)) != nil
   }
@@ -54,7 +55,7 @@ extension Erasure {
     }
   }
 
-  /// The change of an entry of a stream.
+  /// The decision about an entry of a stream.
   private enum Fate {
     case keep, remove
     case replace([String: [UInt8]])
@@ -93,14 +94,14 @@ extension Erasure {
       }
       if !pipeline.isEmpty { _ = try await run(pipeline) }
       guard page.count == Self.erasedEntries else { return }
-      // Redis 6.2 and later: an exclusive start.
+      // Redis 6.2 and later support an exclusive start.
       start = "(" + last
     }
   }
 
-  /// Whether an event is about a user or one of the tokens.
+  /// Returns whether an event is about a user or one of the tokens.
   ///
-  /// - Parameter instant: in ms since the epoch; an event that names a later time is none. `nil` for any time.
+  /// - Parameter instant: ms since the epoch; an event with a later time does not count. `nil` for any time.
   static func names(
     _ event: [UInt8], _ user: String, _ isToken: (String) -> Bool, until instant: Int? = nil
   ) -> Bool {

@@ -1,18 +1,18 @@
 import PushCore
 import Redis
 
-/// The erasure of a user from what campaigns keep: slices of the user's partition, and of the partitions of the user's
-/// tokens, where raw tokens of jobs stand.
+/// The erasure of a user from campaigns. It covers the slices in the user's partition and in the partitions of the
+/// user's tokens, which have raw tokens of jobs.
 extension Erasure {
-  /// Campaigns that are looked at in one pipeline.
+  /// Campaigns in one pipeline.
   private static let erasedCampaigns = 50
-  /// Pages of targets that are read at once: some 200 kB.
+  /// Pages of targets in one command: about 200 kB.
   private static let erasedPages = 32
-  /// Milliseconds that a list of targets is kept without its seal: when the lease of its claim ran out that long ago, its
-  /// owner can't seal it any more.
+  /// Milliseconds until an unsealed list of targets expires. After the lease of a claim has run out for that long, its
+  /// owner can't seal the list any more.
   private static let unsealed = 3_600_000
 
-  /// The partitions in which slices may have a user, or one of the tokens as a raw token.
+  /// Returns the partitions in which slices may have a user, or one of the tokens as a raw token.
   func partitions(of user: String, _ tokens: [Registry.OwnedToken], count: Int) -> [Int] {
     var partitions = [Partition.of(user: user, count: max(1, count))]
     for token in tokens {
@@ -23,12 +23,12 @@ extension Erasure {
     return partitions
   }
 
-  /// Erases a user from all campaigns that exist.
+  /// Erases a user from all existing campaigns.
   ///
   /// - Parameters:
   ///   - pending: gets the slices that a worker is building.
   ///   - only: the ids of the campaigns; `nil` for all.
-  /// - Returns: how many campaigns had something of the user.
+  /// - Returns: the number of campaigns that had data of the user.
   func eraseFromCampaigns(_ user: String, _ pending: inout PendingErasure, only: Set<String>? = nil) async throws -> Int
   {
     var building: [SliceReference] = []
@@ -45,7 +45,7 @@ extension Erasure {
       pipeline.removeAll()
       for id in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
       for (id, reply) in zip(ids, try await run(pipeline)) {
-        // As many partitions as when the campaign began: its keys stay where they were.
+        // The number of partitions at the campaign's start: its keys stay in these partitions.
         let partitions = partitions(of: user, pending.tokens, count: reply.integer ?? keys.partitions)
         var changed = try await eraseFromSets(user, pending.tokens, of: id, in: partitions)
         let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
@@ -60,9 +60,10 @@ extension Erasure {
     return count
   }
 
-  /// Removes a user and the user's tokens from the audience that a job lists, from values, receipts and result lines.
+  /// Removes a user and the user's tokens from the audience that a job lists, and from values, receipts and result
+  /// lines.
   ///
-  /// - Returns: whether something was removed.
+  /// - Returns: whether an entry was removed.
   private func eraseFromSets(
     _ user: String, _ tokens: [Registry.OwnedToken], of id: String, in partitions: [Int]
   ) async throws -> Bool {
@@ -83,8 +84,8 @@ extension Erasure {
   /// Erases a user's targets from slices.
   ///
   /// - Parameter now: ms since the epoch by Redis' clock.
-  /// - Returns: how many targets were erased, and the slices that a worker is building: these may get the user's targets
-  ///   with their seal.
+  /// - Returns: the number of erased targets, and the slices that a worker is building: the seal may add the user's
+  ///   targets to these.
   func erase(
     _ user: String, _ tokens: [Registry.OwnedToken], from slices: [SliceReference], now: Int
   ) async throws -> (targets: Int, building: [SliceReference]) {

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
 -- blank: removes the token, the user and the values of erased targets from a page of sealed targets.
--- Invariant: every other target stays as it was, at its place, and so do all counters. The slice lists the erased targets
--- as long as it runs, so that `commit` writes no result line and no notice of them. Of a target's values the first two
--- bytes stay: `close` reads the variant from them. The index of recipients is built anew when it is needed next.
--- A slice with an erased target has the present version: a worker of an older version refuses it by name.
--- It runs when memory is full: the page only becomes shorter.
+-- Invariant: every other target stays unchanged at its place, and so do all counters. While the slice runs, it lists
+-- the erased targets, so that `commit` writes no result line and no notice of them. The first two bytes of a target's
+-- values stay, because `close` reads the variant from them. The index of recipients is built again when it is needed
+-- next.
+-- A slice with an erased target has the present version, so a worker of an older version refuses the slice.
+-- The script runs even if memory is full, because the page only becomes shorter.
 -- KEYS 1 slice, 2 targets, 3 results, 4 recipients
 -- ARGV 1 seal, 2 number of the page, 3 targets on a page, 4 version of targets and ledger, 5 user, 6 number of raw
---      tokens, then these: a target without a user is erased if its token is one of them; then the texts of tokens
---      whose result lines leave
--- Returns how many targets were erased
+--      tokens, then these tokens: a target without a user is erased if its token is one of them; then the texts of
+--      tokens whose result lines are removed
+-- Returns the number of erased targets
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'blanked')
 if not slice[1] or (slice[2] or '') ~= ARGV[1] then return 0 end
 local tokens, texts = {}, {}

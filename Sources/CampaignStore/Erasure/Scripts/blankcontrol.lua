@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- blankcontrol: removes an erased user from a page of a slice's control group.
--- Invariant: every other user stays, and so does the number of entries: that of the user gets the length 0.
--- It runs when memory is full: the page only becomes shorter.
+-- Invariant: every other user stays, and so does the number of entries: the user's entry gets the length 0.
+-- The script runs even if memory is full, because the page only becomes shorter.
 -- KEYS 1 control
 -- ARGV 1 number of the page, 2 user
--- Returns how many entries were erased
+-- Returns the number of erased entries
 local page = redis.call('LINDEX', KEYS[1], ARGV[1]) or ''
 local pieces, from, at, erased = {}, 1, 1, 0
 while at + 1 <= #page do

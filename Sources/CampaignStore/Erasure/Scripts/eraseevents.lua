@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- eraseevents: replaces events of an erased user on a list of producers.
--- Invariant: every event keeps its place, so the list keeps its length. The housekeeper takes a page off by the number
--- of its events, and campaigns wait for events by their number. It runs when memory is full.
+-- Invariant: every event keeps its place, so the list keeps its length. The maintenance leader takes a page off by the
+-- number of its events, and campaigns wait for events by their number. The script runs even if memory is full.
 -- KEYS 1 list
 -- ARGV 1 entry that takes the place of an event, 2... events
--- Returns how many events were replaced
+-- Returns the number of replaced events
 local replaced = 0
 for i = 2, #ARGV do
   for _, place in ipairs(redis.call('LPOS', KEYS[1], ARGV[i], 'COUNT', 0)) do

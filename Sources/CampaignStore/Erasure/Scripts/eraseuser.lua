@@ -1,15 +1,15 @@
 #!lua
--- eraseuser: erases what a partition knows of a user besides devices.
--- Invariant: of the user only a digest stays, with the time of the erasure: what was said before it and arrives later
--- changes nothing. What was said later stays.
+-- eraseuser: erases the data of a user in a partition, except devices.
+-- Invariant: only a digest of the user stays, with the time of the erasure. A statement from before the erasure changes
+-- nothing, even if it arrives later. Later statements stay.
 -- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two each, of at most 100: a list of users, its
 --      times
--- ARGV 1 user, 2 when the user was erased (ms; '' for now)
+-- ARGV 1 user, 2 time of the erasure (ms; '' for now)
 -- Returns that time
 local user, at = ARGV[1], tonumber(ARGV[2]) or clock()
 redis.call('ZADD', KEYS[1], 'GT', at, digest(user))
 
--- Attributes of which something was said later.
+-- Returns the attributes that were set after the erasure.
 local function later_attributes(known)
   local is_read, root = pcall(cjson.decode, known)
   local times = is_read and root[''] or {}
@@ -25,7 +25,7 @@ local function later_attributes(known)
   return #head > 1 and '{"":[' .. table.concat(head, ',') .. ']' .. table.concat(values) .. '}' or nil
 end
 
--- Badges that an app said later.
+-- Returns the badges that an app reported after the erasure.
 local function later_pressure(record)
   local place, kept = 1, ''
   while place <= #record do

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- forget: forgets what a partition remembers only so that statements can arrive late, some at a time.
--- Invariant: it is remembered for as long as is said. What is known of a user is forgotten only while the user has no
--- device.
+-- forget: removes data that a partition retains only for late statements, a bounded number at a time.
+-- Invariant: data stays for the whole retention time. Attributes and counters of a user are removed only if the user
+-- has no device.
 -- KEYS 1 removals, 2 erased, 3 retained, 4 users, 5 attributes, 6 pressure, 7... times of lists of users
--- ARGV 1 ms for which it is remembered, 2 how many of each kind are forgotten at most
--- Returns how many were forgotten
+-- ARGV 1 retention time in ms, 2 largest number of entries to remove of each kind
+-- Returns the number of removed entries
 local before = string.format('(%.0f', clock() - ARGV[1])
 local forgotten = 0
 for i = 1, #KEYS do

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- listing: returns the job of a campaign if the job may list users or tokens. A name in JSON may be written with
--- escapes, so a job with escapes is returned as well.
+-- listing: returns the job of a campaign if the job may list users or tokens. A name in JSON may contain escapes, so a
+-- job with escapes is returned as well.
 -- Invariant: writes nothing. Most jobs name a segment: they stay on the server.
 -- KEYS 1 campaign
 -- Returns the job, or false
