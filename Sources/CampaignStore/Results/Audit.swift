@@ -1,24 +1,24 @@
 import PushCore
 import Redis
 
-/// Something that somebody did to the system, for whoever asks who did it.
+/// An action of an operator or of a token, in the audit log.
 public struct AuditEntry: Sendable, Equatable {
-  /// What names it in the log.
+  /// Key of the entry in the log.
   public var key: String
   /// ms since the epoch, by Redis' clock.
   public var at: Int
-  /// The name of a token, or `cli:USER@HOST`.
+  /// Name of a token, or `cli:USER@HOST`.
   public var who: String
-  /// Such as `campaign.pause`.
+  /// Name of the action, such as `campaign.pause`.
   public var action: String
-  /// What it was done to: a campaign's id, a segment's name; never a token, never a payload.
+  /// Object of the action: a campaign's id, a segment's name; never a token, never a payload.
   public var subject: String
-  /// How, in a few words; empty for as usual.
+  /// Details in a few words; empty for the usual case.
   public var detail: String
 
   init(_ entry: RedisReply) {
     key = entry[0].string ?? ""
-    // A stream's key is the time in ms and a number within that.
+    // A stream's key is the time in ms, and a number within that time.
     at = key.split(separator: "-").first.flatMap { Int($0) } ?? 0
     var fields: [String: String] = [:]
     let pairs = entry[1]
@@ -32,15 +32,15 @@ public struct AuditEntry: Sendable, Equatable {
   }
 }
 
-/// Who did what. Bounded: the oldest entries leave.
+/// The audit log. It is bounded: the oldest entries leave.
 extension Results {
-  /// Entries that are kept, about: some months of what people do, and 0.7 MB (7.3 MB where every text is as long as it may
-  /// be; `MEMORY USAGE`, Redis 7.0).
+  /// Approximate number of stored entries: some months of manual actions. They need 0.7 MB, or 7.3 MB if every text has
+  /// the largest size (`MEMORY USAGE`, Redis 7.0).
   static let auditEntries = 10_000
-  /// Bytes of a text at most.
+  /// Largest size of a text in bytes.
   private static let auditText = 200
 
-  /// Takes note of what somebody did.
+  /// Adds an action to the audit log.
   public func audit(_ who: String, _ action: String, _ subject: String, detail: String = "") async throws {
     var pipeline = RedisPipeline()
     pipeline.command("XADD") { arguments in
@@ -54,9 +54,9 @@ extension Results {
     _ = try await run(pipeline)
   }
 
-  /// What was done, newest first.
+  /// Returns a page of the audit log, newest entries first.
   ///
-  /// - Parameter cursor: of the page before; `nil` for the first.
+  /// - Parameter cursor: cursor of the previous page; `nil` for the first page.
   public func auditLog(from cursor: String?, count: Int) async throws -> StorePage<AuditEntry> {
     if let cursor, !Queue.isStreamKey(cursor) {
       throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")

@@ -1,16 +1,17 @@
 import PushCore
 import Redis
 
-/// Result lines of targets that a cancel ended. No record is written for them, so no commit has written their lines.
+/// Result lines of targets that a cancel ended. Such targets get no record, so no commit writes their lines.
 extension SliceLedger {
-  /// Writes the result lines of a cancelled slice that no commit has written. Repeating it does no harm.
+  /// Writes the result lines of a cancelled slice that no commit has written. A repeated call does no harm.
   ///
-  /// With ``PushCore/ResultsMode/failures`` these are the lines of targets that may have been delivered. A cancelled target
-  /// was not sent, and of a large campaign there may be millions: it gets a line only where every target does.
+  /// With ``PushCore/ResultsMode/failures``, these are the lines of targets that may have been delivered. Cancelled
+  /// targets were not sent, and a large campaign may have millions of them. So they only get lines with
+  /// ``PushCore/ResultsMode/all``.
   ///
   /// - Parameters:
-  ///   - counters: of the slice, which is closed.
-  ///   - results: which lines the campaign keeps.
+  ///   - counters: counters of the slice, which is closed.
+  ///   - results: the campaign's choice of lines.
   func keepCancelledResults(_ counters: SliceCounters, _ results: ResultsMode) async throws {
     let isKept = { (outcome: Outcome) in results == .all || results == .failures && outcome == .unknown }
     guard [.unknown, .cancelled].contains(where: { counters.outcomes[$0] ?? 0 > 0 && isKept($0) }),

@@ -1,26 +1,26 @@
 import PushCore
 import Redis
 
-/// Something that changed, for webhooks: a campaign's state, or an alarm.
+/// A change for webhooks: a new state of a campaign, or an alarm.
 public struct Change: Sendable, Equatable {
-  /// What it is about.
+  /// The changed object.
   public enum Subject: Sendable, Equatable {
     case campaign(id: String, state: String)
-    /// - Parameter isRaised: false when it has been cleared.
+    /// - Parameter isRaised: false if the alarm was cleared.
     case alarm(kind: String, subject: String, isRaised: Bool)
   }
 
-  /// Names it for good; whoever is told twice knows it by that.
+  /// Permanent id of the change. A receiver recognises a repeated delivery by it.
   public var id: String
-  /// When it was, in ms since the epoch.
+  /// Time of the change, in ms since the epoch.
   public var at: Int
   public var subject: Subject
-  /// Why a campaign changed, or what an alarm says; empty where nothing is to be said.
+  /// Reason for the campaign's change, or text of the alarm; may be empty.
   public var text: String
   /// Whether a worker was the cause: a campaign that paused itself.
   public var isByWorker: Bool
 
-  /// Memberwise.
+  /// Creates a change.
   public init(id: String, at: Int, subject: Subject, text: String, isByWorker: Bool) {
     self.id = id
     self.at = at
@@ -29,8 +29,9 @@ public struct Change: Sendable, Equatable {
     self.isByWorker = isByWorker
   }
 
-  /// - Parameter entry: of the stream.
-  /// - Returns: `nil` for what nothing of ours has written.
+  /// Reads an entry of the stream.
+  /// - Parameter entry: the entry.
+  /// - Returns: `nil` for an entry that Carillon did not write.
   init?(_ entry: RedisReply) {
     guard entry.count == 2, let id = entry[0].string, let time = id.split(separator: "-").first.flatMap({ Int($0) })
     else { return nil }
@@ -56,21 +57,22 @@ public struct Change: Sendable, Equatable {
   }
 }
 
-/// How far a webhook has been told.
+/// Delivery status of a webhook.
 public struct WebhookStanding: Sendable, Equatable {
   public var name: String
-  /// The last change that it was told of.
+  /// The last change that was delivered.
   public var position: String
-  /// Attempts in a row that failed to tell it of the next one.
+  /// Failed attempts in a row to deliver the next change.
   public var failures: Int
   /// When the next attempt is due, in ms since the epoch.
   public var retryAt: Int
-  /// Why the last one failed; empty when none has.
+  /// Error of the last failed attempt; empty if none has failed.
   public var error: String
-  /// Changes that it has not been told of, whether they are for it or not; 1,000 is the most that are kept.
+  /// Number of changes after ``position``, including those that the webhook does not subscribe to; at most 1,000 are
+  /// stored.
   public var backlog = 0
 
-  /// Memberwise.
+  /// Creates a status.
   public init(name: String, position: String, failures: Int = 0, retryAt: Int = 0, error: String = "") {
     self.name = name
     self.position = position
@@ -79,10 +81,11 @@ public struct WebhookStanding: Sendable, Equatable {
     self.error = error
   }
 
-  /// As it stands in Redis: `position failures retryAt error`.
+  /// Stored text: `position failures retryAt error`.
   var text: String { "\(position) \(failures) \(retryAt) \(error.prefix(300))" }
 
-  /// - Returns: `nil` for what is none.
+  /// Reads the stored text.
+  /// - Returns: `nil` if the text has another format.
   init?(name: String, text: String) {
     let words = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
     guard words.count == 4, let failures = Int(words[1]), let retryAt = Int(words[2]), words[0].contains("-") else {
@@ -92,14 +95,14 @@ public struct WebhookStanding: Sendable, Equatable {
   }
 }
 
-/// Telling others what changed.
+/// Changes for webhooks, and the delivery status of webhooks.
 extension Results {
-  /// Changes that are read at once.
+  /// Largest number of changes in a page.
   private static let changesAtOnce = 50
-  /// Alarms that are told of: more at a time is one trouble with many names.
+  /// Largest number of alarms that are reported. More at the same time have a common cause.
   private static let mostAlarms = 200
 
-  /// The changes behind a position, the oldest first, and where they end: as far as that they have been seen.
+  /// Returns the changes after a position, oldest first, and the position of the last read entry.
   public func changes(after position: String) async throws -> (changes: [Change], end: String?) {
     var pipeline = RedisPipeline()
     pipeline.append("XRANGE", keys.changes, "(\(position)", "+", "COUNT", Self.changesAtOnce)
@@ -107,9 +110,9 @@ extension Results {
     return (entries.compactMap(Change.init), entries.last?[0].string)
   }
 
-  /// How far webhooks have been told, and the id of the latest change, `0-0` where there is none.
+  /// Returns the delivery status of webhooks, and the id of the latest change (`0-0` if there is none).
   ///
-  /// One that is new is noted: it gets every change after the latest one that there is now.
+  /// A new webhook is stored. It gets every change after the present latest one.
   @discardableResult
   public func standings(of webhooks: [String]) async throws -> (standings: [WebhookStanding], latest: String) {
     guard !webhooks.isEmpty else { return ([], "0-0") }
@@ -130,23 +133,24 @@ extension Results {
       }
       let standing = WebhookStanding(name: name, position: latest)
       standings.append(standing)
-      // Another worker may have noted it meanwhile, and may have delivered: only what can't be read is replaced.
+      // Another worker may have stored a status in between, and may have delivered. So only an unreadable status is
+      // replaced.
       new.append(reply.string == nil ? "HSETNX" : "HSET", keys.webhooks, name, standing.text)
     }
     if !new.isEmpty { _ = try await run(new) }
     return (standings, latest)
   }
 
-  /// Takes note of how far a webhook has been told.
+  /// Stores the delivery status of a webhook.
   public func keep(_ standing: WebhookStanding) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.webhooks, standing.name, standing.text)
     _ = try await run(pipeline)
   }
 
-  /// Takes note of the alarms that there are, and tells webhooks of those that were raised or cleared.
+  /// Stores the active alarms, and adds a change for each alarm that was raised or cleared.
   ///
-  /// - Returns: how many were.
+  /// - Returns: the number of these changes.
   @discardableResult
   public func note(_ alarms: [FleetAlarm]) async throws -> Int {
     var pipeline = RedisPipeline()

@@ -1,13 +1,13 @@
 import PushCore
 import Redis
 
-/// Outcomes and prunes as a Redis stream, for a warehouse that follows: off unless `redis.streamLength` says otherwise.
+/// Outcomes and prunes as a Redis stream, for a data warehouse. The default of `redis.streamLength` turns it off.
 ///
-/// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. A slice's outcomes are written when it has ended
-/// and before it is counted: should its worker die in between, they are written again by the next. So each comes at least
-/// once, and campaign, token and outcome tell a repetition.
+/// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. The outcomes of a slice are written after its
+/// end and before it is counted. If its worker dies in between, the next worker writes them again. So each outcome is
+/// written at least once; campaign, token and outcome identify a repetition.
 extension Results {
-  /// Writes the outcomes of slices that have ended.
+  /// Writes the outcomes of ended slices.
   func streamOutcomes(of slices: [SliceReference]) async throws {
     guard store.streamLength > 0, let id = slices.first?.campaign, let record = try await store.campaigns.find(id)
     else { return }

@@ -1,16 +1,16 @@
 import PushCore
 import Redis
 
-/// From each slice's outbox to the owner index and the feedback list, at least once.
+/// Moves notices from the slices' outboxes to the owner index and the feedback list, at least once.
 extension Results {
-  /// Entries of an outbox that are read at once: each has what one commit has to tell, a handful of devices, seldom some
+  /// Entries of an outbox that are read together. Each has the notices of one commit: a few devices, rarely some
   /// hundred.
   static let entriesAtOnce = 32
 
-  /// Empties the outboxes of some partitions. A dozen at once cost half of what they do one by one: whose the tokens
-  /// were is noted in their own partitions, and more of them have the same one.
+  /// Empties the outboxes of some partitions. A dozen partitions together cost half as much as one by one, because the
+  /// owners of the tokens are in the tokens' partitions, and more tokens then share a partition.
   ///
-  /// - Returns: the number of notices that left them.
+  /// - Returns: the number of delivered notices.
   @discardableResult
   public func deliverFeedback(from partitions: some Collection<Int> & Sendable) async throws -> Int {
     var delivered = 0
@@ -21,7 +21,7 @@ extension Results {
       let pages = zip(waiting, try await run(pipeline)).filter { !$1.isEmpty }
       let notices = pages.map { page in page.1.flatMap(DeviceNotice.all) }
       try await deliver(notices.flatMap { $0 })
-      // Last: an entry that was delivered twice does no harm, one that was not delivered would.
+      // The removal comes last: a repeated delivery does no harm, but a missing one would.
       pipeline.removeAll()
       for (partition, entries) in pages {
         guard let first = entries.first, let last = entries.last else { continue }
@@ -43,8 +43,8 @@ extension Results {
     let prunes = notices.filter { $0.action != .quarantine }
     let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
     try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
-    // The device of a raw token may have registered after the answer: then it is not pruned. One that was pruned by a
-    // commit, or by an earlier delivery of this notice, is gone.
+    // The device of a raw token may have registered after the answer; then it is not pruned. A device that a commit or
+    // an earlier delivery of this notice has pruned is gone.
     try await tellBackend(
       registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(
@@ -53,7 +53,7 @@ extension Results {
       })
   }
 
-  /// What the backend's own database is told of a pruned token.
+  /// Returns the feedback entry of a pruned token.
   func feedback(user: String, token: Registry.OwnedToken, app: String, reason: String, at: Int) -> [UInt8] {
     let text = DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
     var json = JSONWriter()
@@ -67,7 +67,7 @@ extension Results {
     return json.take()
   }
 
-  /// Puts pruned tokens on the feedback list.
+  /// Adds pruned tokens to the feedback list.
   func tellBackend(_ entries: [[UInt8]]) async throws {
     guard !entries.isEmpty else { return }
     var pipeline = RedisPipeline()
@@ -82,7 +82,7 @@ extension Results {
     _ = try await run(pipeline)
   }
 
-  /// Whether devices that were pruned here have registered again since.
+  /// Returns whether pruned devices have registered again since.
   func areRegistered(_ edits: [Registry.DeviceEdit]) async throws -> [Bool] {
     var registered = edits.map { _ in false }
     try await store.registry.perPartition(
@@ -106,7 +106,7 @@ extension Results {
 extension DeviceNotice {
   fileprivate var owned: Registry.OwnedToken { Registry.OwnedToken(token, head.service) }
 
-  /// The change that it asks for.
+  /// The change of the device that the notice requests.
   fileprivate var edit: Registry.DeviceEdit {
     var edit = Registry.DeviceEdit(
       user: user, token: owned, action: action == .quarantine ? .quarantine : .prune, instant: Int(instant))
@@ -118,7 +118,7 @@ extension DeviceNotice {
     return edit
   }
 
-  /// The reason in words, where there is one.
+  /// Returns the reason as text; empty if there is none.
   func reasonText(of service: (any PushService)?) -> String {
     reason == .other ? unknownReason : service?.reasonName(of: reason) ?? ""
   }

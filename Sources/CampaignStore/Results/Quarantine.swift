@@ -1,24 +1,24 @@
 public import PushCore
 import Redis
 
-/// A device that is kept, and not sent to any more: its push service called the token bad.
+/// A quarantined device: its push service called the token bad, so it stays and gets no push.
 public struct QuarantinedDevice: Sendable, Equatable {
   public var user: String
   public var token: DeviceToken
-  /// The name of the push service that the token is of.
+  /// Name of the token's push service.
   public var service: String
-  /// The app that it was sent to.
+  /// The app of the rejected push.
   public var app: String
-  /// What the service said.
+  /// The service's reason.
   public var reason: String
-  /// The campaign whose push it was.
+  /// The campaign of the rejected push.
   public var campaign: String
   /// ms since the epoch.
   public var at: Int
 
-  /// From what stands in Redis.
+  /// Reads the stored notice.
   ///
-  /// - Returns: `nil` for what is no notice.
+  /// - Returns: `nil` if the notice has another format.
   init?(token: DeviceToken, note: RedisReply, _ services: PushServices) {
     guard let notice = DeviceNotice.all(in: note).first else { return nil }
     user = notice.user
@@ -31,9 +31,10 @@ public struct QuarantinedDevice: Sendable, Equatable {
   }
 }
 
-/// What is done about devices in quarantine. A newer registration frees a device by itself.
+/// Operations on quarantined devices. A newer registration releases a device automatically.
 extension Results {
-  /// Walks over all devices in quarantine, a page at a time, in no order. One may come twice when others come and go.
+  /// Calls `body` with all quarantined devices, a page at a time, in no order. A device may appear twice if others
+  /// enter or leave.
   ///
   /// - Parameter body: returns false to stop.
   public func forEachQuarantined(_ body: ([QuarantinedDevice]) async throws -> Bool) async throws {
@@ -55,11 +56,11 @@ extension Results {
     }
   }
 
-  /// What is known of tokens in quarantine; `nil` for those that are not.
+  /// Returns the quarantined devices of tokens; `nil` for a token that is not quarantined.
   ///
   /// - Parameters:
-  ///   - tokens: which.
-  ///   - service: that they are of.
+  ///   - tokens: the tokens.
+  ///   - service: push service of the tokens.
   public func quarantined(_ tokens: [DeviceToken], of service: any PushService) async throws -> [QuarantinedDevice?] {
     let owners = try await store.registry.owners(of: tokens, service)
     var devices: [QuarantinedDevice?] = tokens.map { _ in nil }
@@ -73,16 +74,16 @@ extension Results {
     return devices
   }
 
-  /// Lets devices be sent to again.
+  /// Releases devices from quarantine, so that they get pushes again.
   ///
   /// - Returns: for each whether it was in quarantine.
   public func release(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
     try await store.registry.edit(devices.map { Self.edit($0, .release, instant: Self.endOfTime) })
   }
 
-  /// Takes devices out of the registry, unless they have registered since, and tells the backend.
+  /// Removes devices from the registry, unless they have registered since, and adds them to the feedback list.
   ///
-  /// - Returns: for each whether it is gone.
+  /// - Returns: for each whether it was removed.
   public func purge(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
     let gone = try await store.registry.edit(devices.map { Self.edit($0, .prune, instant: $0.at) })
     let now = try await store.time() / 1000
@@ -95,7 +96,7 @@ extension Results {
     return gone
   }
 
-  /// The largest time that a device record can have.
+  /// The largest time of a device record.
   static let endOfTime = 1 << 48 - 1
 
   private static func edit(

@@ -3,10 +3,10 @@ import Redis
 
 /// Pages of the quarantine.
 extension Results {
-  /// Devices in quarantine, in no order; one may come twice when others come and go. A page may have some more than were
-  /// asked for, and of a few among many fewer.
+  /// Returns a page of quarantined devices, in no order. A device may appear twice if others enter or leave. A page may
+  /// have slightly more devices than requested. It may have far fewer if few devices match.
   ///
-  /// - Parameter cursor: of the page before; `nil` for the first.
+  /// - Parameter cursor: cursor of the previous page; `nil` for the first page.
   public func quarantined(
     from cursor: String?, count: Int, matching: (QuarantinedDevice) -> Bool
   ) async throws -> StorePage<QuarantinedDevice> {

@@ -1,21 +1,21 @@
 public import PushCore
 import Redis
 
-/// What users did with the pushes of a campaign, by the word of the app.
+/// Receipts: an app's reports of what users did with the pushes of a campaign.
 extension Results {
-  /// Notes receipts. Noting them again changes nothing.
+  /// Records receipts. A repeated call changes nothing.
   ///
-  /// A receipt counts only if a push of the campaign may have been delivered to its user. What is said of a campaign that
-  /// is not there, or has no longer any results, counts nowhere; nor does what is said of lists of tokens, of which nobody
-  /// knows the users.
+  /// A receipt counts only if a push of the campaign may have been delivered to its user. Receipts do not count for a
+  /// campaign that is gone or has no results any more. They do not count for lists of tokens either, whose users are
+  /// unknown.
   ///
-  /// - Parameter receipts: some thousand at most.
+  /// - Parameter receipts: at most some thousands.
   public func apply(_ receipts: [ReceiptEvent]) async throws {
     let receipts = try await byPart(receipts)
     let ids = Array(Set(receipts.map(\.campaign)))
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HMGET", keys.campaign(id), "partitions", "ttl", "receipts") }
-    // A campaign keeps the partitions that it began with.
+    // A campaign keeps the number of partitions of its start.
     var partitions: [String: Int] = [:]
     var seconds: [String: Int] = [:]
     var withVariants: [String] = []
@@ -24,7 +24,8 @@ extension Results {
     for (id, reply) in zip(ids, replies) {
       guard let count = reply[0].integer else { continue }
       (partitions[id], seconds[id]) = (count, reply[1].integer)
-      // Whoever ends it gives them its expiry; should it do so in this moment, they have one of their own.
+      // The worker that ends the campaign sets the expiry of its receipts. In case that happens now, they have an
+      // expiry of their own.
       if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
       if reply[2].integer == Self.receiptsByVariant { withVariants.append(id) }
     }
@@ -43,7 +44,7 @@ extension Results {
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     func kept(_ id: String) -> Int { ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000 }
-    // A slice may be sealed anew while its index is built, after Redis has lost the seal: then once more.
+    // If Redis loses the seal, a slice may be sealed again while its index is built. Then the loop repeats.
     for _ in 0..<Self.mostTries where !groups.isEmpty {
       let unindexed = try await note(groups, kept)
       for slice in Set(unindexed.map(\.slice)) {
@@ -55,7 +56,7 @@ extension Results {
 
   private static let mostTries = 3
 
-  /// Receipts of campaigns with parts as receipts of the stages that their users are in.
+  /// Returns receipts with the stage of their users, for campaigns with parts.
   private func byPart(_ receipts: [ReceiptEvent]) async throws -> [ReceiptEvent] {
     let ids = Array(Set(receipts.map { CampaignID($0.campaign).whole }))
     var pipeline = RedisPipeline()
@@ -79,10 +80,11 @@ extension Results {
     }
   }
 
+  /// Records receipts by group.
   /// - Parameters:
-  ///   - groups: users by what they did.
-  ///   - kept: ms for which what is said of a campaign is kept while it runs.
-  /// - Returns: those of slices that have no index of users.
+  ///   - groups: users by receipt kind, campaign, partition and variant.
+  ///   - kept: returns the ms until the receipts of a running campaign expire.
+  /// - Returns: the groups of slices without an index of users.
   private func note(_ groups: [ReceiptGroup: [String]], _ kept: (String) -> Int) async throws -> Set<ReceiptGroup> {
     var pipeline = RedisPipeline()
     var asked: [ReceiptGroup] = []
@@ -113,23 +115,23 @@ extension Results {
     return Set(zip(asked, try await run(pipeline)).filter { $1.integer == -2 }.map(\.0))
   }
 
-  /// Seconds for which receipts are kept beyond the campaign's time to live, while that has not ended: a day.
+  /// Seconds by which receipts outlive the campaign's time to live while the campaign has not ended: a day.
   private static let receiptMargin = 86_400
 
   private struct ReceiptGroup: Hashable {
     var kind: ReceiptEvent.Kind
     var campaign: String
     var partition: Int
-    /// Of the variant of all of them; `nil` where there are none.
+    /// Place of the variant of all these users; `nil` without variants.
     var place: Int?
 
     var slice: SliceReference { SliceReference(campaign: campaign, partition: partition) }
   }
 
-  /// What the field `receipts` of a campaign is whose receipts are counted by variant.
+  /// Value of the campaign's field `receipts` if its receipts are counted by variant.
   static let receiptsByVariant = 2
 
-  /// The variants of campaigns by their ids.
+  /// Returns the variants of campaigns by id.
   private func variants(of ids: [String]) async throws -> [String: CampaignVariants] {
     guard !ids.isEmpty else { return [:] }
     var pipeline = RedisPipeline()
@@ -141,7 +143,7 @@ extension Results {
     ) { $1 }
   }
 
-  /// The place of the variant that all users of a part get, for those parts of which that is so.
+  /// Returns the place of the winning variant for each part whose users all get it.
   private func winners(of ids: [String]) async throws -> [String: Int] {
     guard !ids.isEmpty else { return [:] }
     var pipeline = RedisPipeline()
@@ -151,7 +153,7 @@ extension Results {
     ) { $1 }
   }
 
-  /// How many users did what with the pushes of a campaign.
+  /// Returns the number of users by kind of receipt.
   public func receipts(of record: CampaignRecord) async throws -> [ReceiptEvent.Kind: Int] {
     var counts: [ReceiptEvent.Kind: Int] = [:]
     guard record.hasReceipts else { return counts }

@@ -1,26 +1,26 @@
 import PushCore
 import Redis
 
-/// The index of a slice's users: which target is whose. It is built when it is first asked for, and kept as long as the
-/// campaign's results. `recipients.lua` has the format, and looks users up.
+/// The index of a slice's users and their targets. It is built when it is first needed, and stays as long as the
+/// campaign's results. `recipients.lua` describes the format and finds users in it.
 extension Results {
-  /// Targets that are read at once.
+  /// Targets in a page.
   private static let indexPage = 4096
-  /// Bytes of an index that are written with one command.
+  /// Largest part of an index in one command, in bytes.
   private static let indexPart = 64 << 10
-  /// Seconds for which an index is kept that its builder did not finish.
+  /// Seconds until an unfinished index expires.
   private static let unfinishedIndex = 600
 
-  /// The hash under which the index has a user: 48 bits, which a number of Lua holds.
+  /// Returns the hash of a user in the index: 48 bits, so that Lua stores it exactly.
   static func recipientHash(_ user: some Sequence<UInt8>) -> UInt64 {
     Array(user).withUnsafeBytes { recipientDraw.bits($0) >> 16 }
   }
 
   private static let recipientDraw = UserDraw(salt: "recipient")
 
-  /// Builds the index of a sealed slice. Who does it at the same time writes the same.
+  /// Builds the index of a sealed slice. Workers that build it at the same time write the same bytes.
   ///
-  /// - Parameter milliseconds: for which it is kept, unless the slice expires.
+  /// - Parameter milliseconds: ms until the index expires, if the slice has no expiry.
   func buildRecipientIndex(of slice: SliceReference, keptFor milliseconds: Int) async throws {
     let (partition, id) = (slice.partition, slice.campaign)
     var pipeline = RedisPipeline()
@@ -50,7 +50,7 @@ extension Results {
     _ = try await run(pipeline)
   }
 
-  /// The users of a slice's targets, sorted by their hashes.
+  /// Returns the users of a slice's targets, sorted by their hashes.
   private func recipients(of slice: SliceReference, count: Int) async throws -> [(hash: UInt64, index: UInt32)] {
     let ledger = SliceLedger(store: store, slice: slice, lease: 0, app: "")
     var entries: [(hash: UInt64, index: UInt32)] = []

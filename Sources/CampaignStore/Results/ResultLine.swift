@@ -1,17 +1,18 @@
 import PushCore
 
-/// A line of the results hash: `outcome status reason at-ms`, a dash for none.
+/// A line of the results hash: `outcome status reason at-ms`, with a dash for a missing value.
 struct ResultLine {
   private let service: any PushService
   private(set) var text: [UInt8] = []
   private var record: LedgerRecord?
 
-  /// - Parameter service: whose reasons its records have.
+  /// Creates a line.
+  /// - Parameter service: push service whose reasons the records have.
   init(service: any PushService) {
     self.service = service
   }
 
-  /// Answers that came together have the same line.
+  /// Sets the line for a record. Answers of the same batch often have the same record, so the line is reused.
   mutating func set(_ record: LedgerRecord, unknownReason: [UInt8]) {
     if record == self.record, record.reason != .other { return }
     self.record = record

@@ -1,38 +1,40 @@
 public import PushCore
 import Redis
 
-/// What became of one target.
+/// The result of one target.
 public struct TargetResult: Sendable {
-  /// Empty for a raw token of a job and for an erased target.
+  /// The user; empty for a raw token of a job and for an erased target.
   public var user: String
   /// `nil` for an erased target.
   public var token: DeviceToken?
-  /// `nil` while the target has no outcome.
+  /// `nil` if the target has no outcome yet.
   public var outcome: Outcome?
   /// The last HTTP status; 0 for none.
   public var status: UInt16
-  /// Its push service's word; empty for none.
+  /// The push service's reason; empty for none.
   public var reason: String
-  /// ms since the epoch; 0 without an outcome. Where a cancel made the outcome, the time at which the slice was closed.
+  /// ms since the epoch; 0 without an outcome. If a cancel made the outcome, the time when the slice was closed.
   public var at: UInt64
-  /// The place of its variant (`PushCore/CampaignVariants`); `nil` without an outcome, and where all were told the same.
+  /// Place of the target's variant (`PushCore/CampaignVariants`); `nil` without an outcome, and in a campaign without
+  /// variants.
   public var variant: Int?
-  /// The outcome as a record of the ledger has it, or would have it.
+  /// The outcome as a record of the ledger, even if the ledger has no such record.
   var record: LedgerRecord
-  /// Whether the ledger has no outcome: it follows from the phase of the slice.
+  /// Whether the outcome follows from the phase of the slice, because the ledger has none.
   var isDerived: Bool
 }
 
-/// What campaigns leave behind: outcomes, receipts, the quarantine, feedback, the stream of events, the audit.
+/// Results of campaigns and devices: outcomes, receipts, the quarantine, feedback, the stream of events, the audit log.
 public struct Results: StoreRoom {
   let store: CampaignStore
 
-  /// Walks over all targets of a campaign, slice by slice; of a campaign with parts over those of its stages.
+  /// Calls `body` with all targets of a campaign, slice by slice. For a campaign with parts, these are the targets of
+  /// its stages.
   ///
   /// - Parameters:
-  ///   - id: the campaign.
+  ///   - id: id of the campaign.
   ///   - body: gets at most 500 results at a time; returns false to stop.
-  /// - Throws: ``StoreError`` `damaged` behind the last target, when some of them can't be read.
+  /// - Throws: ``StoreError`` `damaged` after the last target, if some targets can't be read.
   public func forEachResult(of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws {
     guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     var damage: StoreError?
@@ -46,7 +48,8 @@ public struct Results: StoreRoom {
     if let damage { throw damage }
   }
 
-  /// - Returns: false when `body` has returned false.
+  /// Calls `body` with all targets of one part.
+  /// - Returns: false if `body` has returned false.
   private func forEachResult(
     of record: CampaignRecord, _ body: ([TargetResult]) async throws -> Bool
   ) async throws -> Bool {
@@ -73,7 +76,7 @@ public struct Results: StoreRoom {
     return true
   }
 
-  /// The same of some slices of a campaign.
+  /// Calls `body` with the targets of some slices of a campaign.
   func forEachResult(
     of slices: [SliceReference], _ record: CampaignRecord, _ body: ([TargetResult]) async throws -> Bool
   ) async throws {
@@ -87,7 +90,7 @@ public struct Results: StoreRoom {
     }
   }
 
-  /// Writes what a ``SliceView`` is made of.
+  /// Appends the commands that read a ``SliceView``.
   private func view(_ slice: SliceReference, to pipeline: inout RedisPipeline) {
     pipeline.command("HMGET") { arguments in
       arguments.append(keys.slice(slice.partition, of: slice.campaign))
@@ -96,7 +99,7 @@ public struct Results: StoreRoom {
     pipeline.append("LLEN", keys.targets(slice.partition, slice.campaign))
   }
 
-  /// What became of one token; `nil` when it was no target.
+  /// Returns the result of one token; `nil` if it was not a target.
   public func result(of token: DeviceToken, in id: String) async throws -> TargetResult? {
     guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     let service = try service(of: record)
@@ -105,8 +108,8 @@ public struct Results: StoreRoom {
       found = page.first { $0.token == token }
       return found == nil
     }
-    // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
-    // more: then all slices are walked.
+    // First the owner's slice, then the token's own slice, which has a raw token of a job. A pruned token has no owner
+    // any more, so all slices are read then.
     var likely = [Partition.of(token: token.bytes, of: service, count: record.partitions)]
     if let owner = try await store.registry.owners(of: [token], service)[0] {
       likely.insert(Partition.of(user: owner, count: record.partitions), at: 0)
@@ -125,7 +128,7 @@ public struct Results: StoreRoom {
     return found
   }
 
-  /// What became of the tokens of a user; empty when none was a target. Raw tokens of a job are nobody's.
+  /// Returns the results of a user's tokens; empty if none was a target. Raw tokens of a job have no user.
   public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
     guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
     let partition = Partition.of(user: user, count: record.partitions)
@@ -143,7 +146,7 @@ public struct Results: StoreRoom {
     return found
   }
 
-  /// The push service of a campaign.
+  /// Returns the push service of a campaign.
   private func service(of record: CampaignRecord) throws(StoreError) -> any PushService {
     guard let service = services[record.service] else {
       throw StoreError(
@@ -207,23 +210,24 @@ public struct Results: StoreRoom {
   }
 }
 
-/// What of a slice's hash the reading of its ledger needs.
+/// The fields of a slice's hash that are needed to read its ledger.
 private struct SliceView {
   var reference: SliceReference
   var phase: SlicePhase
   var count: Int
   var granted: Int
-  /// ms since the epoch; 0 unless it is cancelled.
+  /// ms since the epoch; 0 unless the slice is cancelled.
   var cancelledAt: UInt64
 
   static let fields = ["phase", "count", "granted", "format", "cancelledAt"]
 
+  /// Creates a view.
   /// - Parameters:
   ///   - reference: the slice.
-  ///   - keys: of the store.
-  ///   - reply: its ``fields``.
-  ///   - pages: how many its list of targets has.
-  /// - Throws: ``StoreError`` `mismatch` when it has targets that this version can't read, `damaged` when it is.
+  ///   - keys: keys of the store.
+  ///   - reply: the values of ``fields``.
+  ///   - pages: number of pages of its list of targets.
+  /// - Throws: ``StoreError`` `mismatch` if this version can't read the targets, `damaged` if the slice is damaged.
   init(
     _ reference: SliceReference, _ keys: Keyspace, _ reply: RedisReply, _ pages: RedisReply
   ) throws(StoreError) {
@@ -231,7 +235,7 @@ private struct SliceView {
     self.reference = reference
     phase = try fields.text("phase").flatMap(SlicePhase.init(rawValue:)) ?? .expanding
     cancelledAt = UInt64(try fields.number("cancelledAt") ?? 0)
-    // What was not sealed has none.
+    // A slice without a seal has no targets.
     let most = (pages.integer ?? 0) * TargetPage.size
     count = try fields.number("count", upTo: most) ?? 0
     granted = try fields.number("granted", upTo: count) ?? 0

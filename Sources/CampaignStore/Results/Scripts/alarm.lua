@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
--- alarm: takes note of the alarms that there are, and tells webhooks of those that were raised or cleared since.
--- Invariant: an alarm is told of once when it is raised and once when it is cleared, whoever looks and however often.
+-- alarm: stores the active alarms, and adds an entry to the stream of changes for each alarm that was raised or
+-- cleared.
+-- Invariant: an alarm has one entry when it is raised and one when it is cleared, however many workers check and how
+-- often.
 -- KEYS 1 alarms, 2 changes
--- ARGV names and texts of all alarms that there are, 200 at most; a name is its kind, a blank, and its subject
--- Returns how many were raised or cleared
+-- ARGV names and texts of all active alarms, at most 200; a name is the kind, a blank, and the subject
+-- Returns the number of alarms that were raised or cleared
 local now, changed = {}, 0
 local function tell(name, state, text)
   redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', 1000, '*', 'alarm', name, 'state', state, 'text', text)

@@ -1,8 +1,8 @@
 #!lua
--- notereceipts: notes that a campaign has receipts, so that they get their expiry with its end.
--- Invariant: a campaign that is gone stays so.
+-- notereceipts: records that a campaign has receipts, so that they expire after the campaign's end.
+-- Invariant: a campaign that is gone is not written again.
 -- KEYS 1 campaign
--- Returns 1, or 0 when there is none
+-- Returns 1, or 0 if there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'receipts', 1)
 return 1

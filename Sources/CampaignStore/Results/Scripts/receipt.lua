@@ -1,13 +1,15 @@
 #!lua
--- receipt: notes which users did something with a push of a campaign.
--- Invariant: a user counts once for each thing, however often it is said, and for one variant where there are such, and
--- only if a push of the campaign may have been delivered to the user; what is noted is kept as long as the campaign's
--- results. Of a campaign that is not there, or has none in this partition, nothing is noted.
+-- receipt: records which users did something with a push of a campaign.
+-- Invariant: a user counts once for each kind of receipt, however many receipts arrive, and for one variant if the
+-- campaign has variants. The user counts only if a push of the campaign may have been delivered to the user. A receipt
+-- stays as long as the campaign's results. Nothing is recorded for a campaign that is gone or has no slice in this
+-- partition.
 -- KEYS 1 users who did it, 2 slice, 3 index of its users, 4 ledger
--- ARGV 1 ms for which it is kept while the campaign runs, from the last receipt on, and perhaps the field of the slice
---      that counts it for the variant of all of these users; then two each: user, hash of the user as a number
--- Returns how many of them had not done it before; -1 when there is no such slice, or nothing is sealed; -2 when the
--- index is to be built
+-- ARGV 1 ms until the receipts expire while the campaign runs, from the last receipt on, and optionally a blank and the
+--      field of the slice that counts receipts for the variant of all these users; then two each: user, hash of the
+--      user as a number
+-- Returns the number of users whose first receipt this is; -1 if there is no such slice, or the slice is not sealed or
+-- empty; -2 if the caller must build the index first
 local left = redis.call('PTTL', KEYS[2])
 if left == -2 then return -1 end
 local slice = redis.call('HMGET', KEYS[2], 'seal', 'granted', 'count')

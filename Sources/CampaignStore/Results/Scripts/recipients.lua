@@ -1,19 +1,19 @@
--- Shared by the scripts that ask which targets of a slice are a user's; the loader puts it in front of them.
--- The index of a slice's users: u8 length and text of the seal that it is of, then an entry of 10 bytes for each target
--- with a user, sorted: u48 hash of the user, u32 index of the target. Swift builds it (`RecipientIndex`) when it is
--- asked for first.
+-- Shared by the scripts that find the targets of a user in a slice; the loader puts it in front of them.
+-- The index of a slice's users is: u8 length and text of the seal to which it belongs, then an entry of 10 bytes for
+-- each target with a user, sorted: u48 hash of the user, u32 index of the target. Swift builds the index
+-- (`RecipientIndex`) when it is first needed.
 
--- Where the entries begin, and how many there are; nil when there is no index of this seal.
+-- Returns the place of the first entry and the number of entries; nil if there is no index of this seal.
 local function recipient_entries(recipients, seal)
   local head = string.char(#seal) .. seal
   if redis.call('GETRANGE', recipients, 0, #head - 1) ~= head then return nil end
   return #head, math.floor((redis.call('STRLEN', recipients) - #head) / 10)
 end
 
--- The indexes of the targets of a user, by the hash of the user.
+-- Returns the indexes of the targets of a user, by the hash of the user.
 local function targets_of(recipients, from, count, hash)
   local low, high = 0, count
-  -- The first entry that is not below the hash is from `low` to `high`.
+  -- The first entry that is not below the hash is between `low` and `high`.
   while high - low > 32 do
     local middle = math.floor((low + high) / 2)
     local place = from + middle * 10
@@ -37,15 +37,15 @@ local function targets_of(recipients, from, count, hash)
   return found
 end
 
--- Whether the push of a target may have been delivered: accepted, unknown, granted without an answer, or waiting after
--- an ambiguous attempt.
+-- Returns whether the push of a target may have been delivered: accepted, unknown, granted without an answer, or
+-- waiting after an ambiguous attempt.
 local function may_be_delivered(ledger, index, granted)
   local record = redis.call('GETRANGE', ledger, index * 12, index * 12 + 5)
   local state, history = record:byte() or 0, record:byte(6) or 0
   return state == 16 or state == 24 or state < 16 and (history >= 128 or state == 0 and index < granted)
 end
 
--- Whether a push of the slice may have been delivered to a user.
+-- Returns whether a push of the slice may have been delivered to a user.
 local function may_have_reached(recipients, ledger, from, count, granted, hash)
   local targets = targets_of(recipients, from, count, hash)
   for i = 1, #targets do

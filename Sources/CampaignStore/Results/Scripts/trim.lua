@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- trim: removes delivered entries from an outbox.
--- Invariant: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second
+-- Invariant: an entry leaves only after it was delivered, even if two workers empty the same outbox: the second one
 -- finds other entries at these places and leaves them.
 -- KEYS 1 outbox
--- ARGV 1 number of entries, 2 the first of them, 3 the last
--- Returns 1, or 0 when they had left already
+-- ARGV 1 number of entries, 2 first entry, 3 last entry
+-- Returns 1, or 0 if the entries had left already
 local count = tonumber(ARGV[1])
 if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[2] or redis.call('LINDEX', KEYS[1], count - 1) ~= ARGV[3] then return 0 end
 redis.call('LTRIM', KEYS[1], count, -1)
