@@ -1,10 +1,10 @@
 import Redis
 
-/// What a user of Redis must be allowed to do. `Config/redis.acl.example` has the same for Redis itself.
+/// The rights that a user of Redis needs, by role. `Config/redis.acl.example` has the same rights in Redis' format.
 public enum AccessRole: String, CaseIterable, Sendable {
   case worker, admin, reader, producer
 
-  /// The commands that it runs, by itself or in scripts.
+  /// The commands of the role, including those in scripts.
   var commands: [String] {
     switch self {
     case .worker: Self.split(Self.ofWorker)
@@ -34,7 +34,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
     exists get getbit getrange hget hgetall hlen hmget hscan hvals lindex llen lrange pttl scard sismember smembers
     smismember sscan strlen type xlen xrange xrevrange zcard zcount zrange zrangebyscore zrevrange zscore
     """
-  /// Commands, each on the keys with which it may be used and no others; `*` stands for an id or a name.
+  /// Commands, each with the keys for which the producer may use it; `*` is an id or a name.
   static let ofProducer: [(commands: String, keys: [String])] = [
     ("lpush lpos", ["campaigns"]), ("lpush", ["registrations", "receipts"]), ("get set strlen ttl expire", ["job:*"]),
     ("hlen hget hmget", ["campaign:*"]), ("exists", ["campaign:*", "job:*"]), ("hmget", ["store"]),
@@ -42,7 +42,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
     ("hget", ["template:*"]),
   ]
 
-  /// What it must be allowed to do, as words of commands.
+  /// Returns the commands that the role must be allowed to run, each as a text with arguments.
   func questions(_ keys: Keyspace) -> [String] {
     guard self != .producer else {
       let questions = Self.ofProducer.flatMap { right in
@@ -52,7 +52,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
       }
       return questions + ["script load x", "evalsha x 1 \(keys.campaigns)", "time", "info", "wait 1 1"]
     }
-    // A key of each kind of slot, as rights to keys go by their names.
+    // A key of each kind of slot, because Redis grants rights to keys by name.
     let both = [keys.store, keys.home(of: 0)]
     var questions = commands.flatMap { command in both.map { Self.words(command, key: $0) } }
     questions += ["script load x", "evalsha x 1 \(keys.store)", "time", "info"]
@@ -76,9 +76,9 @@ public enum AccessRole: String, CaseIterable, Sendable {
 }
 
 extension Fleet {
-  /// What the Redis user may not do that a role has to do, as words of commands.
+  /// Returns the commands of a role that the Redis user may not run, each as a text with arguments.
   ///
-  /// - Returns: `nil` where Redis can't be asked: before version 7.
+  /// - Returns: `nil` if Redis does not support the check: before version 7.
   public func missingRights(of role: AccessRole) async throws -> [String]? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.rights, keys: [role == .producer ? keys.campaigns : keys.store]) { arguments in

@@ -1,20 +1,20 @@
 import PushCore
 import Redis
 
-/// The workers and what they share: presence, housekeeping, the wake-up channel, a snapshot of everything.
+/// The workers and their shared state: presence, housekeeping, the wake-up channel, a snapshot of the system.
 public struct Fleet: StoreRoom {
   let store: CampaignStore
 
-  /// Bytes of a job that are read to find out which it is; of a longer one it is not known since when it waits.
+  /// Largest job that is read to find its id, in bytes. The waiting time of a larger job may be unknown.
   private static let readJob = 65_536
 
-  /// The whole of the system now. Costs some ten commands, up to four for each worker and running campaign that is looked
-  /// at, and one for each partition, in pipelines of at most 500.
+  /// Returns a snapshot of the whole system. It costs some ten commands, up to four for each listed worker and running
+  /// campaign in it, and one for each partition, in pipelines of at most 500.
   ///
-  /// What can't be read, because it is damaged or the Redis user may not, is among ``FleetSnapshot/problems``.
+  /// Unreadable parts are in ``FleetSnapshot/problems``: they are damaged, or the Redis user may not read them.
   ///
-  /// - Parameter lease: ms without a heartbeat after which a worker is taken for dead.
-  /// - Throws: `RedisError` when Redis is out of reach.
+  /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.
+  /// - Throws: `RedisError` if Redis is unreachable.
   public func snapshot(lease: Int) async throws -> FleetSnapshot {
     var fleet = FleetSnapshot()
     fleet.namespace = keys.namespace
@@ -33,9 +33,9 @@ public struct Fleet: StoreRoom {
     return fleet
   }
 
-  /// Reads what stands in single keys.
+  /// Reads the values of single keys.
   ///
-  /// - Returns: the campaigns to look at.
+  /// - Returns: the ids of the campaigns to read.
   private func readControl(_ fleet: inout FleetSnapshot) async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.append("TIME")
@@ -91,12 +91,13 @@ public struct Fleet: StoreRoom {
     return ids + awaiting.ids.filter { !ids.contains($0) }
   }
 
-  /// What waits on the producers' list, and since when.
+  /// Returns the number of waiting jobs on the producers' list, and since when the next one waits.
   ///
-  /// - Parameter oldest: what the script of that name said.
+  /// - Parameter oldest: reply of the script `oldest`.
   private func intake(_ oldest: RedisReply) async throws -> FleetSnapshot.Backlog {
     var backlog = FleetSnapshot.Backlog(count: oldest[0].integer ?? 0, since: oldest[1].integer)
-    // A job that was submitted by a command has had its id noted then, for a known time.
+    // A command that submits a job stores the job's id with a fixed expiry, so the remaining time gives the time of
+    // submission.
     guard backlog.count > 0, let id = JobOutline(oldest[2].bytes.map(Array.init) ?? [])?.id else { return backlog }
     var pipeline = RedisPipeline()
     pipeline.append("PTTL", keys.job(id))
@@ -146,7 +147,7 @@ public struct Fleet: StoreRoom {
   }
 
   private func readCampaigns(_ ids: [String], _ fleet: inout FleetSnapshot) async throws {
-    // Three commands each.
+    // Each campaign needs three commands.
     let step = CampaignStore.batch / 3
     for start in stride(from: 0, to: ids.count, by: step) {
       let page = ids[start..<min(start + step, ids.count)]
@@ -174,7 +175,7 @@ public struct Fleet: StoreRoom {
     try await joinParts(&fleet)
   }
 
-  /// Makes one campaign of each campaign and its parts.
+  /// Joins each campaign and its parts to one campaign.
   private func joinParts(_ fleet: inout FleetSnapshot) async throws {
     let parts = fleet.campaigns.filter { $0.record.of != nil }
     guard !parts.isEmpty || fleet.campaigns.contains(where: { !$0.record.partIDs.isEmpty }) else { return }
@@ -220,7 +221,7 @@ public struct Fleet: StoreRoom {
       let replies = FleetReplies(try await runEach(pipeline))
       fleet.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
       if let problem = replies.problems.first {
-        // They are all of a kind.
+        // All partitions have the same problem, so one error is enough.
         fleet.problems.append(problem)
         return
       }
@@ -229,7 +230,7 @@ public struct Fleet: StoreRoom {
 }
 
 extension FleetSnapshot {
-  /// Takes note of a campaign, and of what it means for its lane.
+  /// Adds a campaign, and counts its slices for its lane.
   mutating func note(_ campaign: RunningCampaign) {
     campaigns.append(campaign)
     let record = campaign.record
@@ -242,7 +243,7 @@ extension FleetSnapshot {
   }
 }
 
-/// Replies, each of which may be a refusal: what was refused is not there, and told of.
+/// Replies that may be errors. An error becomes a missing reply and a problem.
 private struct FleetReplies {
   private(set) var all: [RedisReply?] = []
   private(set) var problems: [StoreError] = []
@@ -264,7 +265,7 @@ private struct FleetReplies {
     return all[position]
   }
 
-  /// A count, and the first with its score.
+  /// Reads a count, and the first member with its score.
   mutating func nextAgenda() -> FleetSnapshot.Agenda {
     let (count, first) = (next()?.integer ?? 0, next())
     return FleetSnapshot.Agenda(count: count, next: first.flatMap { $0.count == 2 ? $0[1].integer : nil })

@@ -1,23 +1,23 @@
 public import PushCore
 import Redis
 
-/// Something in a fleet that needs somebody: it does not mend itself.
+/// A problem of the fleet that does not resolve itself: an operator must act.
 public struct FleetAlarm: Sendable, Equatable {
-  /// What kind of thing it is. Raw values are names in JSON and in webhooks.
+  /// The kind of the problem. Raw values are names in JSON and in webhooks.
   public enum Kind: String, Sendable, CaseIterable {
-    /// No worker lives.
+    /// No worker is alive.
     case noWorker
-    /// A worker is silent, and what it held has not been taken over.
+    /// A worker sends no heartbeat, and its slices have not been taken over.
     case silentWorker
     /// A push service refuses a worker's credential.
     case credentialStopped
-    /// A certificate ends soon, or has.
+    /// A certificate expires soon, or has expired.
     case credentialExpires
-    /// A worker can send next to nothing to a push service.
+    /// A worker can send almost no push to a push service.
     case pushService
     /// A campaign has paused itself.
     case campaignPaused
-    /// A campaign waits for approval and begins in less than an hour, or should have begun.
+    /// A campaign waits for approval, and its start is less than an hour ahead or has passed.
     case approvalUrgent
     /// A campaign waits for approval.
     case approvalWaits
@@ -25,7 +25,7 @@ public struct FleetAlarm: Sendable, Equatable {
     case campaignWaits
     /// The jobs on the producers' list are not taken in.
     case intakeWaits
-    /// Slices of a lane find no worker.
+    /// Slices of a lane wait for a worker.
     case laneWaits
     /// A scheduled campaign has not begun in time.
     case scheduleLate
@@ -33,25 +33,25 @@ public struct FleetAlarm: Sendable, Equatable {
     case eventsWait
     /// Jobs or events are on the dead list.
     case dead
-    /// A webhook does not take what it is told.
+    /// A webhook does not accept changes.
     case webhook
     /// Redis has little memory left.
     case memory
-    /// Redis can't be trusted with what it is given.
+    /// The state of a Redis server is unsafe for the data.
     case redis
-    /// Something can't be read.
+    /// Data can't be read.
     case unreadable
   }
 
   public var kind: Kind
-  /// Which one it is: a campaign, a worker, an app, a lane, a server. With the kind it tells alarms apart.
+  /// The affected object: a campaign, a worker, an app, a lane, a server. Kind and subject identify an alarm.
   public var subject: String
   /// What is wrong.
   public var text: String
-  /// What to do.
+  /// What the operator can do.
   public var remedy: String
 
-  /// Memberwise.
+  /// Creates an alarm.
   public init(_ kind: Kind, _ subject: String, _ text: String, remedy: String) {
     self.kind = kind
     self.subject = subject
@@ -60,33 +60,33 @@ public struct FleetAlarm: Sendable, Equatable {
   }
 }
 
-/// From when on what waits needs somebody. All in ms, but for what says otherwise.
+/// Thresholds for alarms about waiting work. All are in ms, unless the property has another unit.
 public struct FleetLimits: Sendable {
-  /// Without a heartbeat, while others live: they take over within seconds.
+  /// Time without a heartbeat while other workers live. They take over within seconds.
   public var silence = 60_000
-  /// On the producers' list: taking in takes milliseconds.
+  /// Waiting time on the producers' list. Taking in a job takes milliseconds.
   public var intake = 60_000
-  /// On a lane; bulk may starve.
+  /// Waiting time on a lane. The bulk lane may starve, so it has no threshold.
   public var lanes: [Lane: Int] = [.urgent: 30_000, .normal: 600_000]
-  /// Behind its time: scheduled campaigns begin within a second.
+  /// Delay of a scheduled campaign. Normally it begins within a second.
   public var lag = 30_000
-  /// That a campaign waits though it could be sent, by what workers say.
+  /// Time for which a campaign waits although it could be sent, as workers report.
   public var waiting = 60_000
-  /// Events, how many: one worker applies some thousands a second.
+  /// Number of waiting events. One worker applies some thousands a second.
   public var events = 100_000
-  /// Before a certificate's end: a working week, twice.
+  /// Time before the expiry of a certificate: two weeks.
   public var expiry = 14 * 86_400_000
-  /// Attempts in a row to tell a webhook, how many: the fifth is half a minute after the first.
+  /// Number of failed deliveries to a webhook in a row. The fifth is half a minute after the first.
   public var webhookFailures = 5
-  /// Percent of a server's memory: above 90 no campaign is taken in.
+  /// Percent of a server's memory. Above 90 no campaign is activated.
   public var memory = 85
 
-  /// As the fields say.
+  /// Creates the default thresholds.
   public init() {}
 }
 
 extension FleetSnapshot {
-  /// What needs somebody, the gravest kinds first. Pure.
+  /// Returns the active alarms, the gravest kinds first. Pure.
   public func alarms(_ limits: FleetLimits = FleetLimits()) -> [FleetAlarm] {
     var alarms: [FleetAlarm] = []
     addWorkers(limits, to: &alarms)
@@ -114,7 +114,7 @@ extension FleetSnapshot {
           "worker \(worker.name) is silent for \(Self.age(at - worker.heardAt)), and what it held is still its own",
           remedy: "look at the logs of the other workers: one of them should take over within seconds"))
     }
-    // Of many workers with the same trouble one line says it.
+    // One alarm covers all workers with the same problem.
     var credentials: [(apps: [String], credential: WorkerReport.Credential, workers: [String])] = []
     var pools: [(pool: WorkerReport.Pool, workers: [String])] = []
     for worker in workers where worker.isAlive {
@@ -180,7 +180,7 @@ extension FleetSnapshot {
             "campaign \(record.id) has paused itself: \(record.reason ?? "no reason is known")",
             remedy: "mend what it says, then carillon campaign resume \(record.id)"))
       }
-      // A rate is what somebody asked for, and an earlier campaign ends by itself.
+      // A rate is intended, and an earlier campaign will end without an action of the operator.
       if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
         let since = waiting.since, at - since >= limits.waiting
       {
@@ -279,7 +279,7 @@ extension FleetSnapshot {
     }
   }
 
-  /// A span of ms for people: its largest unit, and the next one where it is short.
+  /// Returns a span of ms as text for people, in its largest unit.
   public static func age(_ milliseconds: Int) -> String {
     let seconds = max(0, milliseconds) / 1000
     return switch seconds {

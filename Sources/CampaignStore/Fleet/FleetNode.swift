@@ -1,14 +1,14 @@
 public import Redis
 
-/// A Redis server as it is now.
+/// The present state of a Redis server.
 public struct FleetNode: Sendable {
-  /// Where it is.
+  /// Address of the server.
   public var endpoint: String
-  /// Whether it has the keys that all share.
+  /// Whether the server has the control keys.
   public var hasControl: Bool
-  /// What it says of itself, for what has no property here: the sections of ``sections``.
+  /// The server's `INFO`, in the sections of ``sections``.
   public var info: RedisServerInfo
-  /// How much of its memory it uses.
+  /// The server's use of memory.
   public var memory: MemoryUse
 
   /// The sections of `INFO` that are read.
@@ -18,10 +18,12 @@ public struct FleetNode: Sendable {
     self.init(endpoint: sight.endpoint, info: sight.info, hasControl: sight.holds(keys.home))
   }
 
+  /// Creates a node.
+  ///
   /// - Parameters:
-  ///   - endpoint: where it is.
-  ///   - info: what it says of itself.
-  ///   - hasControl: whether it has the keys that all share.
+  ///   - endpoint: address of the server.
+  ///   - info: the server's `INFO`.
+  ///   - hasControl: whether the server has the control keys.
   public init(endpoint: String, info: RedisServerInfo, hasControl: Bool = true) {
     self.endpoint = endpoint
     self.hasControl = hasControl
@@ -29,10 +31,10 @@ public struct FleetNode: Sendable {
     memory = MemoryUse(info)
   }
 
-  /// Its version; empty when it would not tell.
+  /// The server's version; empty if unknown.
   public var version: String { info.version.map(\.description) ?? "" }
 
-  /// Percent of its limit that it uses; `nil` without a limit.
+  /// Used percent of the memory limit; `nil` without a limit.
   public var percentUsed: Int? { memory.limit > 0 ? memory.used * 100 / memory.limit : nil }
 
   /// Commands a second, lately.

@@ -1,48 +1,48 @@
 public import PushCore
 
-/// The whole of a system at a look: workers, queues, campaigns that run, what waits for somebody, Redis.
+/// A snapshot of the whole system: workers, queues, running campaigns, waiting work, Redis.
 ///
-/// It is read by ``Fleet/snapshot(lease:)``, for everybody who shows or judges it: `carillon status`, metrics, the
-/// API, alarms. Reading writes nothing and is bounded, whatever there is: what was not looked at is counted (`unseen…`).
-/// Its parts are not of one moment. All times are ms since the epoch by Redis' clock.
+/// ``Fleet/snapshot(lease:)`` reads it for all commands and services: `carillon status`, metrics, the API, alarms. The
+/// reading writes nothing and is bounded for any size of the system; the number of items that were not read is counted
+/// (`unseen…`). The parts may be from slightly different moments. All times are ms since the epoch by Redis' clock.
 public struct FleetSnapshot: Sendable {
-  /// A worker that is listed.
+  /// A listed worker.
   public struct Worker: Sendable {
-    /// Its name.
+    /// The worker's name.
     public var name: String
-    /// When it was heard last.
+    /// Time of the last heartbeat.
     public var heardAt: Int
-    /// Whether that is less than a lease ago.
+    /// Whether the last heartbeat is less than a lease ago.
     public var isAlive: Bool
-    /// What it said of itself then; `nil` where it has said nothing yet.
+    /// The worker's last report; `nil` if it has sent none yet.
     public var report: WorkerReport?
   }
 
-  /// A list on which something waits.
+  /// A list of waiting work.
   public struct Backlog: Sendable, Equatable {
-    /// How much.
+    /// Number of entries.
     public var count = 0
-    /// Since when that waits which is next, as far as anybody knows; `nil` when nobody does, or nothing waits.
+    /// Since when the next entry waits; `nil` if unknown or if the list is empty.
     public var since: Int?
 
-    /// Memberwise.
+    /// Creates a backlog.
     public init(count: Int = 0, since: Int? = nil) {
       self.count = count
       self.since = since
     }
   }
 
-  /// A lane.
+  /// The waiting work of a lane.
   public struct LaneBacklog: Sendable, Equatable {
     public var lane: Lane
-    /// Campaigns on it, which have slices that wait for a worker.
+    /// Campaigns on the lane, whose slices wait for a worker.
     public var campaigns = 0
-    /// Those slices, of the campaigns that were looked at.
+    /// These slices, of the campaigns in the snapshot.
     public var slices = 0
-    /// Since when the oldest of those campaigns could be sent: its creation, or its time.
+    /// Since when the oldest of these campaigns could be sent: its creation or its start time.
     public var since: Int?
 
-    /// Memberwise.
+    /// Creates the backlog of a lane.
     public init(lane: Lane, campaigns: Int = 0, slices: Int = 0, since: Int? = nil) {
       self.lane = lane
       self.campaigns = campaigns
@@ -51,102 +51,103 @@ public struct FleetSnapshot: Sendable {
     }
   }
 
-  /// Something that has a time.
+  /// A list of work with due times.
   public struct Agenda: Sendable, Equatable {
-    /// How much there is.
+    /// Number of entries.
     public var count = 0
-    /// The time of the first, which may have passed.
+    /// Due time of the first entry, which may have passed.
     public var next: Int?
 
-    /// How long the first is overdue, in ms.
+    /// Returns how long the first entry is overdue, in ms.
     public func lag(at now: Int) -> Int { next.map { max(0, now - $0) } ?? 0 }
   }
 
   /// A campaign that has begun and not ended.
   public struct RunningCampaign: Sendable {
-    /// By the totals of its finished slices; with why it waits, if workers say so.
+    /// The record with the totals of its finished slices, and the reason for waiting if workers report one.
     public var record: CampaignRecord
     /// Slices that wait for a worker.
     public var openSlices: Int
   }
 
-  /// When it was looked.
+  /// Time of the snapshot.
   public var at = 0
   /// The store's namespace.
   public var namespace = ""
-  /// How many partitions the store has; `nil` where there is no store.
+  /// Number of partitions of the store; `nil` if there is no store.
   public var partitions: Int?
-  /// How many it is being given; `nil` when it stays as it is.
+  /// Next number of partitions during a repartition; else `nil`.
   public var nextPartitions: Int?
 
-  /// Workers by name, the live ones first; of more than ``mostWorkers`` those that were heard last.
+  /// Workers by name, live ones first. If there are more than ``mostWorkers``, those with the latest heartbeats.
   public var workers: [Worker] = []
-  /// Workers that live.
+  /// Number of live workers.
   public var liveWorkers = 0
-  /// Workers that are listed and were not looked at.
+  /// Number of listed workers that were not read.
   public var unseenWorkers = 0
-  /// The worker that keeps house; `nil` when none does.
+  /// The worker that is the maintenance leader; `nil` if there is none.
   public var housekeeper: String?
 
   /// Jobs that no worker has taken in.
   public var intake = Backlog()
-  /// Events that nobody has applied, by their list.
+  /// Number of events that are not applied yet, by list.
   public var events: [EventList: Int] = [:]
-  /// What events said and changed nothing, because something newer stands: by the workers there are, since they started.
+  /// Number of statements in events without effect because a newer one is in force, by the present workers since their
+  /// start.
   public var superseded: Int { workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
-  /// Highest first.
+  /// The lanes, highest first.
   public var lanes: [LaneBacklog] = []
-  /// Campaigns whose time has not come, or which nobody has begun.
+  /// Campaigns whose start time has not come, or that no worker has begun.
   public var scheduled = Agenda()
   /// Slices that wait for a retry or for their push service.
   public var parked = Agenda()
 
-  /// Campaigns that have begun and not ended, those on lanes first; ``mostCampaigns`` at most.
+  /// Campaigns that have begun and not ended, those on lanes first; at most ``mostCampaigns``.
   public var campaigns: [RunningCampaign] = []
-  /// Such campaigns that were not looked at.
+  /// Number of such campaigns that were not read.
   public var unseenCampaigns = 0
-  /// Campaigns that wait for approval beside those looked at.
+  /// Number of campaigns that wait for approval and were not read.
   public var unseenAwaiting = 0
 
-  /// Jobs and events that could not be run, and what was taken out.
+  /// Jobs and events on the dead list, and isolated data.
   public var dead = 0
-  /// Devices in quarantine.
+  /// Quarantined devices.
   public var quarantined = 0
-  /// Pruned tokens that the feedback list has for the backend.
+  /// Pruned tokens on the feedback list.
   public var feedback = 0
 
-  /// How apps' own backends are, of those that are looked at, by the apps' names.
+  /// The health of apps' own backends with a current check, by app.
   public var backends: [BackendStanding] = []
 
-  /// How far webhooks have been told, by their names.
+  /// The delivery status of webhooks, by name.
   public var webhooks: [WebhookStanding] = []
 
-  /// The Redis servers that have the store's keys.
+  /// The Redis servers with keys of the store.
   public var nodes: [FleetNode] = []
 
-  /// Parts that could not be read: what is wrong there. The others are as they are.
+  /// Errors of parts that could not be read. The other parts are valid.
   public var problems: [StoreError] = []
 
-  /// Workers that are looked at.
+  /// Largest number of workers that are read.
   public static let mostWorkers = 1000
-  /// Campaigns that are looked at.
+  /// Largest number of campaigns that are read.
   public static let mostCampaigns = 250
-  /// Campaigns that wait for approval and are looked at, the ones that begin first: more need the same person.
+  /// Largest number of campaigns with missing approval that are read, the ones that begin first.
   public static let mostAwaiting = 100
 
-  /// Webhooks that are looked at.
+  /// Largest number of webhooks that are read.
   static let mostWebhooks = 64
 
-  /// Of nothing.
+  /// Creates an empty snapshot.
   public init() {}
 
-  /// Campaigns among those that were looked at which are in this state.
+  /// Returns the campaigns of the snapshot in this state.
   public func campaigns(_ state: CampaignState) -> [RunningCampaign] { campaigns.filter { $0.record.state == state } }
 
-  /// Campaigns among those that were looked at which could be sent, and are not.
+  /// Campaigns of the snapshot that could be sent, and are not.
   public var waiting: [RunningCampaign] { campaigns.filter { $0.record.waiting != nil } }
 
-  /// Campaigns that wait for approval, one for a campaign with its parts.
+  /// Campaigns that wait for approval; a campaign with parts counts once.
   public var awaitingApproval: [RunningCampaign] { campaigns.filter { $0.record.waitsForApproval } }
 
   /// The versions of live workers, in order.
@@ -154,6 +155,6 @@ public struct FleetSnapshot: Sendable {
     Set(workers.lazy.filter(\.isAlive).compactMap { $0.report?.version }.filter { !$0.isEmpty }).sorted()
   }
 
-  /// Outcomes that live workers recorded a second lately, all together.
+  /// Outcomes and retries that all live workers recorded a second, lately.
   public var perSecond: Int { workers.reduce(0) { $0 + ($1.isAlive ? $1.report?.perSecond ?? 0 : 0) } }
 }

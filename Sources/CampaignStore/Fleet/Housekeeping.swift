@@ -1,42 +1,42 @@
 import Redis
 
-/// Housekeeping: what is to be done for all, by whichever worker holds a short lease on it.
+/// Housekeeping tasks for the whole fleet. The worker with a short lease, the maintenance leader, runs them.
 extension Fleet {
-  /// What a housekeeper is told.
+  /// Due work for the maintenance leader.
   public struct Chores: Sendable {
     /// Redis' time in ms since the epoch.
     public var now: Int
-    /// Workers that are taken for dead: their last heartbeat is too long ago.
+    /// Workers that count as dead: their last heartbeat is too long ago.
     public var dead: [String]
     /// Slices whose next retry is due.
     public var due: [SliceReference]
-    /// Whether there may be more of them.
+    /// Whether more slices may be due.
     public var isMoreDue: Bool
-    /// Scheduled campaigns whose time has come, for ``Queue/promote(_:)``.
+    /// Scheduled campaigns that are due, for ``Queue/promote(_:)``.
     public var scheduled: [String]
-    /// Campaigns whose gates are to be looked at, and since when, for ``Campaigns/lookAtGate(of:dueAt:)``.
+    /// Campaigns whose gates are due, and since when, for ``Campaigns/lookAtGate(of:dueAt:)``.
     public var gates: [(id: String, dueAt: Int)]
-    /// ms until the next of the scheduled campaigns or of the gates is due.
+    /// ms until the next scheduled campaign or gate is due.
     public var nextScheduled: Int?
-    /// Where the housekeeper before stood.
+    /// Progress of the previous maintenance leader.
     public var notes: HousekeepingNotes
-    /// The lists on which there are events.
+    /// The lists that have events.
     public var events: [EventList]
   }
 
-  /// ms that a housekeeper's lease lasts: what others wait when its machine has died.
+  /// Duration of the leader's lease in ms. If the leader's machine dies, the others wait this long.
   private static let housekeepingLease = 1500
 
-  /// Makes a worker the housekeeper, or renews that it is, and gives the fleet a beat. Campaigns whose last worker died
-  /// before it could get their expiry.
+  /// Makes a worker the maintenance leader or renews its lease, and publishes the leader's signal. It also sets the
+  /// expiry of ended campaigns whose last worker died before it could do so.
   ///
   /// - Parameters:
-  ///   - instance: of the worker.
-  ///   - former: a housekeeper that is known to be dead; `nil` for none.
-  ///   - timeout: ms without a heartbeat after which a worker is taken for dead.
-  ///   - beat: ms until the next beat while a campaign runs.
-  ///   - idleBeat: the same while none does; `nil` for no beat this time.
-  /// - Returns: `nil` when another is the housekeeper.
+  ///   - instance: instance of the worker.
+  ///   - former: a leader that is known to be dead; `nil` for none.
+  ///   - timeout: ms without a heartbeat after which a worker counts as dead.
+  ///   - beat: ms until the next signal while a campaign runs.
+  ///   - idleBeat: the same while none runs; `nil` for no signal this time.
+  /// - Returns: `nil` if another worker is the leader.
   public func housekeep(
     as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int, beat: Int, idleBeat: Int?
   ) async throws -> Chores? {
@@ -76,23 +76,25 @@ extension Fleet {
       events: zip(EventList.allCases, reply[7..<9]).filter { $1.integer ?? 0 > 0 }.map(\.0))
   }
 
-  /// The worker that has the housekeeping, if any has.
+  /// Returns the maintenance leader, if there is one.
   public func housekeeper() async throws -> WorkerInstance? {
     var pipeline = RedisPipeline()
     pipeline.append("GET", keys.housekeeper)
     return try await run(pipeline)[0].string.flatMap(WorkerInstance.init)
   }
 
-  /// Ends a worker's lease on the housekeeping, so that another need not wait for it. Nothing happens if it has none.
+  /// Releases a worker's lease, so that another worker can become the maintenance leader immediately. Without a lease
+  /// it does nothing.
   public func endHousekeeping(of instance: WorkerInstance) async throws {
     guard try await housekeeper() == instance else { return }
     var pipeline = RedisPipeline()
-    // Should another have taken it in this moment, a third one takes it, which does no harm.
+    // If another worker has become the leader in this moment, this removes its lease. A third one may take over, which
+    // does no harm.
     pipeline.append("DEL", keys.housekeeper)
     _ = try await run(pipeline)
   }
 
-  /// Writes down where a housekeeper stands, for the next one.
+  /// Stores the progress of the maintenance leader, for the next one.
   public func write(_ notes: HousekeepingNotes) async throws {
     var pipeline = RedisPipeline()
     pipeline.append(
@@ -101,21 +103,21 @@ extension Fleet {
   }
 }
 
-/// Where the rounds stand that a housekeeper makes through all partitions and campaigns.
+/// Progress of the housekeeping tasks that visit all partitions and campaigns in turn.
 public struct HousekeepingNotes: Sendable, Equatable {
-  /// The partition whose leftovers are looked at next.
+  /// The partition that is checked next.
   public var partition = 0
-  /// Where in the list of all campaigns the schedule is compared with it next.
+  /// Place in the list of all campaigns from which the schedule is checked next.
   public var schedule = 0
-  /// Where among the running campaigns lost slices are looked for next.
+  /// Place among the running campaigns from which lost slices are searched next.
   public var running = 0
 
-  /// At the beginning of every round.
+  /// Creates the progress at the beginning of every task.
   public init() {}
 
   init(_ fields: RedisReply) {
     for index in stride(from: 0, to: fields.count - 1, by: 2) {
-      // A position is a hint: from one that can't be right a round begins anew.
+      // A position is only a hint: after an impossible one, the task begins again.
       let value = max(0, fields[index + 1].integer ?? 0)
       switch fields[index].string {
       case "partition": partition = value

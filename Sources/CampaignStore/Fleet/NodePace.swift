@@ -1,31 +1,32 @@
 import Redis
 
-/// How fast a Redis server answers, and what its clock says.
+/// Round-trip times and clock difference of a Redis server.
 public struct NodePace: Sendable, Equatable {
-  /// Where it is.
+  /// Address of the server.
   public var endpoint: String
-  /// Round trips of the smallest question, in µs, one after the other.
+  /// Durations of sequential round trips with a minimal command, in µs.
   public var roundTrips: [Int]
-  /// How far its clock is ahead of this machine's, in ms, as well as the fastest of these round trips tells.
+  /// Difference of the server's clock to this machine's clock in ms, positive if the server is ahead. It uses the
+  /// fastest round trip.
   public var clockAhead: Int
 
-  /// Memberwise.
+  /// Creates a measurement.
   public init(endpoint: String, roundTrips: [Int], clockAhead: Int) {
     self.endpoint = endpoint
     self.roundTrips = roundTrips
     self.clockAhead = clockAhead
   }
 
-  /// The one in the middle, in µs.
+  /// The median round trip, in µs.
   public var median: Int { roundTrips.isEmpty ? 0 : roundTrips.sorted()[roundTrips.count / 2] }
 }
 
 extension Fleet {
-  /// Measures the way to each server that has keys.
+  /// Measures the round trips to each server with keys.
   ///
   /// - Parameters:
-  ///   - rounds: questions to each.
-  ///   - clock: this machine's, in ms since the epoch.
+  ///   - rounds: number of round trips to each server.
+  ///   - clock: this machine's clock, in ms since the epoch.
   public func paces(rounds: Int = 15, clock: () -> Int) async throws -> [NodePace] {
     var paces: [NodePace] = []
     for server in try await store.identify() {
@@ -35,7 +36,7 @@ extension Fleet {
       var best = Int.max
       for _ in 0..<rounds {
         var pipeline = RedisPipeline()
-        // TIME names no key: it goes where the command before it went.
+        // TIME has no key, so it goes to the server of the command before it.
         pipeline.append("EXISTS", key)
         pipeline.append("TIME")
         let (began, before) = (ContinuousClock.now, clock())
@@ -51,7 +52,7 @@ extension Fleet {
     return paces
   }
 
-  /// The slots of a cluster that were left open; `nil` where the Redis user may not ask.
+  /// Returns the slots of a cluster whose migration was not completed; `nil` if the Redis user may not read them.
   public func openSlots() async throws -> [Int]? {
     do {
       return try await redis.openSlots()

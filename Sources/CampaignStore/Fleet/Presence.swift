@@ -1,20 +1,22 @@
 import Redis
 
-/// One life of a worker: its name, and what tells it from an earlier process of that name.
+/// One process of a worker: its name, and a nonce that distinguishes it from earlier processes of that name.
 public struct WorkerInstance: Hashable, Sendable, CustomStringConvertible {
   /// The worker's name, which has no blank.
   public var name: String
-  /// 16 hex digits, drawn when the process began.
+  /// 16 random hex digits from the start of the process.
   public var nonce: String
 
-  /// - Parameter generator: the source of chance.
+  /// Creates an instance.
+  /// - Parameter generator: source of random numbers.
   public init(name: String, using generator: inout some RandomNumberGenerator) {
     self.name = name
     let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
     nonce = String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// - Returns: `nil` for what ``description`` never is.
+  /// Reads ``description``.
+  /// - Returns: `nil` if the text has another format.
   init?(_ text: String) {
     guard let blank = text.lastIndex(of: " ") else { return nil }
     name = String(text[..<blank])
@@ -26,32 +28,32 @@ public struct WorkerInstance: Hashable, Sendable, CustomStringConvertible {
     self.nonce = nonce
   }
 
-  /// As it stands in Redis: name, blank, nonce.
+  /// Stored text: name, blank, nonce.
   public var description: String { "\(name) \(nonce)" }
 }
 
-/// What was seen of a worker that is listed.
+/// The observed state of a listed worker.
 public struct PresenceSight: Sendable {
-  /// Which.
+  /// The worker's instance.
   public var instance: WorkerInstance
-  /// Whether it listens: its process has a connection to Redis.
+  /// Whether the process has a connection to Redis that subscribes to its presence channel.
   public var isListening: Bool
-  /// Its last heartbeat in ms since the epoch; 0 when it is not listed any more.
+  /// The last heartbeat in ms since the epoch; 0 if the worker is not listed any more.
   public var heartbeat: Int
 
-  /// Whether it lives, by what was seen of it a moment ago.
+  /// Returns whether the worker is alive, compared with an earlier observation.
   ///
-  /// One that has just lost its connection gives a heartbeat at once. One that another has taken off the list meanwhile has
-  /// none.
+  /// A worker that has just lost its connection sends a heartbeat immediately. A worker that was removed from the list
+  /// in between has no heartbeat.
   public func isAlive(since earlier: PresenceSight) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 
-/// Presence: who is alive. A worker listens on a channel of its own, so the server knows when its process has ended.
+/// Presence of workers. Each worker subscribes to a channel of its own, so Redis knows when its process has ended.
 extension Fleet {
-  /// Lists a worker that starts. It must be listening already.
+  /// Lists a worker that starts. It must have subscribed to its presence channel already.
   ///
-  /// - Parameter former: the instance of that name that was seen, and taken for dead.
-  /// - Returns: false when another instance has the name by now.
+  /// - Parameter former: an instance of that name that was observed and counts as dead.
+  /// - Returns: false if another instance has the name by now.
   public func join(_ instance: WorkerInstance, replacing former: WorkerInstance? = nil) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.join, keys: [keys.instances, keys.workers, keys.applied]) {
@@ -62,7 +64,7 @@ extension Fleet {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// What is seen of the instance that has a name; `nil` when nobody has it.
+  /// Returns the observed state of the instance with a name; `nil` if no instance has it.
   public func sight(of name: String) async throws -> PresenceSight? {
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.instances, name)
@@ -70,7 +72,7 @@ extension Fleet {
     return try await sights(of: [WorkerInstance(name: name, nonce: nonce)])[0]
   }
 
-  /// What is seen of all workers that have joined: two commands, however many there are.
+  /// Returns the observed state of all workers that have joined, with three commands for any number of workers.
   public func sights() async throws -> [PresenceSight] {
     var pipeline = RedisPipeline()
     pipeline.append("HGETALL", keys.instances)
@@ -81,7 +83,7 @@ extension Fleet {
       })
   }
 
-  /// What is seen of these workers now.
+  /// Returns the observed state of these workers.
   public func sights(of instances: [WorkerInstance]) async throws -> [PresenceSight] {
     guard !instances.isEmpty else { return [] }
     var pipeline = RedisPipeline()
@@ -101,30 +103,30 @@ extension Fleet {
     }
   }
 
-  /// What a heartbeat brought back.
+  /// Reply to a heartbeat.
   public struct Heartbeat: Sendable {
     /// Redis' time in ms since the epoch.
     public var now: Int
-    /// Workers that live, this one among them.
+    /// Number of live workers, including this one.
     public var workers: Int
     /// Whether a lane has a campaign.
     public var hasWork: Bool
     /// The control epoch.
     public var epoch: Int
-    /// Whether somebody keeps house.
+    /// Whether there is a maintenance leader.
     public var hasHousekeeper: Bool
     /// Whether the worker was not listed before.
     public var isNew: Bool
-    /// Whether references to slices are in its processing list.
+    /// Whether the worker's processing list has references to slices.
     public var holdsSlices: Bool
   }
 
-  /// Renews a worker's presence, and says what messages would have said.
+  /// Renews a worker's presence, and returns the state that lost wake-up messages would have announced.
   ///
   /// - Parameters:
-  ///   - worker: its name.
-  ///   - timeout: ms without a heartbeat after which another worker is taken for dead.
-  ///   - report: what it says of itself; `nil` for what it said last.
+  ///   - worker: name of the worker.
+  ///   - timeout: ms without a heartbeat after which another worker counts as dead.
+  ///   - report: the worker's report; `nil` if it has not changed.
   @discardableResult
   public func heartbeat(worker: String, timeout: Int, report: WorkerReport? = nil) async throws -> Heartbeat {
     var pipeline = RedisPipeline()
@@ -143,10 +145,10 @@ extension Fleet {
       holdsSlices: reply[6].integer == 1)
   }
 
-  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes it from the list
-  /// of workers once nothing of it is left.
+  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn. It then removes the worker
+  /// from the list of workers, if its lists are empty.
   ///
-  /// - Parameter nonce: of the instance that has ended, so that another of its name stays; `nil` for whichever it is.
+  /// - Parameter nonce: nonce of the dead instance, so that another instance of its name stays; `nil` for any instance.
   public func removeWorker(_ worker: String, nonce: String? = nil) async throws {
     var pipeline = RedisPipeline()
     pipeline.script(
@@ -162,7 +164,7 @@ extension Fleet {
     _ = try await run(pipeline)
   }
 
-  /// The names of all workers that may hold anything.
+  /// Returns the names of all listed workers, which may hold slices or jobs.
   func workers() async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.workers, 0, -1)

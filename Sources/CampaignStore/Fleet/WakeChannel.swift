@@ -1,21 +1,22 @@
 public import EventLoop
 import Redis
 
-/// What the fleet is told by messages. A message may be lost: each says only that looking is worth it.
+/// A message on the wake-up channel. A message may be lost, so it only announces that a check is useful.
 public enum WakeMessage: Sendable, Equatable {
-  /// So many slices can be taken.
+  /// This number of slices can be taken.
   case slices(Int)
-  /// A slice can be taken that a dead worker has left.
+  /// A slice that a dead worker abandoned can be taken.
   case left(SliceReference)
-  /// A campaign was paused, resumed or cancelled; the control epoch since.
+  /// A campaign was paused, resumed or cancelled; the control epoch after that.
   case control(epoch: Int)
-  /// The housekeeper lives. So many campaigns are on lanes; the control epoch; ms until the next beat.
+  /// The signal of the maintenance leader: number of campaigns on lanes, control epoch, ms until the next signal.
   case beat(campaigns: Int, epoch: Int, next: Int)
   /// A campaign waits until the registration events on their list are applied.
   case events
 
-  /// - Parameter partitions: of the store.
-  /// - Returns: `nil` for what no script of this version says.
+  /// Reads a message.
+  /// - Parameter partitions: number of partitions of the store.
+  /// - Returns: `nil` for a message that no script of this version sends.
   init?(_ text: String, partitions: Int) {
     let words = text.split(separator: " ")
     if words.count == 2, words[0] == "left" {
@@ -34,11 +35,12 @@ public enum WakeMessage: Sendable, Equatable {
   }
 }
 
-/// A worker's ear: listens on the channel of the fleet, and on one of its own, by which the server knows that it lives.
+/// A worker's subscription to the wake-up channel and to its own presence channel, by which Redis knows that the worker
+/// lives.
 public struct WakeListener: Sendable {
-  /// What a listener tells, on its loop.
+  /// An event of the listener, on its loop.
   public enum Event: Sendable {
-    /// From now on messages arrive; those of before are lost.
+    /// The listener is subscribed. Messages from before are lost.
     case listening
     /// No message arrives until the next ``listening``.
     case deaf(any Error)
@@ -50,20 +52,20 @@ public struct WakeListener: Sendable {
 
   fileprivate init(_ subscriber: RedisSubscriber) { self.subscriber = subscriber }
 
-  /// Listens from now on; returns when it does, or when the first attempt has failed.
+  /// Subscribes. Returns when the subscription is active, or when the first attempt has failed.
   public func start() async { await subscriber.start() }
 
-  /// Ends it.
+  /// Ends the subscription.
   public func close() async { await subscriber.close() }
 }
 
 extension Fleet {
-  /// The ear of a worker, over a connection of its own, which goes where this store's does.
+  /// Returns the listener of a worker. It uses a connection of its own to the servers of this store.
   ///
   /// - Parameters:
-  ///   - instance: whose.
-  ///   - loop: where it lives; the handler is called there.
-  ///   - handler: what is told of messages.
+  ///   - instance: instance of the worker.
+  ///   - loop: loop of the listener, which calls the handler.
+  ///   - handler: called with each event.
   public func listener(
     for instance: WorkerInstance, on loop: EventLoop, handler: @escaping @Sendable (WakeListener.Event) -> Void
   ) -> WakeListener {

@@ -1,13 +1,13 @@
 import PushCore
 
-/// What a worker says of itself with its heartbeats, for whoever looks at the fleet. Nothing else depends on it.
+/// The report of a worker, sent with its heartbeats, for the display of the fleet. No decision depends on it.
 ///
-/// In Redis it is one JSON object a worker. Members that a version doesn't know are passed over, so that workers of two
-/// versions can be looked at together.
+/// In Redis it is one JSON object for each worker. Unknown members are ignored, so that workers of two versions can be
+/// displayed together.
 public struct WorkerReport: Sendable, Equatable {
-  /// How its connections to one push service are, with one credential.
+  /// The state of a worker's connections to one push service, with one credential.
   public struct Pool: Sendable, Equatable {
-    /// Where the service is.
+    /// Address of the service.
     public var endpoint: String
     /// Connections on which the service has accepted a push.
     public var open: Int
@@ -17,10 +17,10 @@ public struct WorkerReport: Sendable, Equatable {
     public var backlog: Int
     /// Connections that could not be opened, or broke, since the worker's start.
     public var failures: Int
-    /// What it can do: a word of ``Health``, or one of a later version.
+    /// State of the pool: a raw value of ``Health``, or one of a later version.
     public var health: String
 
-    /// Memberwise.
+    /// Creates the state of a pool.
     public init(endpoint: String, open: Int, inFlight: Int, backlog: Int, failures: Int, health: Health) {
       self.endpoint = endpoint
       self.open = open
@@ -30,12 +30,12 @@ public struct WorkerReport: Sendable, Equatable {
       self.health = health.rawValue
     }
 
-    /// The words for ``health``.
+    /// The known values of ``health``.
     public enum Health: String, Sendable, CaseIterable {
       case ready, connecting, unreachable, unresponsive, breakerOpen, credentialStopped
     }
 
-    /// Whether it can send next to nothing.
+    /// Whether the pool can send almost no push.
     public var isStuck: Bool {
       switch Health(rawValue: health) {
       case .unreachable, .unresponsive, .breakerOpen, .credentialStopped: true
@@ -44,16 +44,16 @@ public struct WorkerReport: Sendable, Equatable {
     }
   }
 
-  /// What it is let in for by a push service.
+  /// The state of a credential for a push service.
   public struct Credential: Sendable, Equatable {
-    /// The apps that use it, in order.
+    /// The apps that use the credential, in order.
     public var apps: [String]
-    /// Why nothing is sent with it, and what to mend; `nil` while it is used.
+    /// Why nothing is sent with the credential, and what to fix; `nil` while it is used.
     public var stopped: String?
-    /// When it ceases to be valid, in ms since the epoch; `nil` for never.
+    /// When the credential expires, in ms since the epoch; `nil` for never.
     public var expiresAt: Int?
 
-    /// Memberwise.
+    /// Creates the state of a credential.
     public init(apps: [String], stopped: String? = nil, expiresAt: Int? = nil) {
       self.apps = apps
       self.stopped = stopped
@@ -61,40 +61,40 @@ public struct WorkerReport: Sendable, Equatable {
     }
   }
 
-  /// The version of its program.
+  /// Version of the worker's program.
   public var version = ""
-  /// When it started, in ms since the epoch by Redis' clock.
+  /// When the worker started, in ms since the epoch by Redis' clock.
   public var startedAt = 0
-  /// What it sends with: `native` or `curl`.
+  /// The transport: `native` or `curl`.
   public var engine = ""
-  /// Targets that it may have in doubt.
+  /// Largest number of targets that the worker may have in doubt.
   public var window = 0
-  /// How many of them it has lent to slices.
+  /// The part of ``window`` that is granted to slices.
   public var lent = 0
-  /// Slices in hand.
+  /// Number of slices that the worker holds.
   public var slices = 0
-  /// Outcomes and retries that it recorded a second, since its heartbeat before.
+  /// Outcomes and retries that the worker recorded a second since its previous heartbeat.
   public var perSecond = 0
-  /// Pushes that were accepted since its start.
+  /// Pushes that were accepted since the worker's start.
   public var accepted = 0
-  /// What events said since its start and changed nothing, because something newer stands.
+  /// Number of statements in events since the worker's start that had no effect because a newer one is in force.
   public var superseded = 0
-  /// Whether it is about to stop, or waits for a store that is given other partitions.
+  /// Whether the worker is about to stop, or waits for the end of a repartition.
   public var takesNothing = false
-  /// Its connections, by push service and credential.
+  /// The worker's connections, by push service and credential.
   public var pools: [Pool] = []
-  /// What it is let in for.
+  /// The worker's credentials.
   public var credentials: [Credential] = []
 
-  /// Of a worker that has done nothing yet.
+  /// Creates the report of a worker that has done nothing yet.
   public init() {}
 
-  /// Pools, credentials and apps of a credential that are told of: more is a configuration that no report can show.
+  /// Largest number of pools, of credentials, and of apps of a credential in a report.
   public static let most = 32
-  /// Bytes of a text of others that are told.
+  /// Largest size of a text from another source, in bytes.
   private static let longestText = 300
 
-  /// As it stands in Redis.
+  /// The stored JSON.
   var json: [UInt8] {
     var json = JSONWriter()
     json.beginObject()
@@ -142,8 +142,9 @@ public struct WorkerReport: Sendable, Equatable {
     text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self)
   }
 
-  /// - Parameter json: as ``json`` gives it.
-  /// - Returns: `nil` for what is no JSON object.
+  /// Reads a report.
+  /// - Parameter json: the stored JSON.
+  /// - Returns: `nil` if it is not a JSON object.
   init?(json: [UInt8]) {
     guard let value = try? JSONValue(parsing: json, maximumDepth: 8), case .object(let members) = value.kind else {
       return nil
@@ -174,12 +175,12 @@ public struct WorkerReport: Sendable, Equatable {
 }
 
 extension [JSONValue.Member] {
-  /// The text of a member; nothing where it has none.
+  /// Returns the text of a member; empty if it has none.
   fileprivate func text(_ name: String) -> String {
     if case .string(let text)? = value(name)?.kind { text } else { "" }
   }
 
-  /// The whole number of a member; 0 where it has none.
+  /// Returns the whole number of a member; 0 if it has none.
   fileprivate func number(_ name: String) -> Int {
     if case .number(let digits)? = value(name)?.kind { Int(digits) ?? 0 } else { 0 }
   }

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- heartbeat: renews the presence of a worker, and tells it what it would have been told by messages that were lost.
--- Invariant: time is Redis' own, so workers' clocks don't matter. It costs the same however many workers and campaigns
--- there are.
+-- heartbeat: renews the presence of a worker, and returns the state that lost wake-up messages would have announced.
+-- Invariant: all times are by Redis' clock, so workers' clocks don't matter. The cost does not depend on the number of
+-- workers and campaigns.
 -- KEYS 1 workers, 2 control epoch, 3 housekeeper, 4 reports of workers, 5 processing list of the worker, 6... lanes
--- ARGV 1 worker, 2 ms without a heartbeat after which a worker is taken for dead, 3 what it says of itself (''
---      for what it said last: then it costs nothing)
--- Returns {now ms, live workers, lanes with campaigns, control epoch, 1 when there is a housekeeper else 0, 1 when the
---         worker was not listed else 0, 1 when there are references in its processing list else 0}
+-- ARGV 1 worker, 2 ms without a heartbeat after which a worker counts as dead, 3 report of the worker ('' if it has not
+--      changed: then nothing is written)
+-- Returns {now ms, live workers, lanes with campaigns, control epoch, 1 if there is a maintenance leader else 0, 1 if
+-- the worker was not listed else 0, 1 if its processing list has references else 0}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local added = redis.call('ZADD', KEYS[1], now, ARGV[1])

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- join: lists a worker that starts, unless a name that was free is somebody's by now.
--- Invariant: a name is one instance's. Whoever calls this has looked whether the instance that has the name is alive.
+-- join: lists a worker that starts, unless another instance has taken its name.
+-- Invariant: a name belongs to one instance. The caller has checked whether the instance that has the name is alive.
 -- KEYS 1 instances, 2 workers, 3 epochs that workers have applied
--- ARGV 1 worker, 2 its instance, 3 the instance that was looked at ('' for none)
--- Returns 1, or 0 when the name is another instance's
+-- ARGV 1 worker, 2 its instance, 3 the instance that was checked ('' for none)
+-- Returns 1, or 0 if another instance has the name
 local known = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 if known ~= ARGV[2] and known ~= ARGV[3] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])

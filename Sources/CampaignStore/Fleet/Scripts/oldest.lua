@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- oldest: says what waits on the producers' list, and since when its next job has been the next.
--- Invariant: it writes nothing. What the housekeeper has noted (`housekeep`) counts for the job it was noted of alone.
--- KEYS 1 producers' list, 2 notes of the housekeeper
--- ARGV 1 bytes of a job that are worth sending
--- Returns {length of the list, ms since the epoch (false when nobody knows), the job ('' when it has more bytes)}
+-- oldest: returns the length of the producers' list, its next job, and since when that job has been the next one.
+-- Invariant: writes nothing. The time that `housekeep` has recorded counts only for the job that it was recorded for.
+-- KEYS 1 producers' list, 2 housekeeping
+-- ARGV 1 largest job to return, in bytes
+-- Returns {length of the list, ms since the epoch (false if unknown), the job ('' if it is larger)}
 local job = redis.call('LINDEX', KEYS[1], -1)
 if not job then return {0, false, ''} end
 local note = redis.call('HMGET', KEYS[2], 'nextJob', 'nextJobSince')

@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- rights: says which commands the user who calls this may not run.
--- Invariant: it asks, and runs none of them. Redis 7 can be asked.
+-- rights: returns the commands that the calling user may not run.
+-- Invariant: checks the rights only; runs none of the commands. Redis 7 supports the check.
 -- KEYS 1 any control key
--- ARGV 1... commands, each with its words between blanks
--- Returns false where Redis can't be asked, or those that the user may not run
+-- ARGV 1... commands, each with its words separated by blanks
+-- Returns the commands that the user may not run, or false if Redis does not support the check
 if not redis.acl_check_cmd then return false end
 local missing = {}
 for i = 1, #ARGV do
   local words = {}
   for word in ARGV[i]:gmatch('%S+') do words[#words + 1] = word end
-  -- A command that this server does not know is none that could be missing.
+  -- A command that this server does not know is not reported as missing.
   local is_known, may = pcall(redis.acl_check_cmd, unpack(words))
   if is_known and not may then missing[#missing + 1] = ARGV[i] end
 end
