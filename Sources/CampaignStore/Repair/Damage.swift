@@ -1,23 +1,22 @@
-/// What of the store can't be right: a key of another type than it is written with, or a value that nothing of ours has
-/// written.
+/// The damaged part of the store: a key of a wrong type, or a value that Carillon did not write.
 public enum Damage: Sendable, Equatable {
   /// Keys of one slice.
   case slice(SliceReference)
   /// Keys of one campaign.
   case campaign(String)
-  /// A key that is rebuilt from others when it is gone, or that is made anew: what stood there before is lost anyhow.
+  /// A key that workers rebuild from other keys or write again. Its former content is lost in any case.
   case list(key: String)
   /// Keys of a partition, which all campaigns share.
   case partition(Int)
-  /// A key in which segments or templates are looked up: it concerns the jobs that name one.
+  /// A key with segments or templates. It affects the jobs that name one of them.
   case catalog(key: String)
-  /// Keys that everybody shares.
+  /// Keys that all campaigns and workers share.
   case shared
 }
 
 extension StoreError {
-  /// Whether every job and every event meets it: the server refuses work, or a key is damaged that nothing can do without.
-  /// A job that can't be taken in for such a reason is not at fault.
+  /// Whether the error affects every job and every event: the server refuses work, or a key is damaged that all of them
+  /// need. A job that fails with such an error is not at fault.
   public var concernsEverybody: Bool {
     switch damage {
     case .list?, .shared?: return true
@@ -30,9 +29,11 @@ extension StoreError {
     }
   }
 
+  /// Creates the error for damaged data.
+  ///
   /// - Parameters:
-  ///   - damage: who is concerned.
-  ///   - what: what is wrong, with the key and what it should be.
+  ///   - damage: the affected object.
+  ///   - what: the error, with the key and its expected value.
   init(_ damage: Damage, _ what: String) {
     let hint =
       switch damage {
@@ -46,7 +47,7 @@ extension StoreError {
     self.damage = damage
   }
 
-  /// That of a key with another type.
+  /// Returns the error for a key of a wrong type.
   static func type(of key: StoredKey, is found: String) -> StoreError {
     StoreError(key.damage, "the key \(key.name) is a \(found), but should be a \(key.type)")
   }

@@ -1,17 +1,17 @@
 import PushCore
 import Redis
 
-/// Finding out what is wrong with keys of which Redis, or a script of ours, has refused to make anything.
+/// Finds the damaged key after Redis, or a script, has failed on a key.
 extension Repair {
-  /// What a refusal means: with the key, and what it should be, where that is what is wrong.
+  /// Returns the error for a refusal. If a damaged key is the cause, the error names the key and its expected value.
   ///
   /// - Parameters:
-  ///   - position: of the refused command.
-  ///   - pipeline: where it stands.
+  ///   - position: place of the refused command.
+  ///   - pipeline: the pipeline of the command.
   func explain(_ error: RedisServerError, of position: Int, in pipeline: RedisPipeline) async -> StoreError {
     let names = pipeline.keys(of: position)
     if error.code == .noPermission {
-      // Redis 7 names neither the keys, nor a script's command.
+      // Redis 7 does not name the keys, nor the command inside a script.
       var explained = StoreError(error)
       explained.message += " (\(pipeline.name(of: position)), \(names.joined(separator: ", ")))"
       return explained
@@ -25,9 +25,9 @@ extension Repair {
     return found
   }
 
-  /// What is wrong with keys of which something was read that can't be right.
+  /// Returns the error for keys from which an impossible value was read.
   ///
-  /// - Parameter names: of the keys; the first is taken to be the one where nothing is found.
+  /// - Parameter names: names of the keys. The error names the first one if no damage is found.
   func damaged(_ names: [String]) async -> StoreError {
     let stored = names.compactMap { StoredKey($0, keys) }
     let found =
@@ -37,22 +37,22 @@ extension Repair {
     return found
   }
 
-  /// Sets a list aside that is damaged, where that is for us to do.
+  /// Isolates a damaged list, if this store may do so.
   ///
-  /// - Parameter stored: keys of which one may have another type.
+  /// - Parameter stored: keys that may have a wrong type.
   private func setAside(_ error: StoreError, _ stored: [StoredKey]) async {
     guard store.setsAside, case .list(let key)? = error.damage else { return }
     await setAside(key, type: stored.first { $0.name == key }?.type)
   }
 
-  /// Looks for what is wrong with a slice of which something was read that can't be right.
+  /// Finds the damage of a slice from which an impossible value was read.
   public func inspect(_ slice: SliceReference) async -> StoreError {
     let names = [keys.slice(slice.partition, of: slice.campaign), keys.targets(slice.partition, slice.campaign)]
     return await inspect(names.compactMap { StoredKey($0, keys) })
       ?? StoreError(.slice(slice), "the key \(names[0]) does not agree with \(names[1])")
   }
 
-  /// The first of these keys that is damaged; `nil` when none is, or Redis can't be asked.
+  /// Returns the error of the first damaged key; `nil` if none is damaged or Redis does not answer.
   private func inspect(_ stored: [StoredKey]) async -> StoreError? {
     do {
       var pipeline = RedisPipeline()
@@ -77,7 +77,7 @@ extension Repair {
     } catch let error as StoreError where error.code == .damaged {
       return error
     } catch {
-      // What Redis was asked is not what is wrong.
+      // This error comes from the inspection itself, so it is not the damage.
     }
     return nil
   }
@@ -92,7 +92,7 @@ extension Repair {
     return StoredFields(key, fields, reply)
   }
 
-  /// Who is concerned when a script finds values that can't be right, and they are not found.
+  /// Returns the affected object if a script found an impossible value, but the inspection did not find it.
   private static func subject(of stored: [StoredKey]) -> Damage? {
     for key in stored {
       if case .slice = key.damage { return key.damage }
@@ -103,13 +103,14 @@ extension Repair {
     return nil
   }
 
-  /// Whether a script has failed on a value: scripts of ours say so by `DAMAGED`, or compute with what is no number.
+  /// Returns whether a script has failed on a value: it returned `DAMAGED`, or computed with a text that is not a
+  /// number.
   private static func isOfValue(_ error: RedisServerError) -> Bool {
     if error.code.rawValue == "DAMAGED" { return true }
     return error.code == .generic && Self.failures.contains { error.message.contains($0) }
   }
 
-  /// What Lua and Redis say of values: nothing else is taken for damage.
+  /// Messages of Lua and Redis about values. Other messages do not count as damage.
   private static let failures = [
     "attempt to perform arithmetic", "attempt to compare", "attempt to index", "attempt to concatenate",
     "bad argument #", "not an integer", "not a valid float", "would overflow", "out of range", "exceeds maximum",

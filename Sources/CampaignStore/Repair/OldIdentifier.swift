@@ -2,21 +2,22 @@ import PushCore
 
 /// A user id in a form that an older version of Carillon stored and that this version does not look up.
 ///
-/// Older versions stored ids as they stood in files and events: with white space at an edge, not in NFC, or with an
+/// Older versions stored ids unchanged from files and events: with white space at an edge, not in NFC, or with an
 /// invisible character at an edge. ``UserID`` defines the present form.
 struct OldIdentifier {
   /// The id as it is stored.
   let stored: String
-  /// The id in the present form; `nil` where no id is meant, so that only a person can say what to do.
+  /// The id in the present form; `nil` if the id has none, so that an operator must decide.
   let present: String?
-  /// What is wrong with the stored form, as a clause.
+  /// The problem of the stored form, as a clause.
   let fault: String
 
+  /// Creates the description of an id.
   /// - Returns: `nil` for an id in the present form.
   init?(_ stored: String) {
     do throws(IdentifierError) {
       let present = try UserID.read(stored)
-      // `==` of texts calls NFC and NFD the same. Redis compares bytes.
+      // `==` treats NFC and NFD as equal. Redis compares bytes.
       if present.utf8.elementsEqual(stored.utf8) { return nil }
       self.present = present
       fault =
@@ -29,10 +30,10 @@ struct OldIdentifier {
     self.stored = stored
   }
 
-  /// The old forms among ids, in their order.
+  /// Returns the old forms among ids, in their order.
   static func all(in ids: some Sequence<String>) -> [OldIdentifier] { ids.compactMap(OldIdentifier.init) }
 
-  /// The fault, and its danger where the id is a member of a list of users.
+  /// Returns the problem and its consequence for a member of a list of users.
   func danger(in list: String) -> String {
     let user = present.map(Excerpt.quoted) ?? "the user who is meant"
     let effect =
@@ -42,7 +43,7 @@ struct OldIdentifier {
     return "\(Excerpt.quoted(stored)) \(text); \(effect)"
   }
 
-  /// The fault, and its danger where the id has devices or other data of a user.
+  /// The problem and its consequence for an id with devices or other data.
   var dangerOfUser: String {
     let user = present.map(Excerpt.quoted) ?? "the user who is meant"
     return "\(Excerpt.quoted(stored)) \(text); an opt-out of \(user) does not stop pushes to these devices"

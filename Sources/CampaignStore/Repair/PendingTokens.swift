@@ -1,16 +1,16 @@
 import Redis
 
-/// The tokens of the registrations under way in a partition.
+/// The tokens of the registrations in progress in a partition.
 ///
-/// A note never changes under its name, so each note is read once in a pass. A crash of an import leaves thousands of notes:
-/// to read all of them for every page of tokens would take work that grows with the square of their number.
+/// A note never changes under its name, so each note is read once in a pass. A crash of an import leaves thousands of
+/// notes. Reading all of them for every page of tokens would cost work that grows with the square of their number.
 final class PendingTokens {
   private let store: CampaignStore
   private let key: String
-  /// Token to the names of the notes that have it.
+  /// Names of the notes with a token, by token.
   private var names: [[UInt8]: [[UInt8]]] = [:]
   private var read: Set<[UInt8]> = []
-  /// The notes that stood there at the last look.
+  /// The notes that existed at the last update.
   private(set) var current: Set<[UInt8]> = []
 
   init(of partition: Int, in store: CampaignStore) {
@@ -18,9 +18,9 @@ final class PendingTokens {
     key = store.keys.moving(partition)
   }
 
-  /// Reads the notes that are new.
+  /// Reads the new notes.
   ///
-  /// - Parameter standing: the names of the notes that stand there now: the answer to `HKEYS`.
+  /// - Parameter standing: reply to `HKEYS`, with the names of the present notes.
   func update(_ standing: RedisReply) async throws {
     current = Set(standing.compactMap { $0.bytes.map(Array.init) })
     let new = current.subtracting(read).sorted { $0.lexicographicallyPrecedes($1) }
@@ -38,11 +38,11 @@ final class PendingTokens {
   func contains(_ token: [UInt8]) -> Bool { names[token]?.contains { current.contains($0) } ?? false }
 }
 
-/// The tokens of devices that were pruned, of which the index of owners has not heard yet, by partition.
+/// The tokens of pruned devices that the index of owners still has, by partition.
 ///
-/// An outbox is read again only when it has changed: after a crash it may be long, and every page of tokens asks for it.
+/// An outbox is read again only if it has changed: after a crash it may be long, and every page of tokens needs it.
 final class UndeliveredTokens {
-  /// What an outbox is known by: it grows at its end and is worked off from its beginning.
+  /// Identifies the content of an outbox, which grows at its end and shrinks from its beginning.
   private struct Stamp: Equatable {
     var length: Int
     var first: [UInt8]

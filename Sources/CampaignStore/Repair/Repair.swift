@@ -1,4 +1,4 @@
-/// Checks of the store, and the isolation of what is damaged.
+/// Checks the consistency of the store, and isolates damaged data.
 public struct Repair: StoreRoom {
   let store: CampaignStore
 }

@@ -1,9 +1,9 @@
 import PushCore
 import Redis
 
-/// Campaigns: the lists that they are in, and the references to their slices.
+/// Checks campaigns: the lists that contain them, and the references to their slices.
 extension StoreCheck {
-  /// Every campaign that there is, that has left a key, or that a list says there is.
+  /// Checks every campaign that exists, has left a key, or is in a list.
   mutating func campaigns(_ names: Names, _ found: ([StoreFinding]) throws -> Void) async throws {
     try found(try await unreadableDefinitions())
     var ids = names.campaigns
@@ -32,7 +32,7 @@ extension StoreCheck {
     }
   }
 
-  /// Definitions of segments that can't be read; where the whole key can't be, that is found with the types of the keys.
+  /// Returns unreadable definitions of segments. If the whole key is unreadable, the check of key types reports it.
   private func unreadableDefinitions() async throws -> [StoreFinding] {
     do {
       return try await store.audiences.definitions().unreadable.sorted().map {
@@ -43,7 +43,7 @@ extension StoreCheck {
     }
   }
 
-  /// Slices whose counters are read together.
+  /// Number of slices whose counters are read in one pipeline.
   private static let slicesAtOnce = 64
 
   private func lists(of id: String) async throws -> [StoreFinding] {
@@ -73,7 +73,7 @@ extension StoreCheck {
 
   private func list(_ name: String) -> String { keys.home + name }
 
-  /// Slices that are not finished, and neither open nor parked nor anybody's.
+  /// Finds slices that are not finished and are neither open, parked nor held by a worker.
   private func lostSlices(of record: CampaignRecord) async throws -> [StoreFinding] {
     let first = try await lost(record.id)
     guard !first.isEmpty else { return [] }
@@ -86,8 +86,8 @@ extension StoreCheck {
     }
   }
 
-  /// Lost slices, and how often each was claimed: a reference that moves from list to list can escape a look, but whoever
-  /// takes it claims the slice.
+  /// Returns the lost slices and their number of claims. A reference that moves between lists can escape one check, but
+  /// the worker that takes it claims the slice.
   private func lost(_ id: String) async throws -> [Int: Int] {
     let partitions = try await store.slices.lostSlices(of: id)
     var pipeline = RedisPipeline()

@@ -1,23 +1,23 @@
 import PushCore
 import Redis
 
-/// Keys by their names: of which type, whose, and whether they expire that should.
+/// Checks keys by their names: their type, their owner, and their expiry.
 extension StoreCheck {
-  /// What the names of keys say there is.
+  /// The objects that the names of keys reveal.
   struct Names {
-    /// Each with one of its sets.
+    /// The segments, each with one of its sets.
     var segments: [String: String] = [:]
     var campaigns: Set<String> = []
-    /// Of which a key has another type: nothing else is said of them.
+    /// Campaigns with a key of a wrong type. Nothing else is reported about them.
     var unreadableCampaigns: Set<String> = []
     var unreadableSlices: Set<SliceReference> = []
     var unreadablePartitions: Set<Int> = []
-    /// Whether so has a key in which segments or templates are looked up.
+    /// Whether a key with segments or templates has a wrong type.
     var isCatalogUnreadable = false
-    /// Whether so has one that everything depends on.
+    /// Whether a key that all checks need has a wrong type.
     var isUnreadable = false
 
-    /// Whether an error follows from a key that was found to have another type.
+    /// Returns whether a key of a wrong type was already reported and explains an error.
     func explain(_ error: StoreError) -> Bool {
       switch error.damage {
       case .partition(let partition)?: unreadablePartitions.contains(partition)
@@ -27,14 +27,14 @@ extension StoreCheck {
     }
   }
 
-  /// A key with what its name says.
+  /// A key and the parts of its name.
   private struct Named {
     var name: String
     var kind: String
     var rest: String
     var isControl: Bool
 
-    /// The campaign's id, where the key is one's.
+    /// The campaign's id, if the key belongs to a campaign.
     var campaign: String? {
       guard !rest.isEmpty else { return nil }
       let ofCampaign: Set<String> =
@@ -49,7 +49,7 @@ extension StoreCheck {
       return ofCampaign.contains(kind) ? rest : nil
     }
 
-    /// Seconds that it may stay, where it may not stay for ever.
+    /// Seconds until the key should expire; `nil` if it may stay.
     var lifetime: Int? {
       switch (isControl, kind) {
       case (true, "job"), (true, "submitter"): Queue.idMemory
@@ -63,13 +63,13 @@ extension StoreCheck {
     }
   }
 
-  /// Walks over all keys of the store.
+  /// Checks all keys of the store.
   mutating func keys(_ found: ([StoreFinding]) throws -> Void) async throws -> Names {
     var names = Names()
     var count = 0
     for home in try await homes() {
-      // The namespace has no letter that means anything in a pattern. What names no key goes where the command before it
-      // went.
+      // The namespace has no character with a meaning in a pattern. SCAN has no key, so it goes to the server of the
+      // command before it.
       try await forEachPage(with: home) {
         $1.append("SCAN", $0, "MATCH", "{\(self.keys.namespace)[:}]*", "COUNT", CampaignStore.batch)
       } _: { page in
@@ -83,7 +83,7 @@ extension StoreCheck {
     return names
   }
 
-  /// A key of each server: of a cluster there are many.
+  /// Returns a key of each server; a cluster has several.
   private func homes() async throws -> [String] {
     try await store.identify().compactMap { server in
       if server.hasControl { return keys.store }
@@ -133,7 +133,8 @@ extension StoreCheck {
     return try await findings + expire(orphans: suspects)
   }
 
-  /// - Returns: `nil` for what is no key of this store's partitions.
+  /// Splits the name of a key.
+  /// - Returns: `nil` for a key outside the partitions of this store.
   private func named(_ name: String) -> Named? {
     guard let end = name.firstIndex(of: "}") else { return nil }
     let tag = name[..<end].dropFirst(keys.namespace.utf8.count + 1)
@@ -162,9 +163,9 @@ extension StoreCheck {
     return open(.wrongType, key.name, "", detail)
   }
 
-  /// A list of a worker that is listed nowhere.
+  /// Finds a list of a worker that is not listed.
   private func unlisted(_ key: Named) async throws -> [StoreFinding] {
-    // A worker that was taken for dead, and is not, is listed again with its next heartbeat.
+    // A worker that wrongly counted as dead is listed again at its next heartbeat.
     let left = try await twice([key]) { keys in
       try await look(atListsOf: keys, mending: false).map(\.0)
     }
@@ -185,7 +186,7 @@ extension StoreCheck {
     return zip(workers, try await store.run(pipeline).map { $0.integer ?? 0 }).filter { $1 > 0 }
   }
 
-  /// Sets of a segment whose name nobody has noted: an import or a removal is under way, or did not end.
+  /// Finds sets of segments whose names are not listed: an import or a removal is in progress, or did not end.
   func unlistedSegments(among segments: [String: String]) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     let names = segments.keys.sorted()
@@ -206,7 +207,7 @@ extension StoreCheck {
     return findings
   }
 
-  /// Keys without an expiry that should have one: whoever wrote them died before it could say so.
+  /// Finds keys without an expiry that should have one. Their writer died before it could set the expiry.
   private func expire(immortal keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys, lasting)
     if mends, !found.isEmpty {
@@ -223,7 +224,7 @@ extension StoreCheck {
     return pipeline.isEmpty ? [] : zip(keys, try await store.run(pipeline)).filter { $1.integer == -1 }.map(\.0)
   }
 
-  /// Keys of campaigns that are gone: they get a day.
+  /// Finds keys of campaigns that are gone, and lets them expire after a day.
   private func expire(orphans keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys) { keys in
       let gone = try await gone(among: Set(keys.compactMap(\.campaign)))
@@ -233,7 +234,7 @@ extension StoreCheck {
       var pipeline = RedisPipeline()
       for key in found { pipeline.append("EXPIRE", key.name, Self.orphanMemory) }
       _ = try await store.run(pipeline)
-      // A job that Redis had lost may have been taken in once more.
+      // A job that Redis had lost may have been activated again.
       let gone = try await gone(among: Set(found.compactMap(\.campaign)))
       pipeline.removeAll()
       for key in found where !gone.contains(key.campaign ?? "") { pipeline.append("PERSIST", key.name) }
@@ -242,10 +243,11 @@ extension StoreCheck {
     return found.map { finding(.orphan, $0.name, $0.campaign ?? "") }
   }
 
-  /// Seconds that what is left of a campaign is kept for whoever looks into it: a day.
+  /// Seconds for which the remaining keys of a campaign stay for an inspection: a day.
   private static let orphanMemory = 86_400
 
-  /// Those of these campaigns that are not there, and that no worker is taking in: it writes the audience first.
+  /// Returns the campaigns that are gone and that no worker is taking in. A worker writes the audience before the
+  /// campaign.
   private func gone(among ids: Set<String>) async throws -> Set<String> {
     var pipeline = RedisPipeline()
     for id in ids {
@@ -256,7 +258,7 @@ extension StoreCheck {
     let replies = try await store.run(pipeline)
     return Set(
       zip(ids, stride(from: 0, to: replies.count, by: 2)).filter { _, at in
-        // The digest alone has 40 bytes: reserved, and not activated.
+        // A value of 40 bytes is a digest alone: the id is reserved, and the job is not activated.
         replies[at].integer == 0 && replies[at + 1].integer != 40
       }.map(\.0))
   }

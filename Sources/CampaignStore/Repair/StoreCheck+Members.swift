@@ -1,13 +1,13 @@
 import PushCore
 import Redis
 
-/// Lists of users that have ids in a form of an older version.
+/// Checks lists of users for ids in a form of an older version.
 ///
-/// The order keeps an opt-out in force at every moment. First ``unite(_:in:)`` enters the present forms into every list.
-/// Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the old forms last.
-/// Each step can be repeated, so a process that dies leaves nothing that the next check does not complete.
+/// The order keeps an opt-out in force at every moment. First ``unite(_:in:)`` enters the present forms into every
+/// list. Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the old forms
+/// last. Each step can be repeated, so the next check completes a repair whose process died.
 extension StoreCheck {
-  /// The names of lists, suppression lists first.
+  /// Returns the names of lists, suppression lists first.
   static func optOutsFirst(_ lists: some Collection<String>) -> [String] {
     lists.sorted {
       (SuppressionList(segment: $0) == nil ? 1 : 0, $0) < (SuppressionList(segment: $1) == nil ? 1 : 0, $1)
@@ -33,7 +33,7 @@ extension StoreCheck {
         let old = OldIdentifier.all(in: members)
         guard !old.isEmpty else { return }
         let movable = old.filter { $0.present != nil }
-        // What an older process has entered since the first pass.
+        // An older process may have entered members since the first pass.
         if mends, !movable.isEmpty { try await enter(movable, into: list, from: partition) }
         let isGone = mends ? try await remove(movable.map(\.stored), from: list, in: partition) : []
         findings += old.filter { $0.present == nil }.map { open(.unusableID, key, $0.stored, $0.danger(in: list)) }
@@ -62,7 +62,8 @@ extension StoreCheck {
     let replies = try await store.run(pipeline)
     let times = replies[1].map { $0.string.flatMap { Double($0) }.map { Int($0) } }
     guard times.count == old.count + 1 else { return }
-    // When each became a member; `nil` when that was forgotten. Of several old forms of an id the latest counts.
+    // The time when each user became a member; `nil` if the time is not stored any more. If an id has several old
+    // forms, the latest time counts.
     var since: [String: (at: Int?, isOwn: Bool)] = [:]
     for (index, member) in old.enumerated() where replies[0][index].integer == 1 {
       guard let user = member.present else { continue }
@@ -90,6 +91,7 @@ extension StoreCheck {
     if !pipeline.isEmpty { _ = try await store.run(pipeline) }
   }
 
+  /// Removes old forms from a list.
   /// - Returns: for each member whether it is gone.
   private func remove(_ members: [String], from list: String, in partition: Int) async throws -> [Bool] {
     var keys = [

@@ -1,18 +1,18 @@
 import PushCore
 import Redis
 
-/// Tokens and who has them: the index of owners against the records of users.
+/// Checks tokens and their owners: compares the index of owners with the records of users.
 extension StoreCheck {
   /// An entry of the index as it was read.
   private struct Entry {
     var token: [UInt8]
     var text: RedisReply
     var owner: Registry.TokenOwner
-    /// Of the device that the owner has; `nil` when there is none.
+    /// Push service of the owner's device; `nil` if the owner does not have the device.
     var service: String?
   }
 
-  /// Notes of registrations that have not ended.
+  /// Finds notes of registrations that have not ended.
   func registrations(in partition: Int) async throws -> [StoreFinding] {
     let key = keys.moving(partition)
     let left = try await twice([true]) { _ in
@@ -27,8 +27,8 @@ extension StoreCheck {
     guard !old.isEmpty else { return [] }
     var rest = old
     while mends, !rest.isEmpty {
-      // Some notes are ended with each call, those of others among them. What is left is looked at after as many calls as
-      // that may take, not after each.
+      // Each call completes some notes, which may be notes of other processes. So the remaining notes are read again
+      // only after as many calls as they may need.
       for _ in 0..<(rest.count / Registry.notesAtOnce + 1) { _ = try await store.registry.redoMoves(in: partition) }
       rest.formIntersection(try await notes(key))
     }
@@ -41,7 +41,7 @@ extension StoreCheck {
     return Set(try await store.run(pipeline)[0].compactMap { $0.bytes.map(Array.init) })
   }
 
-  /// Entries of the index whose device nobody has, or that belong elsewhere.
+  /// Finds entries of the index whose device does not exist, or that belong to another partition.
   mutating func owners(in partition: Int) async throws -> [StoreFinding] {
     let key = keys.owner(partition)
     let pending = PendingTokens(of: partition, in: store)
@@ -89,7 +89,7 @@ extension StoreCheck {
     try store.registry.partition(of: Registry.OwnedToken(token, service))
   }
 
-  /// Those that are as they were read, and that no registration under way concerns.
+  /// Returns the entries that have not changed, and that no registration in progress has.
   private func unchanged(
     _ entries: [Entry], in partition: Int, _ pending: PendingTokens
   ) async throws -> [Entry] {
@@ -99,7 +99,7 @@ extension StoreCheck {
       $0.append(keys.owner(partition))
       for entry in entries { $0.append(entry.token) }
     }
-    // Of what a registration is under way there is a note.
+    // A registration in progress has a note.
     pipeline.append("HKEYS", keys.moving(partition))
     let replies = try await store.run(pipeline)
     try await pending.update(replies[1])
@@ -108,7 +108,7 @@ extension StoreCheck {
     }.map(\.0)
   }
 
-  /// The same with the services of their devices.
+  /// Returns the entries with the push services of their devices.
   private func withServices(_ entries: [Entry]) async throws -> [Entry] {
     var entries = entries
     let count = keys.partitions
@@ -129,7 +129,8 @@ extension StoreCheck {
     return entries
   }
 
-  /// Those of which no outbox has it that the device was pruned: whoever empties it tells the index.
+  /// Returns the entries without those whose pruned device is in an outbox. Delivering the outbox removes such an
+  /// entry.
   private func withoutUndelivered(_ entries: [Entry]) async throws -> [Entry] {
     let groups = Dictionary(grouping: entries) { Partition.of(user: $0.owner.user, count: keys.partitions) }
     var rest: [Entry] = []
@@ -140,7 +141,8 @@ extension StoreCheck {
     return rest
   }
 
-  /// Removes entries, after those that belong elsewhere were written there. A registration that came meanwhile stands.
+  /// Removes entries, after misplaced ones were written to their own partition. A registration that arrives in between
+  /// stays in force.
   private func remove(_ entries: [Entry], in partition: Int, _ pending: PendingTokens) async throws {
     var pipeline = RedisPipeline()
     for entry in entries {
@@ -159,7 +161,7 @@ extension StoreCheck {
       }
     }
     _ = try await store.run(pipeline)
-    // Whoever registered the device between our look and the removal has it, and not its token.
+    // A user who registered the device between the check and the removal has the device, but not its token.
     let back = try await withServices(entries.filter { $0.service == nil }).filter { $0.service != nil }
     try await bind(
       back.map {
@@ -171,7 +173,7 @@ extension StoreCheck {
 
   // MARK: Devices
 
-  /// A device as its user's record has it.
+  /// A device in its user's record.
   struct Device {
     var user: String
     var token: Registry.OwnedToken
@@ -179,7 +181,7 @@ extension StoreCheck {
     var registeredAt: Int
   }
 
-  /// Devices of a partition whose token nobody has, or somebody else who has the device too.
+  /// Finds devices of a partition whose token has no owner, or has another owner who also has the device.
   func tokens(of devices: [Device], in partition: Int) async throws -> [StoreFinding] {
     let known = devices.filter { store.services[$0.token.service] != nil }
     let found = try await twice(known) { devices in
@@ -190,8 +192,8 @@ extension StoreCheck {
     let owners = try await store.registry.owners(of: found.map(\.token))
     let ownerless = zip(found, owners).filter { $1 == nil }.map(\.0)
     let others = zip(found, owners).compactMap { device, owner in owner.map { (device, $0) } }
-    // Where the owner doesn't have the device, his entry is what is wrong. A device leaves one user before it enters the
-    // other's record: who is asked last decides.
+    // If the owner does not have the device, the entry of the index is wrong. A device leaves one user before it enters
+    // the other's record, so the order of these reads matters.
     let theirs = try await store.results.areRegistered(others.map { edit($0.0, of: $0.1.user) })
     let doubled = try await registered(zip(others, theirs).filter(\.1).map(\.0.0))
     if mends {
@@ -211,8 +213,8 @@ extension StoreCheck {
     zip(devices, try await store.results.areRegistered(devices.map { edit($0, of: $0.user) })).filter(\.1).map(\.0)
   }
 
-  /// Makes users the owners of tokens that nobody has. Who has lost the device meanwhile loses the entry again: whoever
-  /// takes a device out unbinds it afterwards.
+  /// Makes users the owners of tokens without an owner. If a user has lost the device in between, the entry is removed
+  /// again: a caller that removes a device also removes its token from the index afterwards.
   private func bind(_ devices: [Device]) async throws {
     guard !devices.isEmpty else { return }
     var pipeline = RedisPipeline()
@@ -226,8 +228,8 @@ extension StoreCheck {
     try await store.registry.unbind(zip(edits, store.results.areRegistered(edits)).filter { !$1 }.map(\.0))
   }
 
-  /// Takes devices from users of whom the index knows that others have them. Should one of them have got its own back
-  /// meanwhile, it registers again.
+  /// Removes devices from users if the index names another owner. If a user has become the owner again in between, the
+  /// device is registered again.
   private func leave(_ devices: [Device]) async throws {
     guard !devices.isEmpty else { return }
     let users = try await store.repair.registrations(of: devices.map { ($0.user, $0.token.bytes) })
@@ -239,7 +241,7 @@ extension StoreCheck {
 }
 
 extension Repair {
-  /// Tokens of devices that were pruned, of which the index of owners has not heard yet.
+  /// Returns the tokens of pruned devices that the index of owners may still have.
   func undelivered(in partition: Int) async throws -> Set<[UInt8]> {
     var tokens: Set<[UInt8]> = []
     var first = 0
@@ -253,7 +255,7 @@ extension Repair {
     }
   }
 
-  /// Devices of users as they would register again; `nil` for one that is not there.
+  /// Returns devices of users as new registrations; `nil` for a device that does not exist.
   func registrations(of devices: [(user: String, token: [UInt8])]) async throws -> [DeviceRegistration?] {
     var pipeline = RedisPipeline()
     for device in devices {

@@ -1,13 +1,13 @@
 import PushCore
 import Redis
 
-/// What of the invariants can be seen by counts and types alone, in moments, by whoever may read.
+/// Quick checks by counts and types alone, which take moments and need only read rights.
 extension Repair {
-  /// Looks at the keys that everything depends on, and holds the counts of each partition against each other. It mends
-  /// nothing: ``check(mending:pause:found:)`` does.
+  /// Checks the keys that everything depends on, and compares the counts of each partition. It repairs nothing:
+  /// ``check(mending:pause:found:)`` does.
   ///
-  /// - Parameter pause: between the two looks at what is in motion.
-  /// - Returns: what is not as it should be, and about how many users a partition has.
+  /// - Parameter pause: time between the two checks of values that may be changing.
+  /// - Returns: the findings, and the approximate number of users of a partition.
   public func quickCheck(pause: Duration = .seconds(1)) async throws -> (findings: [StoreFinding], users: Int) {
     var findings = try await wrongTypes()
     guard findings.isEmpty else { return (findings, 0) }

@@ -1,9 +1,9 @@
 import PushCore
 import Redis
 
-/// Users whose devices, attributes and counts stand under a form of the id that an older version stored.
+/// Checks users whose devices, attributes and counters have a form of the id that an older version stored.
 extension StoreCheck {
-  /// What a partition keeps under an old form of an id.
+  /// The data of a partition under an old form of an id.
   private struct OldUser {
     var id: OldIdentifier
     var devices: [DeviceRecord]
@@ -11,24 +11,24 @@ extension StoreCheck {
     var isReadable: Bool
     var attributes: RedisReply
     var pressure: RedisReply
-    /// The notes of devices in quarantine, by the devices' places.
+    /// The notes of quarantined devices, by the devices' places.
     var notes: [Int: DeviceNotice] = [:]
 
-    /// Whether nothing is kept: the id is only listed.
+    /// Whether the id is only listed, without any data.
     var isNobody: Bool { devices.isEmpty && isReadable && attributes.isNull && pressure.isNull }
 
     /// The id in the present form.
     var user: String { id.present ?? "" }
   }
 
-  /// Finds users under old forms of their ids, and moves what is known of them to the present forms. Devices move by the
-  /// ordinary registration.
+  /// Finds users under old forms of their ids, and moves their data to the present forms. Devices move by the ordinary
+  /// registration.
   ///
-  /// This comes before tokens and their owners are compared: a move that a dead process left half-done is completed first.
+  /// This check runs before tokens and their owners are compared, so that a move of a dead process is completed first.
   mutating func renames(in partition: Int) async throws -> [StoreFinding] {
     var old: [OldIdentifier] = []
     try await forEachMember(of: keys.users(partition)) { old += OldIdentifier.all(in: $0) }
-    // Users without a device of whom something is kept.
+    // Users without a device whose data is retained.
     try await forEachRanked(in: keys.retained(partition)) { old += OldIdentifier.all(in: $0) }
     var findings: [StoreFinding] = []
     for start in stride(from: 0, to: old.count, by: Self.usersAtOnce) {
@@ -51,10 +51,11 @@ extension StoreCheck {
     return findings
   }
 
-  /// Users that are moved at once: a user may have a hundred devices.
+  /// Number of users that are moved together: a user may have a hundred devices.
   private static let usersAtOnce = 100
 
-  /// - Returns: for each whether nothing is left under the old form.
+  /// Moves users to the present forms of their ids.
+  /// - Returns: for each whether no data remains under the old form.
   private func move(_ all: [OldUser], in partition: Int) async throws -> [Bool] {
     guard !all.isEmpty else { return [] }
     let isBusy = try await areErased(all.map(\.id))
@@ -62,12 +63,12 @@ extension StoreCheck {
       !isBusy[place] && all[place].isReadable && all[place].devices.allSatisfy { store.services[$0.service] != nil }
     }
     let users = try await withNotes(places.map { all[$0] }, in: partition)
-    // The index forgets the old owner first: of two owners of the same time it would keep the greater one.
+    // The index removes the old owner first. Otherwise, of two owners of the same time, it would keep the greater one.
     try await store.registry.unbind(edits(of: users, .prune))
     try await register(users)
     try await stateAttributes(of: users)
     try await unitePressure(of: users)
-    // Running campaigns withhold what they have sealed for the old form.
+    // Running campaigns withhold targets that they have sealed for the old form.
     _ = try await store.registry.apply(edits(of: users, .prune))
     var answers = all.map { _ in false }
     for (place, isGone) in zip(places, try await removeRest(of: users, in: partition)) { answers[place] = isGone }
@@ -93,7 +94,7 @@ extension StoreCheck {
     }
   }
 
-  /// Whether an erasure of either form has not ended: it goes by the ids that it began with.
+  /// Returns whether an erasure of either form has not ended: it uses the ids that it began with.
   private func areErased(_ page: [OldIdentifier]) async throws -> [Bool] {
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") { arguments in
@@ -131,7 +132,8 @@ extension StoreCheck {
     }
   }
 
-  /// Registers the devices for the present forms. A device in quarantine gets its note anew: it ends with the user.
+  /// Registers the devices for the present forms. A quarantined device gets a new note, because the note contains the
+  /// user.
   private func register(_ users: [OldUser]) async throws {
     var registrations: [DeviceRegistration] = []
     var quarantines: [Registry.DeviceEdit] = []

@@ -1,33 +1,33 @@
 import PushCore
 import Redis
 
-/// Slices: counters against ledgers, and ledgers against the list of those that wait.
+/// Checks slices: compares counters with ledgers, and ledgers with the list of waiting targets.
 extension StoreCheck {
-  /// A slice as its hash says.
+  /// A slice as in its hash.
   private struct Slice {
     var reference: SliceReference
     var values: [[UInt8]]
     var counters: SliceCounters
     var phase: SlicePhase
     var granted: Int
-    /// What it has counted by variant.
+    /// The slice's counters by variant.
     var variants: [VariantOutcome: Int]
-    /// Of its targets and ledger; `nil` before the seal.
+    /// Version of its targets and ledger; `nil` before the seal.
     var format: Int?
   }
 
-  /// What became of targets of a variant.
+  /// An outcome of the targets of a variant.
   private struct VariantOutcome: Hashable {
-    /// As a ledger record has it.
+    /// The variant as in a ledger record.
     var variant: UInt8
     var outcome: Outcome
   }
 
-  /// What a ledger has.
+  /// The totals of a ledger.
   private struct LedgerTally {
-    /// As every reader derives them.
+    /// The outcomes that every reader derives.
     var outcomes: [Outcome: Int] = [:]
-    /// Recorded ones only.
+    /// Recorded outcomes only.
     var variants: [VariantOutcome: Int] = [:]
     var waiting = 0
     /// Records that no version has written.
@@ -42,7 +42,7 @@ extension StoreCheck {
       pipeline.append("HGETALL", keys.slice(slice.partition, of: slice.campaign))
       pipeline.append("LLEN", keys.targets(slice.partition, slice.campaign))
     }
-    // Last: what is sealed then, and finished by now, was taken out; or it has just ended.
+    // The bitmap is read last: a slice that was sealed before and is finished now was isolated or has just ended.
     pipeline.append("GET", keys.finished(record.id))
     let replies = try await store.run(pipeline)
     let finished = PartitionBitmap(replies.last?.bytes.map(Array.init) ?? [])
@@ -59,7 +59,7 @@ extension StoreCheck {
           findings.append(open(.damagedSlice, key, "\(reference)", "it has \(count) targets on \(pages) pages"))
           continue
         }
-        // Another version's can't be read; before the seal there is nothing to read.
+        // Another version's ledger can't be read, and a slice has no ledger before the seal.
         if slice.phase == .expanding || (slice.format ?? TargetPage.formatVersion) != TargetPage.formatVersion {
           continue
         }
@@ -92,7 +92,8 @@ extension StoreCheck {
       variants: variants, format: try fields.number("format"))
   }
 
-  /// The ledger of a slice whose targets are sealed. Its counters are held against it when nothing was committed meanwhile.
+  /// Checks the ledger of a sealed slice. Its counters are compared with the ledger only if nothing was committed in
+  /// between.
   private func ledger(of slice: Slice) async throws -> [StoreFinding] {
     let (partition, id) = (slice.reference.partition, slice.reference.campaign)
     let isSealed = slice.phase == .sealed
@@ -124,7 +125,8 @@ extension StoreCheck {
   /// Records that are read with one command: 24 kB.
   private static let recordsAtOnce = 2048
 
-  /// - Returns: the indexes of those that wait.
+  /// Adds records to the totals of a ledger.
+  /// - Returns: the indexes of waiting targets.
   private func read(
     _ indexes: Range<Int>, of slice: Slice, _ tally: inout LedgerTally
   ) async throws -> [Int] {
@@ -154,7 +156,7 @@ extension StoreCheck {
     return waiting
   }
 
-  /// Targets that wait, and are not in the list of those that do, and the other way round.
+  /// Finds waiting targets outside the list of waiting targets, and the reverse.
   private func hold(_ indexes: [Int], of slice: SliceReference) async throws -> [StoreFinding] {
     let (partition, id) = (slice.partition, slice.campaign)
     let retry = keys.retry(partition, id)
@@ -176,7 +178,7 @@ extension StoreCheck {
     }
   }
 
-  /// What of a slice's counters is not what its ledger says; `nil` when they agree.
+  /// Returns the first difference between a slice's counters and its ledger; `nil` if they agree.
   private static func difference(_ slice: Slice, _ ledger: LedgerTally) -> String? {
     if ledger.unreadable > 0 { return "\(ledger.unreadable) records can't be read" }
     let isCancelled = slice.phase == .cancelled
@@ -188,7 +190,7 @@ extension StoreCheck {
     }
     for key in Set(slice.variants.keys).union(ledger.variants.keys) {
       let (counted, recorded) = (slice.variants[key] ?? 0, ledger.variants[key] ?? 0)
-      // Which variant a target has that a cancel ended stands in the targets.
+      // If a cancel ended a target, its variant is in the targets, not in the ledger.
       let isLeft = isCancelled && (key.outcome == .unknown || key.outcome == .cancelled)
       if isLeft ? counted < recorded : counted != recorded {
         return "\(counted) \(key.outcome.name) of variant \(key.variant), by the ledger \(recorded)"

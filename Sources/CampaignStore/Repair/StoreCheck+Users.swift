@@ -1,11 +1,11 @@
 import PushCore
 import Redis
 
-/// Users: where they are, and what their partition knows of them.
+/// Checks users: their partition, and the partition's data about them.
 extension StoreCheck {
   // MARK: Places
 
-  /// Users and members of segments who belong to another partition, where they are looked for.
+  /// Finds users and members of segments who belong to another partition.
   mutating func places(in partition: Int, segments: some Collection<String>) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     if keys.partitions == 1 { return findings }
@@ -29,10 +29,10 @@ extension StoreCheck {
 
   private func place(of user: String) -> Int { Partition.of(user: user, count: keys.partitions) }
 
-  /// Members go to their own partitions, then leave this one.
+  /// Adds members to their own partitions, then removes them from this one.
   private func move(_ strangers: [String], of segment: String, from partition: Int) async throws -> [StoreFinding] {
     let key = keys.segment(partition, segment)
-    // The segment may have been taken away, or replaced, since.
+    // The segment may have been removed or replaced since.
     let users = try await twice(strangers) { users in
       var pipeline = RedisPipeline()
       for user in users { pipeline.append("SISMEMBER", key, user) }
@@ -49,8 +49,8 @@ extension StoreCheck {
     return users.map { finding(.misplacedMember, key, $0) }
   }
 
-  /// Devices are registered where they belong, then leave this partition. One that was registered later for somebody else
-  /// only leaves.
+  /// Registers devices in their own partition, then removes them from this one. A device that was registered later for
+  /// another user is only removed.
   private func move(_ strangers: [(String, RedisReply)], from partition: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") { arguments in
@@ -92,7 +92,7 @@ extension StoreCheck {
 
   // MARK: Records
 
-  /// What a partition knows of its users, and the tokens of their devices.
+  /// Checks the data of a partition about its users, and the tokens of their devices.
   mutating func users(in partition: Int) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     var known: Set<StoreFinding> = []
@@ -114,7 +114,7 @@ extension StoreCheck {
       add(try await tokens(of: devices, in: partition))
     }
     tally.users += users
-    // Those whom the walk over devices has not met: who is here without any.
+    // The following keys may have users without devices, whom the pass over devices did not find.
     try await forEachField(of: keys.attributes(partition)) { page in
       add(try await look(at: page.compactMap(\.0.string), in: partition))
     }
@@ -163,7 +163,7 @@ extension StoreCheck {
     }
   }
 
-  /// Records that a script looks at: a user may have a hundred devices.
+  /// Number of records in a call of a script: a user may have a hundred devices.
   private static let recordsAtOnce = 100
 
   private func notes(_ page: [(RedisReply, RedisReply)], in partition: Int) async throws -> [StoreFinding] {

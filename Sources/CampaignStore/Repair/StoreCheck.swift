@@ -1,22 +1,23 @@
 import PushCore
 import Redis
 
-/// Holding the store's keys against each other.
+/// Compares the keys of the store with each other.
 extension Repair {
-  /// Looks for everything in the store that should be otherwise, and mends what can be mended safely.
+  /// Finds every inconsistency of the store, and repairs those that can be repaired safely.
   ///
-  /// It may run beside workers and imports. What takes several steps in several slots is looked at twice, and reported
-  /// when it is the same both times; what one script keeps is looked at by one script. Every mend looks again in the
-  /// script that does it. Commands read a page at a time, except what workers read to find lost slices and the names of
-  /// the registrations under way in a partition. Where a key that everything depends on has another type, only keys are
-  /// looked at; where a key of one partition has, the looks that need it are left out.
+  /// The check may run while workers and imports run. It reads data that several steps or slots change twice, and
+  /// reports a finding only if both reads agree. One script checks data that one script changes. Every repair checks
+  /// again in the same script. Commands read a page at a time, with two exceptions: the data that workers read to find
+  /// lost slices, and the names of the registrations in progress in a partition. If a key that everything depends on
+  /// has a wrong type, only the keys are checked. If a key of one partition has a wrong type, the checks that need this
+  /// key are left out.
   ///
   /// - Parameters:
-  ///   - mends: whether to mend.
-  ///   - pause: between the two looks: longer than the steps of a registration take.
-  ///   - found: gets what was found, in the order of the looks.
-  /// - Returns: how much was looked at.
-  /// - Throws: ``StoreError``, `RedisError`, and what `found` throws.
+  ///   - mends: whether to repair.
+  ///   - pause: time between two reads: longer than the steps of a registration.
+  ///   - found: gets the findings, in the order of the checks.
+  /// - Returns: the numbers of checked objects.
+  /// - Throws: ``StoreError``, `RedisError`, and errors of `found`.
   public func check(
     mending mends: Bool = false, pause: Duration = .seconds(2), found: ([StoreFinding]) throws -> Void
   ) async throws -> StoreCheckTally {
@@ -25,11 +26,11 @@ extension Repair {
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions
     for partition in partitions { try await check.pass(names, found) { try await $0.registrations(in: partition) } }
-    // First what is where it can't be found: then who has which token can be said.
+    // First users in wrong partitions, because the owners of tokens can only be checked after that.
     for partition in partitions {
       try await check.pass(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
     }
-    // Opt-outs count under ids as they are read today before any device does.
+    // The opt-outs must have the present ids before any device has them.
     let lists = StoreCheck.optOutsFirst(names.segments.keys)
     if mends {
       for partition in partitions {
@@ -50,13 +51,13 @@ extension Repair {
   }
 }
 
-/// A walk through the store; its passes are in the extensions.
+/// A check of the store. Its passes are in the extensions.
 struct StoreCheck {
   let store: CampaignStore
   let mends: Bool
   let pause: Duration
   var tally = StoreCheckTally()
-  /// Users who are in another partition than theirs, and stay there.
+  /// Users who are in a wrong partition and stay there.
   var misplaced: Set<String> = []
 
   let undelivered: UndeliveredTokens
@@ -68,8 +69,7 @@ struct StoreCheck {
 
   var keys: Keyspace { store.keys }
 
-  /// Looks at a part of the store. Where a key has another type that this part needs, the part is left out: the key is
-  /// among the findings.
+  /// Runs one check. If it needs a key of a wrong type that is already reported, the check is left out.
   mutating func pass(
     _ names: Names, _ found: ([StoreFinding]) throws -> Void,
     _ look: (inout StoreCheck) async throws -> [StoreFinding]
@@ -81,20 +81,20 @@ struct StoreCheck {
     }
   }
 
-  /// What was found and can be mended.
+  /// Creates a finding that can be repaired.
   func finding(_ kind: StoreFinding.Kind, _ key: String, _ subject: String = "", _ detail: String = "") -> StoreFinding
   {
     StoreFinding(kind: kind, key: key, subject: subject, detail: detail, standing: mends ? .mended : .mendable)
   }
 
-  /// What was found and only a person can mend.
+  /// Creates a finding that only an operator can repair.
   func open(_ kind: StoreFinding.Kind, _ key: String, _ subject: String = "", _ detail: String = "") -> StoreFinding {
     StoreFinding(kind: kind, key: key, subject: subject, detail: detail, standing: .open)
   }
 
-  /// What both of two looks see, with time between them for what is in motion.
+  /// Returns the findings of two checks, with a pause between them for changes in progress.
   ///
-  /// - Parameter look: looks at these things, and gives those of them that are not as they should be.
+  /// - Parameter look: checks these objects, and returns those with a problem.
   func twice<Thing>(_ things: [Thing], _ look: ([Thing]) async throws -> [Thing]) async throws -> [Thing] {
     guard !things.isEmpty else { return [] }
     let suspects = try await look(things)
@@ -103,12 +103,12 @@ struct StoreCheck {
     return try await look(suspects)
   }
 
-  /// Reads keys, a set or a hash to the end, a page at a time.
+  /// Reads all keys, or all members of a set or hash, a page at a time.
   ///
   /// - Parameters:
-  ///   - home: a key of the server that is asked, where the command names none.
-  ///   - read: writes the command for a page from a cursor on.
-  ///   - body: gets the page's entries: of a hash, fields and values in turn.
+  ///   - home: a key of the server to read, if the command has no key.
+  ///   - read: appends the command for a page at a cursor.
+  ///   - body: gets the entries of the page: for a hash, fields and values in turn.
   func forEachPage(
     with home: String? = nil, _ read: (String, inout RedisPipeline) -> Void,
     _ body: (RedisReply) async throws -> Void
@@ -124,7 +124,7 @@ struct StoreCheck {
     } while cursor != "0"
   }
 
-  /// The fields and values of a hash, a page at a time.
+  /// Calls `body` with the fields and values of a hash, a page at a time.
   func forEachField(of key: String, _ body: ([(RedisReply, RedisReply)]) async throws -> Void) async throws {
     try await forEachPage {
       $1.append("HSCAN", key, $0, "COUNT", CampaignStore.batch)
@@ -133,7 +133,7 @@ struct StoreCheck {
     }
   }
 
-  /// The members of a set, a page at a time.
+  /// Calls `body` with the members of a set, a page at a time.
   func forEachMember(of key: String, _ body: ([String]) async throws -> Void) async throws {
     try await forEachPage {
       $1.append("SSCAN", key, $0, "COUNT", CampaignStore.batch)
@@ -142,7 +142,7 @@ struct StoreCheck {
     }
   }
 
-  /// The members of a sorted set, a page at a time.
+  /// Calls `body` with the members of a sorted set, a page at a time.
   func forEachRanked(in key: String, _ body: ([String]) async throws -> Void) async throws {
     try await forEachPage {
       $1.append("ZSCAN", key, $0, "COUNT", CampaignStore.batch)
@@ -151,7 +151,7 @@ struct StoreCheck {
     }
   }
 
-  /// A token for people.
+  /// Returns a token as text for people.
   static func text(_ token: some Sequence<UInt8>) -> String {
     String(decoding: Hex.encode(Array(token)), as: UTF8.self)
   }

@@ -1,6 +1,6 @@
-/// One thing in the store that should be otherwise: what, where, and what to do.
+/// An inconsistency of the store: the problem, its place, and the remedy.
 public struct StoreFinding: Hashable, Sendable {
-  /// Which invariant doesn't hold. Raw values are names in JSON.
+  /// The violated invariant. Raw values are names in JSON.
   public enum Kind: String, CaseIterable, Sendable {
     // Users
     case userWithoutDevices, userNotListed, attributesOfNobody, pressureOfNobody, unreadableRecord, misplacedUser
@@ -17,29 +17,29 @@ public struct StoreFinding: Hashable, Sendable {
     case wrongType, orphan, neverExpires, unknownKey
   }
 
-  /// What became of it.
+  /// The state of the finding.
   public enum Standing: String, Sendable {
-    /// It is as it was; ``Repair/check(mending:pause:found:)`` can mend it.
+    /// The problem remains; ``Repair/check(mending:pause:found:)`` can repair it.
     case mendable
-    /// It is right again.
+    /// The problem is repaired.
     case mended
-    /// A person has to look.
+    /// An operator must act.
     case open
   }
 
   public var kind: Kind
-  /// The key where it was seen.
+  /// The key with the problem.
   public var key: String
-  /// What of the key: a user, a token in hex, a campaign, a partition; empty for all of it.
+  /// The affected part of the key: a user, a token in hex, a campaign, a partition; empty for the whole key.
   public var subject: String
-  /// What is seen there, where the kind doesn't say it all; else empty.
+  /// Details that the kind does not contain; may be empty.
   public var detail: String
   public var standing: Standing
 
-  /// What is wrong.
+  /// The problem as text.
   public var problem: String { detail.isEmpty ? kind.problem : "\(kind.problem): \(detail)" }
 
-  /// What to do next.
+  /// The next step for the operator.
   public var remedy: String {
     switch standing {
     case .mended: "nothing: it is mended"
@@ -50,7 +50,7 @@ public struct StoreFinding: Hashable, Sendable {
 }
 
 extension StoreFinding.Kind {
-  /// What is wrong, in a few words.
+  /// The problem in a few words.
   var problem: String {
     switch self {
     case .userWithoutDevices: "the user is listed, but has no device"
@@ -90,7 +90,7 @@ extension StoreFinding.Kind {
     }
   }
 
-  /// What a person does about it.
+  /// The next step for the operator.
   var remedy: String {
     switch self {
     case .unreadableRecord: "look at it with HGET; delete the field, and import the user again"
@@ -117,16 +117,16 @@ extension StoreFinding.Kind {
   }
 }
 
-/// How much a check has looked at.
+/// The numbers of objects that a check has read.
 public struct StoreCheckTally: Equatable, Sendable {
   public var keys = 0
   public var users = 0
   public var tokens = 0
   public var campaigns = 0
   public var slices = 0
-  /// Looks at parts of the store that were left out, because a key that they need has another type.
+  /// Checks that were left out, because a key that they need has a wrong type.
   public var leftOut = 0
 
-  /// Nothing so far.
+  /// Creates empty numbers.
   public init() {}
 }

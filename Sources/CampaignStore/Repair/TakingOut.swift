@@ -1,15 +1,15 @@
 import PushCore
 import Redis
 
-/// Taking out what is damaged, so that everything else goes on: a slice, a campaign, a list that is rebuilt.
+/// Isolates damaged data, so that everything else continues: a slice, a campaign, or a list that workers rebuild.
 extension Repair {
-  /// Seconds that something set aside is kept for whoever looks into it: a week.
+  /// Seconds until isolated data expires: a week.
   private static let asideMemory = 7 * 86400
 
-  /// Takes a slice out: its reason goes to the dead list, and it counts as finished, without its targets. Its campaign
-  /// ends as failed when all others are finished. The keys of the slice stay as they are until they expire.
+  /// Isolates a slice. The reason goes to the dead list, and the slice counts as finished without its targets. Its
+  /// campaign ends as failed when all other slices are finished. The keys of the slice stay until they expire.
   ///
-  /// - Returns: the campaign's state when this was its last slice.
+  /// - Returns: the campaign's state if this was its last slice.
   public func takeOut(_ slice: SliceReference, reason: String, hint: String, worker: String) async throws
     -> CampaignState?
   {
@@ -21,9 +21,9 @@ extension Repair {
     return try await store.slices.finish(slice, adding: [("takenOut", 1)], lane: lane, worker: worker)
   }
 
-  /// Puts the reason why a slice is taken out on the dead list, once.
+  /// Puts the reason for isolating a slice on the dead list, once.
   ///
-  /// - Returns: whether it is still to be counted as finished.
+  /// - Returns: whether the slice must still be counted as finished.
   func putOnDeadList(_ slice: SliceReference, reason: String, hint: String) async throws -> Bool {
     let id = slice.campaign
     var pipeline = RedisPipeline()
@@ -38,9 +38,9 @@ extension Repair {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Takes a campaign out: its reason goes to the dead list, and what is left of it is set aside.
+  /// Isolates a campaign. The reason goes to the dead list, and the remaining data is renamed.
   ///
-  /// - Returns: false when there is no such campaign.
+  /// - Returns: false if there is no such campaign.
   public func takeOut(campaign id: String, reason: String, hint: String) async throws -> Bool {
     let key = keys.campaign(id)
     var pipeline = RedisPipeline()
@@ -61,7 +61,7 @@ extension Repair {
     if CampaignID(id).part != nil {
       try await store.campaigns.end(id)
     } else {
-      // Without their campaign nobody knows what its parts say.
+      // Without their campaign, the content of the parts is unknown.
       for part in try await listedParts(of: id) { _ = try await takeOut(campaign: part, reason: reason, hint: hint) }
     }
     try await store.campaigns.expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
@@ -72,7 +72,7 @@ extension Repair {
     return true
   }
 
-  /// The parts of a campaign by the list of all campaigns: its own record can't be read.
+  /// Returns the parts of a campaign from the list of all campaigns, because its own record can't be read.
   private func listedParts(of whole: String) async throws -> [String] {
     var (parts, cursor): ([String], String) = ([], "0")
     repeat {
@@ -86,22 +86,22 @@ extension Repair {
     return parts.filter { CampaignID($0).whole == whole && CampaignID($0).part != nil }
   }
 
-  /// Whether a key that was damaged has been set aside.
+  /// Returns whether a damaged key has been isolated.
   public func isGone(_ key: String) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", key)
     return try await run(pipeline)[0].integer == 0
   }
 
-  /// Sets a key aside if it has another type than it should, and is made anew.
+  /// Isolates a key of a wrong type, if workers write it again.
   public func setAside(damaged key: String) async {
     guard let stored = StoredKey(key, keys), case .list = stored.damage else { return }
     await setAside(key, type: stored.type)
   }
 
-  /// Sets a key aside that is damaged and is made anew.
+  /// Isolates a damaged key that workers write again.
   ///
-  /// - Parameter type: that it should have; `nil` when it has it, and its values are what is wrong.
+  /// - Parameter type: the type that the key should have; `nil` if the type is right and the values are wrong.
   func setAside(_ key: String, type: String?) async {
     do {
       var pipeline = RedisPipeline()
@@ -109,11 +109,12 @@ extension Repair {
         $0.append(type ?? "")
         $0.append(Self.asideMemory)
       }
-      // Workers that have applied what it counted up to would not wait for what it counts from now on.
+      // The epoch starts again from the beginning. Without this, a worker with a higher applied epoch would count as up
+      // to date.
       if key == keys.epoch { pipeline.append("UNLINK", keys.applied) }
       _ = try await redis.execute(pipeline)
     } catch {
-      // It is found again by whoever comes next.
+      // The next reader finds the damage again.
     }
   }
 }

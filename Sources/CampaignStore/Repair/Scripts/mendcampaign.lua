@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- mendcampaign: holds the lists that a campaign is in, and its totals, against its state, and mends the lists.
--- Invariant: every campaign is among all of them; one that runs is listed as running, one that is scheduled is in the
--- schedule, one with open slices that may be taken is on its lane and no other; one that has ended expires. What is
--- gone is not listed as if it were there; references to it on lanes are dropped where they are met. Totals are of
--- finished slices, each of which has an outcome for every target. Every script keeps that, so what differs here is not
--- in motion.
--- Outcomes are the fields from 16 on that are numbers: a new one needs no edit here.
--- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices,
---      9... lanes
--- ARGV 1 '1' to mend, 2 id, 3... names of the lanes
--- Returns what was found: names of lists in which it is and should not be, or, behind a '+', the other way round;
---         'state' where it has none; 'outcomes' and 'slices' where the totals are wrong
+-- mendcampaign: compares the lists that contain a campaign, and its totals, with its state, and repairs the lists.
+-- Invariant: every campaign is in the list of all campaigns. A running one is in `running`, a scheduled one is in the
+-- schedule. One with open slices that workers may take is on its lane and on no other. An ended one expires. A campaign
+-- that is gone is in no list, except references on lanes, which workers drop when they find them. The totals are those
+-- of the finished slices, each of which has an outcome for every target. Every script keeps these rules, so a
+-- difference is not a change in progress.
+-- Outcomes are the fields with numbers from 16 on, so a new outcome needs no change here.
+-- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices, 9...
+--      lanes
+-- ARGV 1 '1' to repair, 2 id, 3... names of the lanes
+-- Returns the findings: names of lists that wrongly contain the campaign or, after a '+', that lack it; 'state' if the
+-- campaign has no state; 'outcomes' and 'slices' if the totals are wrong
 local mends, id, found = ARGV[1] == '1', ARGV[2], {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -18,12 +18,12 @@ local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'createdAt', 'f
   'slices', 'finished', 'partitions', 'parts', 'of')
 local state, has_ended = campaign[1], campaign[4]
 local is_there = redis.call('EXISTS', KEYS[1]) == 1
--- Nothing is known of a campaign without a state: a worker takes it out.
+-- A campaign without a state can't be checked: a worker isolates it.
 if is_there and not state then return {'state'} end
 
 local function note(what) found[#found + 1] = what end
 
--- In a sorted set: `is_meant` true, false, or nil where both is right.
+-- Checks a sorted set: `is_meant` is true, false, or nil if both are right.
 local function hold(place, name, is_meant, score)
   local is_in = redis.call('ZSCORE', KEYS[place], id)
   if is_in and is_meant == false then
@@ -60,7 +60,7 @@ local function hold_lanes(is_meant)
 end
 
 if not is_there then
-  -- One that has expired leaves the list of all with the next campaign that ends.
+  -- An expired campaign leaves the list of all campaigns when the next campaign ends.
   if not redis.call('ZSCORE', KEYS[6], id) then hold(2, 'all', false) end
   hold_running(false)
   hold(4, 'schedule', false)
@@ -68,7 +68,7 @@ if not is_there then
 end
 local takes = not has_ended and (state == 'active' or state == 'cancelled')
 hold(2, 'all', true, campaign[3] or now)
--- Of a campaign with parts these are sent, and in the schedule.
+-- If a campaign has parts, the parts are sent, and they are in the schedule.
 hold(4, 'schedule', state == 'scheduled' and not campaign[10], campaign[2] or now)
 if takes then
   hold_running(true)
@@ -90,8 +90,9 @@ for i = 1, #fields, 2 do
   if (tonumber(fields[i]) or 0) >= 16 then sum = sum + (tonumber(fields[i + 1]) or 0) end
 end
 if sum ~= targets then note('outcomes') end
--- The bitmap has the finished slices, and the partitions without one; what fills its last byte counts for nothing. A
--- campaign that was cancelled before it began has no finished slice, and of one that expires the bitmap goes first.
+-- The bitmap has the finished slices and the partitions without a slice; the spare bits of its last byte do not count.
+-- A campaign that was cancelled before it began has no finished slice. The bitmap of a campaign expires before the
+-- campaign.
 if not campaign[10] and not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then
   local count = redis.call('BITCOUNT', KEYS[8])
   local partitions = tonumber(campaign[9] or 0)

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
 -- mendmembers: enters users into a list of users (a segment or a suppression list) under the present form of their ids.
--- An older version has them in the list under another form.
--- Invariant: the latest statement about a user stands, as in `setmembers`. A user stays out of the list only if a
--- statement about the present form says so and is newer; at the same time an opt-out stands, and so does a removal from
--- a segment. Nothing is entered that was said before the user was erased. A second run changes nothing.
+-- An older version entered them under another form.
+-- Invariant: the latest statement about a user wins, as in `setmembers`. A user stays out of the list only if a newer
+-- statement about the present form says so. At the same time an opt-out wins, and so does a removal from a segment. A
+-- statement from before a user's erasure does not enter the user. A second run changes nothing.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
--- ARGV 1 '1' when of two statements of the same time membership stands, else '0', 2 ms for which times are kept, then
---      three each, of at most 500 users, each once: user, when the older form became a member (ms; '' when the time
---      was forgotten), '1' when that was said of the user, '0' when it was said of the whole list
--- Returns how many users have become members
+-- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
+--      then three each, of at most 500 users, each once: user, when the older form became a member (ms; '' if the time
+--      is not stored any more), '1' for a statement about the user, '0' for one about the whole list
+-- Returns the number of users who have become members
 local names, now, tie_wins = {}, clock(), ARGV[1] == '1'
 for i = 3, #ARGV, 3 do names[#names + 1] = ARGV[i] end
 if #names == 0 then return 0 end
@@ -39,6 +39,6 @@ if KEYS[4] then
   if #arrived > 0 and redis.call('EXISTS', KEYS[5]) == 1 then redis.call('ZADD', KEYS[5], unpack(arrived)) end
 end
 if #said > 0 then redis.call('ZADD', KEYS[2], 'GT', unpack(said)) end
--- The times of a list that was removed expire; it is there again.
+-- The times of a removed list have an expiry. The list exists again, so the times stay.
 if whole and #members > 0 then redis.call('PERSIST', KEYS[2]) end
 return #joined

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- mendname: removes what a partition keeps under an older form of users' ids besides devices, where that is as it was
--- read.
--- Invariant: the caller has entered what it read under the present form before. A user with a device stays.
+-- mendname: removes the data of a partition under an older form of users' ids, except devices, if it has not changed
+-- since it was read.
+-- Invariant: the caller has first entered the data under the present form. A user with a device stays.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
 -- ARGV three each, of at most 500: user, attributes as read ('' for none), pressure as read ('' for none)
--- Returns for each 1 when nothing is left, else 0
+-- Returns for each 1 if no data remains, else 0
 local answer = {}
 for i = 1, #ARGV, 3 do
   local user = ARGV[i]

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- mendowners: removes entries of the owner index that are as they were read.
--- Invariant: a registration that is under way keeps its entry: it has left a note before its device is written. What was
--- removed counts as taken, so that a registration that has just been noted is looked at again.
+-- mendowners: removes entries of the owner index that have not changed since they were read.
+-- Invariant: a registration in progress keeps its entry, because its note is written before its device. A removal
+-- counts as a taken token, so a registration that has just written its note is checked again.
 -- KEYS 1 owner, 2 moving, 3 taken
--- ARGV 1 number of notes that the caller has looked at, then their names: they have none of the tokens; then two each:
+-- ARGV 1 number of notes that the caller has checked, then their names: they contain none of the tokens; then two each:
 --      token, 'at:user' as it was read
--- Returns for each 1 when it was removed, else 0
+-- Returns for each 1 if it was removed, else 0
 local known, notes, removed = {}, {}, {}
 for i = 2, 1 + ARGV[1] do known[ARGV[i]] = true end
 for _, name in ipairs(redis.call('HKEYS', KEYS[2])) do

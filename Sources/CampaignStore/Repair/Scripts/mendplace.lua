@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- mendplace: takes users out of a partition in which nobody looks for them, where their devices are as they were read.
--- Invariant: a user is in one partition. Whoever calls this has registered the devices in the right one before.
+-- mendplace: removes users from a wrong partition if their devices have not changed since they were read.
+-- Invariant: a user is in one partition. The caller has first registered the devices in the right one.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
 -- ARGV two each: user, devices as read ('' for none)
--- Returns the number of users taken out
+-- Returns the number of removed users
 local count = 0
 for i = 1, #ARGV, 2 do
   if (redis.call('HGET', KEYS[1], ARGV[i]) or '') == ARGV[i + 1] then

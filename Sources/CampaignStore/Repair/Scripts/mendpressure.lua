@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- mendpressure: adds what is counted of an older form of users' ids to what is counted of the present form.
--- Invariant: a campaign that came to either form counts against the caps, once. The badge that an app said last stands;
--- where the app said none, the greater one. Nothing from before an erasure is added. A second run changes nothing.
--- What is known of a user who has no device is retained.
+-- mendpressure: adds the counters of an older form of users' ids to those of the present form.
+-- Invariant: a campaign that came to either form counts once against the caps. The app's latest statement about a badge
+-- wins; without a statement, the greater badge. Counters from before an erasure are not added. A second run changes
+-- nothing. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
 -- ARGV two each, of at most 500 users: user in the present form, record of the older form
 -- Returns 1
@@ -11,7 +11,7 @@ for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)
 local most_campaigns = 255
 
--- The campaigns of both, each once, by time; only those after an erasure.
+-- Returns the campaigns of both forms, each once, by time; only those after an erasure.
 local function united(known, more, erased_at)
   local entries, seen = {}, {}
   for _, campaigns in ipairs({known, more}) do

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- mendretry: holds targets of a slice against the list of those that wait, and mends that list.
--- Invariant: who waits is in the list, or would never be sent to; who does not is not, or would be sent to again. Record
--- and list are written by one script, so what differs here is not in motion.
+-- mendretry: compares targets of a slice with the list of waiting targets, and repairs that list.
+-- Invariant: exactly the waiting targets are in the list. A waiting target outside the list would never be sent, and an
+-- ended target in the list would be sent again. One script writes record and list, so a difference is not a change in
+-- progress.
 -- KEYS 1 slice, 2 ledger, 3 retry
--- ARGV 1 '1' to mend, 2... indexes of targets
+-- ARGV 1 '1' to repair, 2... indexes of targets
 -- Returns two each: 'waits' | 'ended', index
 local found = {}
 if redis.call('HGET', KEYS[1], 'phase') ~= 'sealed' then return found end

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- mendusers: holds what a partition knows of users against each other, and mends it.
--- Invariant: a user is listed who has devices, and nobody else, and only such a one, and who is retained, has attributes
--- and is counted for; a device is quarantined that has a note, and no other. Every script that edits devices keeps
--- that, so what differs here is not in motion.
+-- mendusers: compares the users, devices, attributes, counters and quarantine notes of a partition, and repairs them.
+-- Invariant: exactly the users with devices are listed. Only a listed or retained user has attributes and counters.
+-- Exactly the devices with a note are quarantined. Every script that edits devices keeps these rules, so a difference
+-- is not a change in progress.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure, 6 retained
--- ARGV 1 '1' to mend, 2 code and 3 text of the reason for a device whose note is lost, 4... users
--- Returns three each: what was found, user, token (only with `noNote`)
+-- ARGV 1 '1' to repair, 2 code and 3 text of the reason for a device whose note is lost, 4... users
+-- Returns three each: finding, user, token (only with `noNote`)
 local mends, found = ARGV[1] == '1', {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -27,7 +27,7 @@ local function note(what, user, token)
   found[#found + 1] = token or ''
 end
 
--- Why a device is in quarantine of which nobody knows it any more: its service and app, and since now.
+-- Returns a quarantine note for a device whose note is lost: its service and app, and now as the time.
 local function lost_note(blob, at, token, user)
   local service = at + 19 + #token
   local app = service + 1 + blob:byte(service)

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- mendworker: lists a worker of whom a list is left, as one that has been dead for long.
--- Invariant: who has a list with anything in it is listed, so that others notice and take over what it held.
--- KEYS 1 workers, 2 a list of it
--- ARGV 1 '1' to mend, 2 worker
--- Returns how much is in the list of a worker that is not listed, else 0
+-- mendworker: lists a worker that still has a list, as a worker that has been dead for a long time.
+-- Invariant: a worker whose list has entries is listed, so that other workers take over its slices.
+-- KEYS 1 workers, 2 a list of the worker
+-- ARGV 1 '1' to repair, 2 worker
+-- Returns the length of the list if the worker is not listed, else 0
 local left = redis.call('LLEN', KEYS[2])
 if left == 0 or redis.call('ZSCORE', KEYS[1], ARGV[2]) then return 0 end
 if ARGV[1] == '1' then redis.call('ZADD', KEYS[1], 0, ARGV[2]) end

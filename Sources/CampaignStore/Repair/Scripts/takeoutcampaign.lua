@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- takeoutcampaign: puts a campaign that is damaged on the dead list, with the reason, and sets aside what is left of
--- it.
--- Invariant: the reason is on the dead list before the campaign is in no other. References to it that are left lead
--- nowhere, and are dropped where they are met.
+-- takeoutcampaign: puts a damaged campaign on the dead list, with the reason, and isolates its remaining data.
+-- Invariant: the reason is on the dead list before the campaign leaves the other lists. Remaining references to the
+-- campaign lead nowhere, and workers drop them when they find them.
 -- KEYS 1 campaign, 2 its new name, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 all campaigns,
 --      8 dead list (a stream), 9 changes
--- ARGV 1 id, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 seconds that it is kept
--- Returns 1, or 0 when there is no such campaign
+-- ARGV 1 id, 2 reason, 3 hint, 4 entries kept on the dead list, 5 bytes of the job that are kept, 6 seconds until the
+--      renamed campaign expires
+-- Returns 1, or 0 if there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local job = redis.pcall('HGET', KEYS[1], 'job')
 if type(job) ~= 'string' then job = '' end

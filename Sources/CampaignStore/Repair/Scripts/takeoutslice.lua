@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- takeoutslice: puts a slice that is damaged on the dead list, with the reason, once, however many find it. `finish`
--- then counts it, so that its campaign goes on and ends without it.
--- Invariant: the reason is on the dead list before the slice is in no other.
+-- takeoutslice: puts a damaged slice on the dead list, with the reason, once, however many workers find it. `finish`
+-- then counts the slice, so its campaign continues and ends without it.
+-- Invariant: the reason is on the dead list before the slice leaves the other lists.
 -- KEYS 1 campaign, 2 finished slices, 3 dead list (a stream)
--- ARGV 1 partition, 2 id, 3 reason, 4 hint, 5 entries kept, 6 bytes of the job that are kept
--- Returns 1, or 0 when the slice is finished or its campaign gone
+-- ARGV 1 partition, 2 id, 3 reason, 4 hint, 5 entries kept on the dead list, 6 bytes of the job that are kept
+-- Returns 1, or 0 if the slice is finished or its campaign gone
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('GETBIT', KEYS[2], ARGV[1]) == 1 then return 0 end
 local mark = 'out:' .. ARGV[1]
 local campaign = redis.call('HMGET', KEYS[1], 'job', mark)
--- Somebody else has found it, and is about to have it counted, or has died before that.
+-- Another worker has found the slice. It is about to call `finish`, or it has died before that.
 if campaign[2] then return 1 end
 local job = campaign[1] or ''
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'reason', ARGV[3], 'hint', ARGV[4], 'id', ARGV[2],
