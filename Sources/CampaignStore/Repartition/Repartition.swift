@@ -1,37 +1,37 @@
 import PushCore
 import Redis
 
-/// What became of a store that was given other partitions.
+/// The numbers of moved objects of a repartition.
 public struct RepartitionTally: Equatable, Sendable {
   /// Users that moved.
   public var users = 0
-  /// Tokens whose owner is looked for elsewhere now.
+  /// Tokens whose entry in the index of owners moved.
   public var tokens = 0
   /// Users of segments that moved, counted once for each segment.
   public var members = 0
-  /// Campaigns that have not begun, and whose slices are others now.
+  /// Campaigns that have not begun and got new slices.
   public var campaigns = 0
 
-  /// Nothing so far.
+  /// Creates empty numbers.
   public init() {}
 }
 
-/// The change of the number of partitions.
+/// Changes the number of partitions.
 public struct Repartition: StoreRoom {
   let store: CampaignStore
 
-  /// Moves everything to where another number of partitions wants it, and then gives the store that number. The store is
-  /// held for it, and nothing is in its way.
+  /// Moves all data to its partition under another number of partitions, and then gives the store that number. The
+  /// store must be held for the number, without running campaigns and live workers (``obstacles(timeout:)``).
   ///
-  /// Everything is written where it belongs before it leaves where it was, so it may be interrupted at any moment and
-  /// run again, for the same number or another. Whoever was let in before the hold and writes all the same is found: it
-  /// goes through the store until there is nothing left to move.
+  /// All data is written to its new place before it leaves the old one. So the move may be interrupted at any time and
+  /// repeated, for the same number or another one. A writer that began before the hold may still write to the old
+  /// places. Therefore the passes through the store are repeated until no data moves.
   ///
   /// - Parameters:
-  ///   - count: the number.
-  ///   - spread: over how many partitions users may be spread, see ``hold(for:)``.
-  ///   - progress: told after each partition: in which pass, and how many partitions it is through.
-  /// - Throws: ``StoreError`` `conflict` when somebody wants another number by now, and what `progress` throws.
+  ///   - count: the new number of partitions.
+  ///   - spread: number of partitions that may have users, see ``hold(for:)``.
+  ///   - progress: called after each partition, with the pass and the number of completed partitions.
+  /// - Throws: ``StoreError`` `conflict` if the store is held for another number by now, and errors of `progress`.
   public func change(
     to count: Int, spread: Int, progress: (_ pass: Int, _ done: Int) async throws -> Void = { _, _ in }
   ) async throws -> RepartitionTally {
@@ -50,7 +50,7 @@ public struct Repartition: StoreRoom {
         try await move.members(of: partition)
         try await progress(pass, partition + 1)
       }
-      // Of whom a token is says what it is of.
+      // The owner's device, which has moved by now, has the push service of the token.
       for partition in 0..<spread { try await move.owners(of: partition) }
       pass += 1
     } while move.tally != before
@@ -66,16 +66,16 @@ public struct Repartition: StoreRoom {
   }
 }
 
-/// A move that is under way.
+/// A repartition in progress.
 private struct RepartitionMove {
-  /// Entries of a hash or set that are read at once.
+  /// Entries of a hash or set in a page.
   private static let page = 200
-  /// More devices than any user has: none leaves because of a move.
+  /// A limit above the number of devices of any user, so that a move evicts no device.
   private static let devicesPerUser = 1_000_000
 
-  /// The store by the number of partitions that it has.
+  /// The store with its present number of partitions.
   let here: CampaignStore
-  /// The store by the number that it will have.
+  /// The store with its future number of partitions.
   let there: CampaignStore
   var tally = RepartitionTally()
 
@@ -88,7 +88,7 @@ private struct RepartitionMove {
 
   private func home(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: there.keys.partitions) }
 
-  /// Ends what was begun where things are now.
+  /// Completes registrations and feedback in the present partitions.
   func settle(_ partitions: Range<Int>) async throws {
     _ = try await here.results.deliverFeedback(from: partitions)
     for partition in partitions { while try await here.registry.redoMoves(in: partition) > 0 {} }
@@ -101,12 +101,12 @@ private struct RepartitionMove {
     /// The device records.
     var blob: [UInt8]
     var attributes: [UInt8] = []
-    /// What its apps have sent it lately; nothing for none.
+    /// Badges and frequency cap counters; empty for none.
     var pressure: [UInt8] = []
   }
 
-  /// Moves the users of a partition who belong elsewhere, with their devices, attributes, what was counted for them, and what is
-  /// in quarantine.
+  /// Moves the users of a partition who belong to another one, with their devices, attributes, counters and quarantine
+  /// notes.
   mutating func users(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.devices(partition)) { move, reply in
       var users: [User] = []
@@ -171,9 +171,9 @@ private struct RepartitionMove {
     if !pipeline.isEmpty { _ = try await here.run(pipeline) }
   }
 
-  /// Writes users where they belong. Of a device that is there already the later registration stands.
+  /// Writes users to their new partitions. If a device is there already, the later registration wins.
   private func enter(_ users: [User]) async throws {
-    // User, record of one device, attributes.
+    // Each row is user, record of one device, attributes.
     var waiting: [Int: ArraySlice<([UInt8], [UInt8], [UInt8])>] = [:]
     for user in users {
       let rows = user.blob.withUnsafeBytes { blob in
@@ -181,7 +181,7 @@ private struct RepartitionMove {
       }
       waiting[home(ofUser: user.name), default: []] += rows
     }
-    // A script stops where records are large; what it left comes next.
+    // A script stops early if records are large. The next call gets the remaining rows.
     while !waiting.isEmpty {
       let parts = Array(waiting)
       var pipeline = RedisPipeline()
@@ -214,8 +214,8 @@ private struct RepartitionMove {
 
   // MARK: Statements
 
-  /// Copies what a partition remembers of removals and erasures to every partition in which their users and tokens may be
-  /// from now on: only digests are known of them. What nobody asks for is forgotten with the rest.
+  /// Copies the statements of a partition about removals and erasures to every partition that may get their users and
+  /// tokens. They have only digests, so their exact partition is unknown. Unneeded copies expire with the others.
   mutating func marks(of partition: Int) async throws {
     let step = Self.greatestCommonDivisor(keys.partitions, there.keys.partitions)
     let homes = stride(from: partition % step, to: there.keys.partitions, by: step).filter { $0 != partition }
@@ -226,7 +226,7 @@ private struct RepartitionMove {
     }
   }
 
-  /// Writes members of a sorted set into others, where the later time stands.
+  /// Writes members of a sorted set into others. The later time wins.
   private func enter(_ pairs: [(token: [UInt8], text: [UInt8])], _ homes: [String]) async throws {
     guard !pairs.isEmpty, !homes.isEmpty else { return }
     var pipeline = RedisPipeline()
@@ -247,7 +247,7 @@ private struct RepartitionMove {
     other == 0 ? one : greatestCommonDivisor(other, one % other)
   }
 
-  /// Moves what is retained of users who have no device.
+  /// Moves the retained data of users without a device.
   mutating func retained(of partition: Int) async throws {
     try await forEachPage("ZSCAN", keys.retained(partition)) { move, reply in
       let away = Self.pairs(reply).filter { move.home(ofUser: $0.token) != partition }
@@ -282,7 +282,8 @@ private struct RepartitionMove {
 
   // MARK: Segments
 
-  /// Moves since when users are in a segment, or are not; since when the segment is as a whole, all partitions know.
+  /// Moves the times of statements about single users of a segment, and copies the time of the whole segment to all
+  /// partitions.
   private mutating func times(of name: String, _ partition: Int) async throws {
     let key = keys.stated(partition, name)
     try await forEachPage("ZSCAN", key) { move, reply in
@@ -303,7 +304,7 @@ private struct RepartitionMove {
     }
   }
 
-  /// Moves the users of segments who belong elsewhere, whether they have devices or not.
+  /// Moves the users of segments who belong to another partition, with or without devices.
   mutating func members(of partition: Int) async throws {
     for name in try await here.audiences.userLists() {
       try await times(of: name, partition)
@@ -331,8 +332,8 @@ private struct RepartitionMove {
 
   // MARK: Owners
 
-  /// Moves the entries of a partition's index of owners that belong elsewhere. One whose device nobody has says nothing
-  /// that holds, and stays: it is found by who next registers the token, or by nobody.
+  /// Moves the entries of a partition's index of owners that belong to another partition. An entry whose device does
+  /// not exist is invalid and stays. The next registration of the token may find it.
   mutating func owners(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.owner(partition)) { move, reply in
       let entries = Self.pairs(reply)
@@ -359,7 +360,8 @@ private struct RepartitionMove {
     }
   }
 
-  /// Of which service each token is, by its owner's device, who has moved already; `nil` where he has none.
+  /// Returns the push service of each token from its owner's device, which has moved already; `nil` if the owner has no
+  /// such device.
   private func services(of entries: [(token: [UInt8], text: [UInt8])]) async throws -> [String?] {
     // The entry is `at:user`.
     let users = entries.map { $0.text.drop { $0 != UInt8(ascii: ":") }.dropFirst() }
@@ -382,7 +384,8 @@ private struct RepartitionMove {
 
   // MARK: Campaigns
 
-  /// Gives campaigns that have not begun their slices and audiences anew. What has begun has ended, and keeps its own.
+  /// Gives campaigns that have not begun new slices and audiences. Campaigns that have begun have ended by now, and
+  /// keep their slices.
   mutating func campaigns(_ spread: Int) async throws {
     var position = 0
     while true {
@@ -398,7 +401,7 @@ private struct RepartitionMove {
   private mutating func reslice(_ id: String, _ spread: Int) async throws {
     guard let (record, job) = try await here.campaigns.findWithJob(id), !record.state.isFinal else { return }
     let campaign = try record.campaign(job, .any(here.services.service(ofApp: record.app)))
-    // Whom a job lists stands under the campaign, whatever parts it has.
+    // The campaign, not its parts, has the keys of the listed users.
     guard campaign.part == nil else {
       return try await reslice(id, to: there.queue.listedPartitions(of: campaign))
     }
@@ -413,7 +416,7 @@ private struct RepartitionMove {
     if campaign.message.hasValuesBeside {
       for partition in 0..<spread { try await moveValues(of: id, in: partition) }
     }
-    // What is repeated is sent to nobody itself.
+    // A repeated job is itself sent to no user.
     let isSent = campaign.delivery.timing.repetition == nil
     try await reslice(id, to: isSent ? there.queue.writeAudience(of: campaign) : [])
   }
@@ -431,7 +434,7 @@ private struct RepartitionMove {
     tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
   }
 
-  /// Brings what stands beside a job to where its users are; whoever is there already stays.
+  /// Moves the separately uploaded values of a job to the partitions of their users.
   private mutating func moveValues(of id: String, in partition: Int) async throws {
     try await forEachPage("HSCAN", keys.values(partition, id)) { move, pairs in
       var moved: [Int: [Int]] = [:]
@@ -440,7 +443,7 @@ private struct RepartitionMove {
         if home != partition { moved[home, default: []].append(index) }
       }
       for part in [true, false] {
-        // They leave only when they are there.
+        // Values are deleted only after they were written to their new place.
         var pipeline = RedisPipeline()
         for (home, indexes) in moved {
           pipeline.command(part ? "HSET" : "HDEL") { arguments in
@@ -458,7 +461,7 @@ private struct RepartitionMove {
 
   // MARK: Pages
 
-  /// Reads a hash or set to its end, a page at a time.
+  /// Calls `body` with a hash or set, a page at a time.
   private mutating func forEachPage(
     _ command: StaticString, _ key: String, _ body: (inout RepartitionMove, RedisReply) async throws -> Void
   ) async throws {

@@ -1,41 +1,41 @@
 import Redis
 
-/// Whether campaigns may begin, as a worker sees it. Raw values are those of `synccontrol.lua`.
+/// Whether campaigns may begin, from the view of a worker. Raw values are those of `synccontrol.lua`.
 public enum StoreHold: Int, Sendable {
-  /// They may.
+  /// Campaigns may begin.
   case none = 0
-  /// The store is being given another number of partitions: none begins.
+  /// The store is being repartitioned: no campaign begins.
   case held = 1
-  /// It has another number of partitions than the worker knows.
+  /// The store has another number of partitions than the worker knows.
   case outdated = 2
 }
 
-/// What keeps a held store from being given its new partitions.
+/// The campaigns and workers that must end before a held store can be repartitioned.
 public struct HoldObstacles: Equatable, Sendable {
-  /// Campaigns that have begun and not ended, a handful of them, with their states.
+  /// Some of the campaigns that have begun and not ended, with their states.
   public var campaigns: [String] = []
-  /// How many there are.
+  /// Number of such campaigns.
   public var campaignCount = 0
-  /// Workers that live.
+  /// Live workers.
   public var workers: [String] = []
 
-  /// Nothing.
+  /// Creates a value without obstacles.
   public init() {}
 
-  /// Whether nothing is in the way.
+  /// Whether there is no obstacle.
   public var isEmpty: Bool { campaignCount == 0 && workers.isEmpty }
 }
 
-/// Holding a store: nothing begins, what runs ends, and workers leave. Then its keys can be moved.
+/// Holding a store: no campaign begins, running ones end, and workers leave. Then its keys can be moved.
 extension Repartition {
-  /// How many campaigns are named to who waits for them.
+  /// Largest number of campaigns that are named to the operator.
   private static let namedCampaigns = 5
 
-  /// Holds the store until it has another number of partitions. It may be held already, for whatever number.
+  /// Holds the store until it has another number of partitions. The store may be held already, for any number.
   ///
   /// - Parameter count: 1 to 16,384.
-  /// - Returns: the number of partitions over which users may be spread.
-  /// - Throws: ``StoreError`` `notFound` where there is no store.
+  /// - Returns: the number of partitions that may have users.
+  /// - Throws: ``StoreError`` `notFound` if there is no store.
   public func hold(for count: Int) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.hold, keys: [keys.store, keys.epoch, keys.wake]) { $0.append(count) }
@@ -48,30 +48,30 @@ extension Repartition {
     return spread
   }
 
-  /// For which number of partitions the store is held; `nil` when it is not.
+  /// Returns the number of partitions for which the store is held; `nil` if it is not held.
   public func heldFor() async throws -> Int? {
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.store, "nextPartitions")
     return try await run(pipeline)[0].integer
   }
 
-  /// The error for a store that is held, or whose number of partitions is another by now.
+  /// Returns the error for a store that is held, or whose number of partitions has changed.
   func whyHeld() async throws -> StoreError {
     if let next = try await heldFor() { return StoreError.held(for: next) }
     return StoreError(
       .held, "the store has other partitions than when this worker began", hint: "the worker starts again by itself")
   }
 
-  /// Whether no campaign has begun that has not ended.
+  /// Returns whether all campaigns that have begun have ended.
   public func standsStill() async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("SCARD", keys.running)
     return try await run(pipeline)[0].integer == 0
   }
 
-  /// What has to end before the store's keys can be moved.
+  /// Returns the campaigns and workers that must end before the store's keys can be moved.
   ///
-  /// - Parameter timeout: ms without a heartbeat after which a worker is taken for dead.
+  /// - Parameter timeout: ms without a heartbeat after which a worker counts as dead.
   public func obstacles(timeout: Int) async throws -> HoldObstacles {
     var pipeline = RedisPipeline()
     pipeline.append("SCARD", keys.running)

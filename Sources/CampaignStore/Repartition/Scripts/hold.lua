@@ -1,11 +1,11 @@
 #!lua
--- hold: keeps campaigns from beginning, until the store has another number of partitions.
--- Invariant: while a store is held nothing begins (`activate` and `promote` look), and workers leave when nothing runs any
--- more. It is known over how many partitions users may be spread until the last has moved, whatever was begun and
--- given up meanwhile.
+-- hold: keeps campaigns from beginning until the store has another number of partitions.
+-- Invariant: while a store is held, no campaign begins (`activate` and `promote` check this), and workers leave when no
+-- campaign runs any more. `mostPartitions` is the largest number of partitions that may have users. It stays until the
+-- last user has moved, even if a repartition is started and given up in between.
 -- KEYS 1 store, 2 control epoch, 3 wake channel
--- ARGV 1 the number of partitions that it is to have
--- Returns the number of partitions to look through, or 0 when there is no store
+-- ARGV 1 the new number of partitions
+-- Returns the number of partitions to search for users, or 0 if there is no store
 local store = redis.call('HMGET', KEYS[1], 'partitions', 'nextPartitions', 'mostPartitions')
 if not store[1] then return 0 end
 local most = math.max(tonumber(ARGV[1]), tonumber(store[1]), tonumber(store[2] or 0), tonumber(store[3] or 0))

@@ -1,9 +1,10 @@
 #!lua
--- moveowners: takes entries out of a partition's index of owners that have been written where they belong.
--- Invariant: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
+-- moveowners: removes entries from a partition's index of owners after they were written to their new partition.
+-- Invariant: an entry leaves only if it has not changed since it was copied. A changed entry is copied in the next
+-- pass.
 -- KEYS 1 owner
 -- ARGV two each: token, its entry as it was copied
--- Returns how many have left
+-- Returns the number of removed entries
 local moved = 0
 for i = 1, #ARGV, 2 do
   if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then moved = moved + redis.call('HDEL', KEYS[1], ARGV[i]) end

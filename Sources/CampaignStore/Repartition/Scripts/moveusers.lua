@@ -1,9 +1,10 @@
 #!lua
--- moveusers: takes users out of a partition that have been written where they belong.
--- Invariant: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
+-- moveusers: removes users from a partition after they were written to their new partition.
+-- Invariant: a user leaves only if its devices have not changed since they were copied. A changed user is copied in the
+-- next pass.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
 -- ARGV two each: user, device records as they were copied
--- Returns how many have left
+-- Returns the number of removed users
 local moved = 0
 for i = 1, #ARGV, 2 do
   local user, blob = ARGV[i], ARGV[i + 1]

@@ -1,9 +1,9 @@
 #!lua
--- reslice: gives a campaign that has not begun the slices that it has under another number of partitions.
--- Invariant: what has begun keeps the slices that it has.
+-- reslice: gives a campaign that has not begun its slices under another number of partitions.
+-- Invariant: a campaign that has begun keeps its slices.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
--- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of those that have no slice ('' for none), 4... the others
--- Returns 1, or 0 when it has begun or is gone
+-- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of partitions without a slice ('' for none), 4... the others
+-- Returns 1, or 0 if the campaign has begun or is gone
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'gated', 'parts')
 local state = campaign[1]
 if state ~= 'scheduled' and state ~= 'paused' and state ~= 'waiting' then return 0 end
@@ -13,7 +13,7 @@ if campaign[3] then
   redis.call('HSET', KEYS[1], 'partitions', ARGV[2])
   return 1
 end
--- What waits at a gate has no open slices yet.
+-- A part that waits at a gate has no open slices yet.
 local last = campaign[2] and 3 or #ARGV
 for i = 4, last, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, last))) end
 redis.call('HSET', KEYS[1], 'partitions', ARGV[2], 'slices', #ARGV - 3)
