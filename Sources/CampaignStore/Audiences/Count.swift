@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// The number of users and pushes that a campaign would have.
+/// The estimated number of users and pushes of a campaign.
 public struct Reached: Sendable, Equatable {
   /// Users with a matching device; `nil` for a list of tokens, whose users are unknown.
   public var users: Int?

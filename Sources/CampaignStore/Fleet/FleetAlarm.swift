@@ -46,9 +46,9 @@ public struct FleetAlarm: Sendable, Equatable {
   public var kind: Kind
   /// The affected object: a campaign, a worker, an app, a lane, a server. Kind and subject identify an alarm.
   public var subject: String
-  /// What is wrong.
+  /// The problem as text.
   public var text: String
-  /// What the operator can do.
+  /// The next step for the operator.
   public var remedy: String
 
   /// Creates an alarm.

@@ -74,7 +74,7 @@ public struct FleetSnapshot: Sendable {
   public var at = 0
   /// The store's namespace.
   public var namespace = ""
-  /// Number of partitions of the store; `nil` if there is no store.
+  /// Number of partitions of the store; `nil` if the store does not exist.
   public var partitions: Int?
   /// Next number of partitions during a repartition; else `nil`.
   public var nextPartitions: Int?

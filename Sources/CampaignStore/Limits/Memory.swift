@@ -83,7 +83,7 @@ public enum CampaignSize {
     let own = content?.bytesPerTarget ?? 0
     return switch results {
     case .none: own + 84
-    // At most one target in eight fails; more is not planned for.
+    // The estimate assumes that at most one target in eight fails.
     case .failures: own + 104
     case .all: own + 244
     }
@@ -106,6 +106,12 @@ public enum CampaignSize {
 }
 
 /// Refuses work before Redis has to refuse writes.
+///
+/// `submit` refuses a campaign that does not fit below the mark. The estimate reads the sizes of sets in 64 partitions.
+/// A producer that may not read them, such as one in another language, is not refused. Workers expand a slice only if
+/// the rest of its campaign fits, and report why it waits (`ExpansionPreconditions`). Sealed slices continue even if
+/// Redis is full. Two campaigns that are expanded at the same time do not take each other into account. So both may
+/// wait half-way, each until there is room for its rest.
 extension Limits {
   /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {

@@ -4,7 +4,7 @@ import Redis
 public struct DepartureNews: Sendable, Equatable {
   /// The number of departures so far.
   public var number: Int
-  /// The fingerprints of the users, see ``UserFingerprint``; `nil` if there are more than the store has room for.
+  /// The fingerprints of the users, see ``UserFingerprint``; `nil` if the ring is too small for all of them.
   public var users: [UInt32]?
 
   /// Creates the news.

@@ -30,7 +30,7 @@ extension Registry {
     /// Rows whose token belonged to another user.
     var moved: [(row: Int, old: String)] = []
 
-    /// Rows of users from whom a later row takes a token.
+    /// Rows of users who lose a token to a later row.
     var rowsBeforeTheirUsersLose: Set<Int> {
       var last: [String: Int] = [:]
       for (row, old) in moved { last[old] = max(row, last[old] ?? 0) }

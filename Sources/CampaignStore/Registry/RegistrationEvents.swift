@@ -6,7 +6,7 @@ extension Registry {
   /// Retention time in ms of data for late statements only, such as removals: 30 days.
   static let memory = 30 * 86_400_000
 
-  /// Applies events. Of two events about the same fact, the later one wins, in whatever order and however often they
+  /// Applies events. Between two events about a fact, the later one wins, in whatever order and however often they
   /// are applied. At the same time the removal or the opt-out wins. The scripts decide this when they write, so a
   /// suspended process undoes nothing.
   ///

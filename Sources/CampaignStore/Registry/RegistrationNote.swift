@@ -24,7 +24,7 @@ struct RegistrationNote {
   /// First bytes of a note about devices that left.
   private static let ofLeft = 0xffff_ffff
 
-  /// Returns a random name, which no other note has.
+  /// Returns a random and therefore unique name.
   static func newName() -> [UInt8] {
     let number = UInt64.random(in: .min ... .max)
     return stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }

@@ -3,8 +3,8 @@ import PushCore
 /// The attributes of a user, with the times of the statements about them. Pure.
 ///
 /// A registration replaces all attributes; an event sets or removes single ones. For each attribute the latest
-/// statement wins, in whatever order statements arrive. Of two statements of the same time about one attribute, the
-/// removal wins, then the greater value. Of two replacements of the same time, the greater text wins; without a time,
+/// statement wins, in whatever order statements arrive. For two statements of the same time about one attribute, the
+/// removal wins, then the greater value. For two replacements of the same time, the greater text wins; without a time,
 /// the last one to arrive.
 ///
 /// In Redis they are one JSON object. Its first member, with the empty name, is an array: the time of the last

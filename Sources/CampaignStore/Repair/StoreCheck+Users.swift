@@ -114,7 +114,7 @@ extension StoreCheck {
       add(try await tokens(of: devices, in: partition))
     }
     tally.users += users
-    // The following keys may have users without devices, whom the pass over devices did not find.
+    // The following keys may have users without devices, which the pass over devices did not find.
     try await forEachField(of: keys.attributes(partition)) { page in
       add(try await look(at: page.compactMap(\.0.string), in: partition))
     }

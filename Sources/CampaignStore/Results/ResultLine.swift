@@ -7,7 +7,7 @@ struct ResultLine {
   private var record: LedgerRecord?
 
   /// Creates a line.
-  /// - Parameter service: push service whose reasons the records have.
+  /// - Parameter service: push service that defines the reasons of the records.
   init(service: any PushService) {
     self.service = service
   }

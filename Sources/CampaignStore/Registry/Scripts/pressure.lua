@@ -4,6 +4,11 @@
 -- campaign (digests of their names), u8 holders, u32 badge that the holders show. The holders are the user's targets
 -- that were granted and have not ended unsent. With 0 holders a cap kept the campaign from the user, so the campaign
 -- does not count.
+-- The first granted target of a user enters the campaign and raises the badge, or finds that a cap is reached and
+-- enters the campaign without a holder. The user's other targets follow it. Retries and targets in doubt are not
+-- counted again. They show the badge of the entry. If the app has set another badge since, the badge rises again. A
+-- target that ends with any outcome but accepted and unknown gives up its hold in the same step (`commit`, `close`).
+-- With the last hold the entry leaves, and the badge goes back by its step, unless the app has set it since.
 local nothing_said = ('\0'):rep(10)
 local campaign_size = 21
 
