@@ -1,21 +1,21 @@
-/// Users that a campaign which has ended had, by what became of their pushes and what they did with them.
+/// Users of an ended campaign, selected by the outcomes of their pushes and by whether they opened the push.
 public struct EarlierAudience: Hashable, Sendable {
   /// The campaign's id.
   public let campaign: String
-  /// What became of at least one push of a user; each once, at least one, in the order of their codes.
+  /// Outcomes of which a user must have at least one. Each occurs once, in the order of the codes; never empty.
   public let outcomes: [Outcome]
-  /// Whether they opened it, by the word of the app; `nil` whether they did or not.
+  /// Whether the users opened the push, according to the app's receipts; `nil` if this does not matter.
   public let opened: Bool?
-  /// The ids of its stages, where it has parts: the store's to say.
+  /// Ids of the campaign's stages, if it has parts. The store sets them.
   public var parts: [String] = []
 
-  /// Whoever got it, or may have got it: no answer came before its worker died.
+  /// Outcomes of users who got the push, or may have got it because no answer arrived before the worker died.
   public static let reached: [Outcome] = [.accepted, .unknown]
 
   /// - Parameters:
-  ///   - campaign: its id.
+  ///   - campaign: the campaign's id.
   ///   - outcomes: at least one.
-  ///   - opened: whether they opened it; `nil` whether they did or not.
+  ///   - opened: whether the users opened the push; `nil` if this does not matter.
   public init(campaign: String, outcomes: [Outcome] = Self.reached, opened: Bool? = nil) {
     self.campaign = campaign
     self.opened = opened
@@ -23,13 +23,13 @@ public struct EarlierAudience: Hashable, Sendable {
   }
 }
 
-/// Who is left out of an audience.
+/// Users that are excluded from an audience.
 public struct AudienceExclusion: Sendable, Equatable {
-  /// Those for whom this holds; `nil` for nobody.
+  /// Expression whose users are excluded; `nil` for none.
   public var segment: AudienceExpression?
-  /// Those who were reached by these.
+  /// Campaigns whose users are excluded.
   public var campaigns: [EarlierAudience]
-  /// Those who have this Live Activity; `nil` for nobody.
+  /// Live Activity whose users are excluded; `nil` for none.
   public var activity: String?
 
   /// Memberwise.
@@ -39,30 +39,31 @@ public struct AudienceExclusion: Sendable, Equatable {
     self.activity = activity
   }
 
-  /// Whether it leaves nobody out.
+  /// Whether no user is excluded.
   public var isEmpty: Bool { segment == nil && campaigns.isEmpty && activity == nil }
 }
 
-/// Users to whom an app sends nothing, or nothing of one category: they have said so, or a regulator has. It belongs to the
-/// app and not to its campaigns, so no job can forget it.
+/// Suppression list: users to whom an app sends nothing, or nothing of one category, because they opted out or a
+/// regulator requires it. The list belongs to the app and not to its campaigns, so no job can omit it.
 public struct SuppressionList: Hashable, Sendable {
-  /// The name of the app.
+  /// Name of the app.
   public let app: String
-  /// Allowed by `PlainName`; `nil` for everything that is not transactional.
+  /// Category, a valid `PlainName`; `nil` for all campaigns that are not transactional.
   public let category: String?
 
   /// - Parameters:
-  ///   - app: its name.
-  ///   - category: allowed by `PlainName`; `nil` for everything that is not transactional.
+  ///   - app: the name of the app.
+  ///   - category: a valid `PlainName`; `nil` for all campaigns that are not transactional.
   public init(app: String, category: String? = nil) {
     self.app = app
     self.category = category
   }
 
-  /// The segment that it is kept in, of a name that nobody can give to one: `~app` or `~app~category`.
+  /// Name of the segment that stores the list: `~app` or `~app~category`. Producers can't create a segment with such a
+  /// name.
   public var segment: String { "~" + app + (category.map { "~" + $0 } ?? "") }
 
-  /// The list that a segment is; `nil` for any other segment.
+  /// Creates the list that a segment stores; `nil` for any other segment.
   public init?(segment: String) {
     let parts = segment.split(separator: "~", omittingEmptySubsequences: false)
     guard 2...3 ~= parts.count, parts[0].isEmpty, !parts[1].isEmpty else { return nil }
@@ -70,16 +71,17 @@ public struct SuppressionList: Hashable, Sendable {
   }
 }
 
-/// Live Activities, as the store keeps who has one: in a segment of a name that nobody can give to one.
+/// Segments that store the users of a Live Activity. Producers can't create a segment with such a name.
 public enum ActivitySegment {
-  /// Milliseconds that a token is kept for: an activity lasts eight hours, and stays on the screen four more (Apple,
-  /// "Displaying live data with Live Activities"); two days leave room for clocks, and for apps that start it again.
+  /// Milliseconds after which a token is removed. An activity lasts 8 hours and stays on the screen for 4 more (Apple,
+  /// "Displaying live data with Live Activities"). Two days leave room for clock differences and for apps that start
+  /// the activity again.
   public static let lifetime = 2 * 86_400_000
 
-  /// The segment of an activity.
+  /// Returns the name of an activity's segment.
   public static func name(of activity: String) -> String { "@" + activity }
 
-  /// The activity that a segment is of; `nil` for any other segment.
+  /// Returns the activity whose users a segment stores; `nil` for any other segment.
   public static func activity(of segment: String) -> String? {
     segment.first == "@" ? String(segment.dropFirst()) : nil
   }

@@ -1,18 +1,18 @@
-/// A set expression over segments, such as `vip & (sports | news) & !churned`.
+/// Set expression over segments, such as `vip & (sports | news) & !churned`.
 public struct AudienceExpression: Sendable, Equatable {
-  /// One node of the expression.
+  /// Node of the expression.
   public indirect enum Node: Sendable, Equatable {
     /// The users of a segment.
     case segment(String)
     /// `*`: every registered user.
     case everybody
-    /// Every registered user but these.
+    /// Every registered user except those of the node.
     case not(Node)
     case and(Node, Node)
     case or(Node, Node)
   }
 
-  /// The whole expression.
+  /// Root node: the whole expression.
   public var root: Node
 
   /// - Parameter root: the whole expression.
@@ -20,22 +20,23 @@ public struct AudienceExpression: Sendable, Equatable {
     self.root = root
   }
 
-  /// How deep parentheses and `!` may nest; a bound for the stack of whoever walks the tree.
+  /// Maximum nesting of parentheses and `!`. It limits the stack of recursive functions.
   public static let maximumNesting = 32
 
-  /// How many segments one expression may name, with repetitions: each is a set operation in every partition, and the
-  /// longest chain of `&` or `|` is this deep a tree.
+  /// Maximum number of segments in one expression, with repetitions. Each segment is a set operation in every
+  /// partition, and the longest chain of `&` or `|` is a tree of this depth.
   public static let maximumTerms = 256
 
-  /// Parses `vip & (sports | news) & !churned`: `!` binds tighter than `&`, `&` tighter than `|`; `*` is everybody.
+  /// Parses `vip & (sports | news) & !churned`: `!` binds tighter than `&`, and `&` tighter than `|`. `*` means all
+  /// users.
   ///
-  /// - Throws: the first thing that is wrong, and its column.
+  /// - Throws: the first error with its column.
   public init(parsing text: String) throws(AudienceExpressionError) {
     var parser = AudienceExpressionParser(text)
     root = try parser.parse()
   }
 
-  /// Every segment that is named, once.
+  /// Names of all segments in the expression.
   public var segmentNames: Set<String> {
     var names: Set<String> = []
     root.collectNames(into: &names)
@@ -44,12 +45,12 @@ public struct AudienceExpression: Sendable, Equatable {
 }
 
 extension AudienceExpression: CustomStringConvertible {
-  /// The expression with as few parentheses as mean the same; ``init(parsing:)`` reads it back.
+  /// Text of the expression with the fewest parentheses that keep the meaning. ``init(parsing:)`` reads it back.
   public var description: String { root.text(within: .or) }
 }
 
 extension AudienceExpression.Node {
-  /// How tightly an operator binds.
+  /// Precedence of an operator.
   fileprivate enum Binding: Int {
     case or, and, not
   }
@@ -65,7 +66,7 @@ extension AudienceExpression.Node {
     }
   }
 
-  /// The text, in parentheses where an operator around it binds tighter.
+  /// Returns the text, in parentheses if the outer operator binds tighter.
   fileprivate func text(within outer: Binding) -> String {
     let (text, binding): (String, Binding)
     switch self {

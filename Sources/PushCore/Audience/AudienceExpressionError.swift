@@ -1,8 +1,8 @@
-/// An audience expression that doesn't parse.
+/// Syntax error in an audience expression.
 public struct AudienceExpressionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The column in characters, from 1.
+  /// Column in characters, from 1.
   public var column: Int
-  /// What was expected there, and what stands there.
+  /// Expected text at this place, and the text that was found.
   public var message: String
 
   /// Memberwise.

@@ -1,11 +1,11 @@
-/// Recursive descent over the grammar
+/// Recursive descent parser for the grammar
 ///
 ///     union        = intersection *( "|" intersection )
 ///     intersection = factor *( "&" factor )
 ///     factor       = "!" factor / "(" union ")" / "*" / segment
 ///     segment      = 1*64( ALPHA / DIGIT / "." / "_" / "-" )
 ///
-/// with blanks anywhere between them.
+/// Blanks are allowed between all symbols.
 struct AudienceExpressionParser {
   private let characters: [Unicode.Scalar]
   private var position = 0
@@ -71,7 +71,7 @@ struct AudienceExpressionParser {
     character.isASCII && PlainName.isLetter(UInt8(truncatingIfNeeded: character.value))
   }
 
-  /// The next character that is not blank; the position is then on it.
+  /// Returns the next character that is not blank, and moves the position to it.
   private mutating func peek() -> Unicode.Scalar? {
     while position < characters.count, [" ", "\t", "\n", "\r"].contains(characters[position]) { position += 1 }
     return position < characters.count ? characters[position] : nil

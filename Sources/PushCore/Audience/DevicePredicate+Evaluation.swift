@@ -1,20 +1,20 @@
-/// A device that is held against a condition, in place: bytes are valid for the call.
+/// Device that a condition is tested on, without copies: the bytes are valid during the call.
 public protocol PredicateSubject {
-  /// The bytes of a text; none where nobody said.
+  /// Returns the bytes of a text; empty if it is unknown.
   func bytes(of field: DevicePredicate.TextField) -> UnsafeRawBufferPointer
-  /// The same of a version.
+  /// Returns the bytes of a version; empty if it is unknown.
   func bytes(of field: DevicePredicate.VersionField) -> UnsafeRawBufferPointer
-  /// Milliseconds since the epoch; 0 where nobody said.
+  /// Returns milliseconds since the epoch; 0 if the time is unknown.
   func time(of field: DevicePredicate.TimeField) -> UInt64
 }
 
-/// The attributes of a user that a condition asks about: to each of its names the values that the user has, several where
-/// the attribute is an array.
+/// Values of the user's attributes that a condition tests, by the position of the name. An array attribute has several
+/// values.
 public struct PredicateAttributes: Sendable {
   private var values: [[[UInt8]]] = []
 
   /// - Parameters:
-  ///   - json: an object; anything else has no attributes.
+  ///   - json: an object; any other value has no attributes.
   ///   - names: ``DevicePredicate/attributes``.
   public init(_ json: [UInt8], of names: [String]) {
     values = names.map { _ in [] }
@@ -43,12 +43,12 @@ public struct PredicateAttributes: Sendable {
 }
 
 extension DevicePredicate {
-  /// Whether it holds.
+  /// Returns whether the condition is true.
   ///
   /// - Parameters:
   ///   - device: the device.
-  ///   - user: of its user, what ``attributes`` names.
-  ///   - now: from when ages are counted, in ms since the epoch.
+  ///   - user: the user's values of ``attributes``.
+  ///   - now: reference time for ages, in ms since the epoch.
   public func holds(of device: some PredicateSubject, user: PredicateAttributes, now: Int) -> Bool {
     Self.holds(root, of: device, user, now)
   }
@@ -81,7 +81,7 @@ extension DevicePredicate {
   private static func isSame(_ bytes: UnsafeRawBufferPointer, _ literal: Literal) -> Bool {
     guard case .text(let text) = literal else { return false }
     if bytes.elementsEqual(text) { return true }
-    // A record of an older version has an offset as the phone wrote it.
+    // A record of an older version contains an offset as the phone wrote it.
     guard let offset = ZoneOffset.seconds(text) else { return false }
     return ZoneOffset.seconds(bytes) == offset
   }
@@ -101,7 +101,7 @@ extension DevicePredicate {
     }
   }
 
-  /// Of tags, which are ASCII whatever their letters' case; `_` is what some systems write between them.
+  /// Returns the canonical byte of a tag, which is ASCII in any case. Some systems write `_` between the subtags.
   private static func lower(_ byte: UInt8) -> UInt8 {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
@@ -133,7 +133,7 @@ extension DevicePredicate {
     }
   }
 
-  /// An age grows while its instant stays behind.
+  /// Compares a time with a literal. A device with an older time has a larger age.
   private static func order(ofTime time: Int, _ literal: Literal, _ now: Int) -> Int? {
     switch literal {
     case .age(let age): (now - time - age).signum()

@@ -1,8 +1,9 @@
-/// A condition on a device and its user, such as `locale = 'en' & appVersion >= '5.2' & lastSeen < 30d`.
+/// Condition on a device and its user, such as `locale = 'en' & appVersion >= '5.2' & lastSeen < 30d`.
 ///
-/// What nobody knows meets no test: `!=` too holds of what is known only, and `!(locale = 'en')` of the rest as well.
+/// A test on an unknown value is false. `!=` therefore matches only known values; `!(locale = 'en')` also matches
+/// unknown ones.
 public struct DevicePredicate: Sendable, Equatable {
-  /// One node of the condition.
+  /// Node of the condition.
   public indirect enum Node: Sendable, Equatable {
     case test(Field, Test)
     case not(Node)
@@ -10,46 +11,48 @@ public struct DevicePredicate: Sendable, Equatable {
     case or(Node, Node)
   }
 
-  /// What is asked about.
+  /// Field that a test reads.
   public enum Field: Sendable, Equatable {
     case text(TextField)
     case version(VersionField)
     case time(TimeField)
-    /// An attribute of the user, by its place in ``DevicePredicate/attributes``.
+    /// Attribute of the user, by its position in ``DevicePredicate/attributes``.
     case attribute(Int)
   }
 
-  /// Texts of a device that have no order. Raw values are names in a job.
+  /// Text fields of a device without an order. Raw values are names in a job.
   public enum TextField: String, CaseIterable, Sendable {
-    /// A language range of RFC 4647, section 3.3.1, or a parent locale of CLDR: `en` is `en-GB` too, `es-419` is `es-MX` too.
+    /// Language range of RFC 4647, section 3.3.1, or a parent locale of CLDR: `en` also matches `en-GB`, and `es-419`
+    /// also matches `es-MX`.
     case locale
     case timezone, environment
   }
 
-  /// Texts of a device that are ordered by their numbers.
+  /// Text fields of a device that are ordered by their numbers.
   public enum VersionField: String, CaseIterable, Sendable {
     case appVersion, osVersion
   }
 
-  /// Instants of a device; one that nobody said is not known.
+  /// Time fields of a device. A time that was never reported is unknown.
   public enum TimeField: String, CaseIterable, Sendable {
     case registeredAt, lastSeen
   }
 
-  /// What is asked of it.
+  /// Test of a field's value.
   public enum Test: Sendable, Equatable {
     case exists
     case compare(Comparison, Literal)
     case isOneOf([Literal])
-    /// It begins with this text, in UTF-8.
+    /// The value begins with this text, in UTF-8.
     case prefix([UInt8])
   }
 
-  /// How two values compare. Raw values are as a job writes them.
+  /// Comparison of two values. Raw values are the operators in a job.
   public enum Comparison: String, CaseIterable, Sendable {
     case equal = "=", unequal = "!=", less = "<", lessOrEqual = "<=", greater = ">", greaterOrEqual = ">="
 
-    /// Whether it holds of a value that is ordered so against another: negative before, 0 the same, positive behind.
+    /// Returns whether the comparison is true for an order: negative if the value is less than the other, 0 if they are
+    /// equal, positive if it is greater.
     func holds(_ order: Int) -> Bool {
       switch self {
       case .equal: order == 0
@@ -61,13 +64,13 @@ public struct DevicePredicate: Sendable, Equatable {
       }
     }
 
-    /// Whether it asks for an order, not only for sameness.
+    /// Whether the comparison needs an order, not only equality.
     var isOrder: Bool { self != .equal && self != .unequal }
   }
 
-  /// A value as the condition has it.
+  /// Value in a condition.
   public enum Literal: Sendable, Equatable {
-    /// In UTF-8.
+    /// Text in UTF-8.
     case text([UInt8])
     case language(LanguageTag)
     case version(Version)
@@ -79,27 +82,28 @@ public struct DevicePredicate: Sendable, Equatable {
     case instant(Int)
   }
 
-  /// The whole condition.
+  /// Root node: the whole condition.
   public let root: Node
-  /// The attributes of users that it asks about, each once.
+  /// Names of the users' attributes that the condition tests, each once.
   public let attributes: [String]
-  /// As it was written.
+  /// Text of the condition as written.
   private let text: String
 
-  /// How deep parentheses and `!` may nest.
+  /// Maximum nesting of parentheses and `!`.
   public static let maximumNesting = 32
-  /// How many tests one condition may have: each is made for every device.
+  /// Maximum number of tests in one condition. Each test is evaluated for every device.
   public static let maximumTests = 64
-  /// How many values a list may have.
+  /// Maximum number of values in a list.
   public static let maximumValues = 256
 
   /// Parses `locale = 'en' & (appVersion >= '5.2' | plan in ('gold', 'silver')) & !(city exists)`.
   ///
-  /// Fields of devices are those of ``TextField``, ``VersionField`` and ``TimeField``; any other name is an attribute of the
-  /// user, in double quotes if it is not made of letters, digits, `_`, `.` and `-`. Texts and instants stand in single
-  /// quotes, numbers, `true`, `false` and durations do not. `!` binds tighter than `&`, `&` tighter than `|`.
+  /// The fields of devices are those of ``TextField``, ``VersionField`` and ``TimeField``. Any other name is an
+  /// attribute of the user. It needs double quotes if it contains other characters than letters, digits, `_`, `.` and
+  /// `-`. Texts and times need single quotes; numbers, `true`, `false` and durations have none. `!` binds tighter than
+  /// `&`, and `&` tighter than `|`.
   ///
-  /// - Throws: the first thing that is wrong, and its column.
+  /// - Throws: the first error with its column.
   public init(parsing text: String) throws(AudienceExpressionError) {
     var parser = DevicePredicateParser(text)
     root = try parser.parse()
@@ -113,18 +117,18 @@ public struct DevicePredicate: Sendable, Equatable {
 }
 
 extension DevicePredicate: CustomStringConvertible {
-  /// As it was written.
+  /// Text of the condition as written.
   public var description: String { text }
 }
 
 extension DevicePredicate {
-  /// Numbers with dots between them, such as `5.10.1`: what is missing behind the last counts as 0, and what follows the
-  /// last number (`5.10-beta`) counts for nothing.
+  /// Version: numbers with dots between them, such as `5.10.1`. Missing numbers at the end count as 0. Text after the
+  /// last number (`5.10-beta`) is ignored.
   public struct Version: Sendable, Equatable {
-    /// At most ``most``.
+    /// At most ``most`` numbers.
     public let numbers: [Int]
 
-    /// More parts than any version has.
+    /// Maximum number of parts; real versions have fewer.
     static let most = 8
 
     /// - Returns: `nil` for a text that does not begin with a number.
@@ -134,7 +138,7 @@ extension DevicePredicate {
       for byte in text {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
-          // A number of more digits than an Int has is larger than any other, that is all.
+          // A number with more digits than an Int can hold is only larger than all others.
           let (next, overflow) = (number ?? 0).multipliedReportingOverflow(by: 10)
           number = overflow || next > .max - 9 ? .max / 100 : next + Int(byte - UInt8(ascii: "0"))
           continue
@@ -153,7 +157,7 @@ extension DevicePredicate {
       self.numbers = numbers
     }
 
-    /// Negative before the other, 0 for the same, positive behind it.
+    /// Returns the order: negative before the other version, 0 if they are equal, positive after it.
     func order(against other: Version) -> Int {
       for index in 0..<max(numbers.count, other.numbers.count) {
         let left = index < numbers.count ? numbers[index] : 0

@@ -1,4 +1,4 @@
-/// Recursive descent over the grammar
+/// Recursive descent parser for the grammar
 ///
 ///     union        = intersection *( "|" intersection )
 ///     intersection = factor *( "&" factor )
@@ -8,7 +8,7 @@
 ///     value        = text / number / duration / "true" / "false"
 ///     text         = "'" *( any but "'" / "''" ) "'"
 ///
-/// with blanks anywhere between them.
+/// Blanks are allowed between all symbols.
 struct DevicePredicateParser {
   private typealias Node = DevicePredicate.Node
   private typealias Field = DevicePredicate.Field
@@ -125,7 +125,7 @@ struct DevicePredicateParser {
   }
 
   private mutating func takeComparison() -> DevicePredicate.Comparison? {
-    // The longer ones first.
+    // Longer operators are tried first.
     for comparison in DevicePredicate.Comparison.allCases.sorted(by: { $0.rawValue.count > $1.rawValue.count }) {
       let scalars = Array(comparison.rawValue.unicodeScalars)
       guard position + scalars.count <= characters.count,
@@ -137,7 +137,8 @@ struct DevicePredicateParser {
     return nil
   }
 
-  /// A value as devices have it: a locale and a time zone are read like those of a device.
+  /// Returns the literal for a text in the form that devices have. A locale and a time zone are parsed like those of a
+  /// device.
   private func textValue(
     _ value: String, of field: DevicePredicate.TextField, at start: Int
   ) throws(AudienceExpressionError) -> DevicePredicate.Literal {
@@ -223,7 +224,7 @@ struct DevicePredicateParser {
     )
   }
 
-  /// A duration, or an instant: a day begins at midnight UTC.
+  /// Parses a duration or a time. A date means midnight UTC.
   private static func time(_ value: String, isText: Bool) -> DevicePredicate.Literal? {
     guard isText else { return DurationText.seconds(value).map { .age($0 * 1000) } }
     return (Timestamp.milliseconds(value) ?? Timestamp.milliseconds(value + "T00:00:00Z")).map { .instant($0) }
@@ -231,11 +232,11 @@ struct DevicePredicateParser {
 
   private mutating func parseText() throws(AudienceExpressionError) -> String {
     guard peek() == "'" else { throw error("expected a text in single quotes, found \(found)") }
-    // Attributes are kept in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
+    // Attributes are stored in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
     return Identifier.composed(try parseQuoted("'", what: "a text"))
   }
 
-  /// What stands between two quotes; one of them twice is one of them.
+  /// Parses a quoted text. Two quotes in a row mean one quote character.
   private mutating func parseQuoted(_ quote: Unicode.Scalar, what: String) throws(AudienceExpressionError) -> String {
     let start = position
     position += 1
@@ -268,7 +269,7 @@ struct DevicePredicateParser {
     return word
   }
 
-  /// The next character that is not blank; the position is then on it.
+  /// Returns the next character that is not blank, and moves the position to it.
   private mutating func peek() -> Unicode.Scalar? {
     while position < characters.count, [" ", "\t", "\n", "\r"].contains(characters[position]) { position += 1 }
     return position < characters.count ? characters[position] : nil

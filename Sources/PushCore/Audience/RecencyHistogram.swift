@@ -1,23 +1,25 @@
-/// How many users of a partition were seen how long ago: what it takes to find those of the whole fleet who were seen last,
-/// without anybody having all of them.
+/// Histogram of when the users of a partition were last seen. With the histograms of all partitions, the most recently
+/// seen users of the whole fleet are found without one list of all users.
 ///
-/// Ages are counted in bins: to the millisecond below a quarter of a second, above that bins are 1/128 of an age wide.
-/// A partition's counts take some kilobytes at most, however many users it has.
+/// The histogram counts ages in bins. A bin is 1 ms wide below a quarter of a second; above that it is 1/128 of the age
+/// wide. The counts of a partition take at most some kilobytes, regardless of the number of users.
 public struct RecencyHistogram: Sendable, Equatable {
-  /// Users by bin.
+  /// Number of users by bin.
   public private(set) var counts: [Int: Int] = [:]
 
-  /// The bin of those whom nobody has ever seen, behind all others.
+  /// Bin of users who were never seen; it is after all other bins.
   public static let never = bin(ofAge: (1 << 48) - 1) + 1
-  /// A power of two: bins from one power of two of an age to the next.
+  /// Number of bins from one power of two of an age to the next; a power of two.
   private static let steps = 128
 
-  /// Nobody.
+  /// Creates an empty histogram.
   public init() {}
 
+  /// Returns the bin of a user.
+  ///
   /// - Parameters:
   ///   - seenAt: ms since the epoch; 0 for never.
-  ///   - start: from when ages are counted, in ms since the epoch. Who was seen later has the age 0.
+  ///   - start: reference time for ages, in ms since the epoch. A user who was seen later has the age 0.
   public static func bin(seenAt: UInt64, start: Int) -> Int {
     guard seenAt > 0 else { return never }
     return bin(ofAge: min((1 << 48) - 1, max(0, start - Int(min(seenAt, 1 << 62)))))
@@ -32,7 +34,7 @@ public struct RecencyHistogram: Sendable, Equatable {
   /// Counts a user.
   public mutating func add(bin: Int) { counts[bin, default: 0] += 1 }
 
-  /// As it is stored: for each bin in its order how far it is behind the last one, and its count, in LEB128.
+  /// Stored form: for each bin in ascending order the distance from the previous bin and the count, in LEB128.
   public var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var last = 0
@@ -44,7 +46,7 @@ public struct RecencyHistogram: Sendable, Equatable {
     return bytes
   }
 
-  /// - Returns: `nil` for what is none.
+  /// - Returns: `nil` for bytes that are not a histogram.
   public init?(_ bytes: some Sequence<UInt8>) {
     var numbers: [Int] = []
     var (number, shift) = (0, 0)
@@ -75,32 +77,34 @@ public struct RecencyHistogram: Sendable, Equatable {
   }
 }
 
-/// How many users each partition sends to, so that all together are as many as a limit says, and those seen last.
+/// Number of users to whom each partition sends, so that all partitions together reach the limit with the most recently
+/// seen users.
 ///
-/// What is of one bin is shared out by how much of it each partition has. So nobody is left out who was seen later than
-/// somebody taken by more than the width of a bin. Pure; in two rounds over the partitions, so that nobody needs the
-/// histograms of all at once: first ``count(_:)`` each, then ``quota(of:)`` each, in the same order.
+/// The users of the last bin are shared between the partitions in proportion to their counts. So a user who is left out
+/// was seen later than an included one by at most the width of a bin. Pure. The caller makes two passes over the
+/// partitions and never needs all histograms at the same time: first ``count(_:)`` for each, then ``quota(of:)`` for
+/// each in the same order.
 public struct RecencyQuotas: Sendable {
   private let limit: Int
   private var totals: [Int: Int] = [:]
-  /// The first bin that is not taken whole.
+  /// First bin of which not all users are included.
   private var boundary = Int.max
-  /// Users of it who are taken, and all.
+  /// Number of included users of the boundary bin, and number of all its users.
   private var part = (taken: 0, all: 0)
-  /// Those of whom it has been said which partition takes them, and all who have been looked at.
+  /// Running totals for the boundary bin: the included users, and all users of the partitions that were processed.
   private var shared = (taken: 0, all: 0)
 
-  /// - Parameter limit: users, 1 or more.
+  /// - Parameter limit: number of users, at least 1.
   public init(limit: Int) {
     self.limit = limit
   }
 
-  /// Counts a partition.
+  /// Adds the counts of a partition.
   public mutating func count(_ histogram: RecencyHistogram) {
     totals.merge(histogram.counts, uniquingKeysWith: +)
   }
 
-  /// Every partition was counted.
+  /// Determines the boundary bin, after all partitions were counted.
   public mutating func settle() {
     var room = limit
     for (bin, count) in totals.sorted(by: { $0.key < $1.key }) {
@@ -112,11 +116,12 @@ public struct RecencyQuotas: Sendable {
     }
   }
 
-  /// How many users a partition sends to.
+  /// Returns the number of users to whom a partition sends.
   public mutating func quota(of histogram: RecencyHistogram) -> Int {
     var quota = histogram.counts.reduce(0) { $1.key < boundary ? $0 + $1.value : $0 }
     if let count = histogram.counts[boundary], part.all > 0 {
-      // Each takes so many that all so far have their part, rounded down: in the end that is the part, to a man.
+      // Each partition brings the included users up to their share, rounded down. After the last partition the sum is
+      // exactly the share.
       shared.all += count
       let due = shared.all.multipliedFullWidth(by: part.taken)
       let taken = part.all.dividingFullWidth(due).quotient

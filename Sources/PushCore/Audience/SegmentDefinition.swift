@@ -1,9 +1,9 @@
-/// A segment that is no list of users but a rule: an expression, perhaps with a condition. It has whoever the expression
-/// means and who has a device for which the condition holds, at the moment at which that is asked.
+/// Segment that is defined by a rule instead of a list of users: an expression, optionally with a condition. Its
+/// members are the users of the expression who have a device that meets the condition, at the time of evaluation.
 public struct SegmentDefinition: Sendable, Equatable {
-  /// Over segments, which may be rules too.
+  /// Expression over segments, which may be rules too.
   public var expression: AudienceExpression
-  /// What holds of a device that makes its user a member; `nil` for none.
+  /// Condition that at least one device of a member meets; `nil` for none.
   public var predicate: DevicePredicate?
 
   /// Memberwise.
@@ -12,7 +12,7 @@ public struct SegmentDefinition: Sendable, Equatable {
     self.predicate = predicate
   }
 
-  /// As it is stored.
+  /// Writes the definition in its stored form.
   public func write(to json: inout JSONWriter) {
     json.beginObject()
     json.member("expression", expression.description)
@@ -20,15 +20,15 @@ public struct SegmentDefinition: Sendable, Equatable {
     json.endObject()
   }
 
-  /// As it is stored.
+  /// Definition in its stored form.
   public var json: [UInt8] {
     var json = JSONWriter()
     write(to: &json)
     return json.take()
   }
 
-  /// - Parameter json: as it is stored.
-  /// - Returns: `nil` for what is none.
+  /// - Parameter json: the stored form.
+  /// - Returns: `nil` if the text is not a definition.
   public init?(_ json: [UInt8]) {
     guard let value = try? JSONValue(parsing: json, maximumDepth: 4) else { return nil }
     self.init(value)
@@ -50,43 +50,45 @@ public struct SegmentDefinition: Sendable, Equatable {
 }
 
 extension SegmentDefinition: CustomStringConvertible {
-  /// For people.
+  /// Text for people.
   public var description: String { expression.description + (predicate.map { ", where \($0)" } ?? "") }
 }
 
-/// Segments that are rules, by their names: all there are, or those that an audience depends on.
+/// Segment rules by name: all of a store, or those that an audience depends on.
 public struct SegmentDefinitions: Sendable, Equatable {
-  /// By name.
+  /// Rules by name.
   public private(set) var all: [String: SegmentDefinition]
-  /// The names of rules that can't be read. They concern only what names them.
+  /// Names of rules that can't be read. They affect only expressions that name them.
   public private(set) var unreadable: Set<String> = []
 
-  /// How deep rules may stand in each other.
+  /// Maximum nesting of rules.
   public static let maximumNesting = 8
-  /// How many segments an audience may name with all that its rules name, with repetitions: it is asked of every user.
+  /// Maximum number of segments that an audience and its rules name, with repetitions. Each one is evaluated for every
+  /// user.
   public static let maximumTerms = 1024
-  /// Bytes of all that an audience depends on: a few hundred names, each of them perhaps a rule with a condition.
+  /// Maximum size in bytes of all rules that an audience depends on: a few hundred names, each possibly with a rule and
+  /// a condition.
   public static let longest = 1 << 24
-  /// How many rules a store keeps.
+  /// Maximum number of rules in a store.
   public static let maximumCount = 500
 
   /// - Parameters:
-  ///   - all: by name.
-  ///   - unreadable: The names of rules that can't be read.
+  ///   - all: the rules by name.
+  ///   - unreadable: the names of rules that can't be read.
   public init(_ all: [String: SegmentDefinition] = [:], unreadable: Set<String> = []) {
     self.all = all
     self.unreadable = unreadable
   }
 
-  /// The rule of this name; `nil` where it is none.
+  /// The rule with this name; `nil` if the segment is not a rule.
   public subscript(name: String) -> SegmentDefinition? { all[name] }
 
-  /// Whether there are none.
+  /// Whether there are no rules.
   public var isEmpty: Bool { all.isEmpty }
 
-  /// Those that expressions lead to, through other rules too.
+  /// Returns the rules that expressions depend on, directly or through other rules.
   ///
-  /// - Throws: when that would not end, or takes too much.
+  /// - Throws: an error if the rules form a cycle, or are too deep or too many.
   public func reached(
     from expressions: [AudienceExpression]
   ) throws(SegmentDefinitionError) -> SegmentDefinitions {
@@ -97,7 +99,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
     return SegmentDefinitions(reached)
   }
 
-  /// Makes sure that every rule can be followed, but for those that lead to one that can't be read.
+  /// Checks that every rule can be resolved, except rules that depend on an unreadable one.
   public func check() throws(SegmentDefinitionError) {
     for name in all.keys.sorted() {
       do {
@@ -110,8 +112,8 @@ public struct SegmentDefinitions: Sendable, Equatable {
     }
   }
 
-  /// - Parameter path: the rules that led here.
-  /// - Returns: how many segments the expression stands for, with repetitions.
+  /// - Parameter path: the rules that led to this expression.
+  /// - Returns: the number of segments in the expression, with repetitions.
   private func count(
     _ expression: AudienceExpression, _ path: [String], _ reached: inout [String: SegmentDefinition]
   ) throws(SegmentDefinitionError) -> Int {
@@ -126,25 +128,25 @@ public struct SegmentDefinitions: Sendable, Equatable {
         inner = try count(definition.expression, path + [name], &reached)
       }
       total += times * inner
-      // Enough to be refused; it also ends what rules that name many rules each would make of it.
+      // The sum already exceeds the limit. Stopping here also bounds the work for rules that name many rules.
       guard total <= Self.maximumTerms else { throw .tooManyTerms }
     }
     return total
   }
 
-  /// The rules that name another one, sorted.
+  /// Returns the names of the rules that refer to another one, sorted.
   public func users(of name: String) -> [String] {
     all.filter { $0.value.expression.segmentNames.contains(name) }.map(\.key).sorted()
   }
 
-  /// As they are stored with a campaign.
+  /// Rules in the form that is stored with a campaign.
   public var json: [UInt8] {
     var json = JSONWriter()
     write(to: &json)
     return json.take()
   }
 
-  /// As an object: name to rule.
+  /// Writes an object from name to rule.
   public func write(to json: inout JSONWriter) {
     json.beginObject()
     for (name, definition) in all.sorted(by: { $0.key < $1.key }) {
@@ -154,8 +156,8 @@ public struct SegmentDefinitions: Sendable, Equatable {
     json.endObject()
   }
 
-  /// - Parameter json: as they are stored with a campaign.
-  /// - Returns: `nil` for what is none.
+  /// - Parameter json: the form that is stored with a campaign.
+  /// - Returns: `nil` if the text is not a set of rules.
   public init?(_ json: [UInt8]) {
     guard let value = try? JSONValue(parsing: json, maximumDepth: 4), case .object(let members) = value.kind else {
       return nil
@@ -167,13 +169,13 @@ public struct SegmentDefinitions: Sendable, Equatable {
     }
   }
 
-  /// These, and of another set those that are not among them.
+  /// Returns these rules and the rules of another set whose names are not among them.
   public func or(_ other: SegmentDefinitions) -> SegmentDefinitions {
     SegmentDefinitions(
       all.merging(other.all) { own, _ in own }, unreadable: unreadable.union(other.unreadable.subtracting(all.keys)))
   }
 
-  /// These with one more, or one replaced.
+  /// Returns these rules with one rule added or replaced.
   public func with(_ definition: SegmentDefinition, named name: String) -> SegmentDefinitions {
     var definitions = self
     definitions.all[name] = definition
@@ -182,13 +184,13 @@ public struct SegmentDefinitions: Sendable, Equatable {
   }
 }
 
-/// Why a rule can't be followed.
+/// Reason why a rule can't be resolved.
 public enum SegmentDefinitionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// It comes back to itself, by way of these.
+  /// The rule contains itself through these rules.
   case cycle([String])
-  /// These stand in each other.
+  /// The rules are nested too deep.
   case tooDeep([String])
-  /// Too many segments are named.
+  /// The rules name too many segments.
   case tooManyTerms
   /// The definition of this segment can't be read.
   case unreadable(String)
@@ -207,7 +209,7 @@ public enum SegmentDefinitionError: Error, Equatable, Sendable, CustomStringConv
 }
 
 extension AudienceExpression {
-  /// Every segment that is named, and how often.
+  /// All segments in the expression, with the number of occurrences.
   fileprivate var namesWithRepetitions: [(name: String, times: Int)] {
     var counts: [String: Int] = [:]
     root.countNames(into: &counts)

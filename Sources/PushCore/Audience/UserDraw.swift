@@ -1,16 +1,16 @@
-/// A number that a user draws, the same whenever and wherever it is asked: users are told apart by it without anybody
-/// keeping a list.
+/// Deterministic pseudo-random number of a user. It is the same at any time and on any worker, so users are assigned to
+/// groups without a stored list.
 public struct UserDraw: Sendable, Equatable {
   private let salt: [UInt8]
 
-  /// - Parameter salt: what makes it another draw than others: the campaign's id, and what is decided by it.
+  /// - Parameter salt: makes the numbers independent of other draws: the campaign's id and the name of the decision.
   public init(salt: String) {
     self.salt = Array(salt.utf8)
   }
 
-  /// All 64 bits are as good as each other.
+  /// Returns 64 random bits; all bits have the same quality.
   public func bits(_ user: UnsafeRawBufferPointer) -> UInt64 {
-    // FNV-1a, and the finalizer of SplitMix64, which makes all bits depend on all.
+    // The hash is FNV-1a with the finalizer of SplitMix64, which makes every bit depend on all input bits.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in salt { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
     hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01b3
@@ -21,24 +21,24 @@ public struct UserDraw: Sendable, Equatable {
     return hash
   }
 
-  /// From 0 up to 1, without 1. 53 bits are what a Double has.
+  /// Returns a number from 0 up to, but without, 1. It has the 53 bits of a Double.
   public func share(_ user: UnsafeRawBufferPointer) -> Double { Double(bits(user) >> 11) * 0x1p-53 }
 }
 
-/// A share of all users, the same ones whenever and wherever it is asked.
+/// Share of all users. It has the same users at any time and on any worker.
 public struct UserSample: Sendable, Equatable {
-  /// More than 0, less than 1.
+  /// Share: more than 0, less than 1.
   public let share: Double
   private let draw: UserDraw
 
   /// - Parameters:
   ///   - share: more than 0, less than 1.
-  ///   - salt: what makes it another sample than others': the campaign's id.
+  ///   - salt: makes the sample independent of others: the campaign's id.
   public init(share: Double, salt: String) {
     self.share = share
     draw = UserDraw(salt: salt)
   }
 
-  /// Whether a user is in it.
+  /// Returns whether a user belongs to the sample.
   public func has(_ user: UnsafeRawBufferPointer) -> Bool { draw.share(user) < share }
 }

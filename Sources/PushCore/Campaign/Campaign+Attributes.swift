@@ -1,5 +1,6 @@
 extension Campaign {
-  /// The attributes of users that a job asks for, and where it does; not those whose values the job brings with it.
+  /// Attributes of users that a job refers to, with the paths of the references. Attributes whose values the job
+  /// contains are left out.
   public var attributesAskedFor: [(path: String, name: String)] {
     var asked: [(path: String, name: String)] = []
     if let predicate = recipients.predicate { asked += predicate.attributes.map { (path: "audience.where", name: $0) } }
@@ -21,8 +22,8 @@ extension Campaign {
 }
 
 extension PushRule {
-  /// An attribute that a job asks for and that no user has: its text would be empty for everybody, or its condition true for
-  /// nobody.
+  /// Warning for an attribute that a job refers to and that no user has. Its text would be empty for all users, or its
+  /// condition would be false for all users.
   public static let unknownAttribute = PushRule(
     id: "unknown-attribute", severity: .warning,
     summary: "A placeholder, a condition or a time by an attribute names one that some user has.",

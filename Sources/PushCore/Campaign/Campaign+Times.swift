@@ -1,14 +1,14 @@
 /// Checks for impossible times in a job, such as a date in a wrong year.
 extension Campaign {
-  /// The most days that a campaign may be scheduled ahead. A later date is nearly always a wrong year.
+  /// Maximum number of days that a campaign may be scheduled ahead. A later date is almost always a wrong year.
   public static let longestSchedule = 366
 
   /// Returns the error in the times of a job that is submitted now.
   ///
-  /// `late` of the job is the consent to a time that has passed; one hour unless given.
+  /// The job's `late` permits a time that has passed. Its default is one hour.
   ///
   /// - Parameter now: ms since the epoch.
-  /// - Returns: `nil` when every time can be meant.
+  /// - Returns: `nil` if all times are plausible.
   public func problemOfTimes(now: Int) -> JobError? {
     problemOfSchedule(now: now) ?? problemOfPast(now: now) ?? problemOfEnds(now: now)
   }
@@ -46,7 +46,7 @@ extension Campaign {
   }
 
   private func problemOfEnds(now: Int) -> JobError? {
-    // An expiration that has passed breaks a rule of the push service.
+    // The push service has a rule for an expiration that has passed.
     if let repetition = delivery.timing.repetition, let end = repetition.end {
       let last = delivery.timing.localTime == nil ? end : end + LocalTime.furthestBehind
       if last * 1000 <= now {
@@ -61,7 +61,7 @@ extension Campaign {
     return nil
   }
 
-  /// A time span for people: days, hours or minutes.
+  /// Returns a time span for people: days, hours or minutes.
   private static func rounded(_ milliseconds: Int) -> String {
     for (unit, letter) in [(86_400_000, "d"), (3_600_000, "h")] where milliseconds >= 2 * unit {
       return "\(milliseconds / unit)\(letter)"
@@ -69,7 +69,8 @@ extension Campaign {
     return "\(milliseconds / 60_000)m"
   }
 
-  /// The least whole hours or days of `late` that allow a time which passed so long ago, with some room to submit the job.
+  /// Returns the smallest `late`, in whole hours or days, that permits a time which passed this long ago. It leaves
+  /// some time to submit the job.
   private static func consent(_ milliseconds: Int) -> String {
     let hours = milliseconds / 3_600_000 + 1
     return hours < 48 ? "\(hours)h" : "\(hours / 24 + 1)d"

@@ -1,28 +1,28 @@
 /// A campaign as its job describes it: validated, with every default filled in.
 public struct Campaign: Sendable, Equatable {
-  /// The idempotency key: 1 to 64 of `A-Za-z0-9._-`. Of a run or a part, what ``CampaignID`` makes of it.
+  /// Idempotency key: 1 to 64 of `A-Za-z0-9._-`. The id of a run or a part is derived by ``CampaignID``.
   public var id: String
-  /// The name of an app of the configuration.
+  /// Name of an app of the configuration.
   public var app: String
-  /// The users and devices that get it.
+  /// Users and devices that get the campaign.
   public var recipients: CampaignRecipients
-  /// The content and the headers of its pushes.
+  /// Content and headers of its pushes.
   public var message: CampaignMessage
-  /// The time, the order and the rate at which its pushes are sent.
+  /// Time, order and rate at which its pushes are sent.
   public var delivery: CampaignDelivery
-  /// Which results are also kept as plain hashes.
+  /// Results that are also stored as plain hashes.
   public var results: ResultsMode
-  /// Seconds that results and ledger stay after the end.
+  /// Seconds for which results and ledger are kept after the end.
   public var timeToLive: Int
-  /// The name of the submitter, as the job gives it; `nil` for none.
+  /// Name of the submitter, as in the job; `nil` for none.
   public var submittedBy: String?
-  /// The part of a campaign that it is; `nil` for a whole campaign.
+  /// Part of a campaign; `nil` for a whole campaign.
   public var part: CampaignPart?
 
-  /// Seconds that results stay unless the job says otherwise: a week.
+  /// Default of the seconds for which results are kept: a week.
   public static let defaultTimeToLive = 7 * 86400
 
-  /// Memberwise; ``CampaignJob`` validates.
+  /// Memberwise. ``CampaignJob`` validates the values.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
     limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, stages: CampaignStages? = nil,
@@ -51,33 +51,34 @@ public struct Campaign: Sendable, Equatable {
     self.submittedBy = submittedBy
   }
 
-  /// Until when all its pushes may be delivered, in UNIX seconds; `nil` for no limit, and where each has its own.
+  /// Returns the common expiration of all pushes in UNIX seconds; `nil` if there is no limit, or if each push has its
+  /// own.
   ///
-  /// - Parameter start: when it begins, in UNIX seconds.
+  /// - Parameter start: start of the campaign in UNIX seconds.
   public func commonExpiration(startingAt start: Int) -> Int? {
     if case .after = message.expiration, delivery.timing.localTime != nil { return nil }
     return message.expiration.instant(startingAt: start)
   }
 
-  /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.
+  /// Id of the broadcast channel of the campaign; `nil` if it goes to devices.
   public var channel: String? {
     if case .channel(let id) = recipients.audience { id } else { nil }
   }
 
-  /// The Live Activity to whose tokens it goes; `nil` when it goes to tokens of another kind, or of any activity.
+  /// Live Activity whose tokens the campaign uses; `nil` if it goes to tokens of another kind, or of any activity.
   public var activity: String? {
     if case .activity(let name) = recipients.audience { name } else { nil }
   }
 
-  /// The lists of users that it does not go to.
+  /// Suppression lists whose users do not get the campaign.
   public var suppression: [SuppressionList] {
     guard !recipients.isTransactional else { return [] }
     return [SuppressionList(app: app)] + (recipients.category.map { [SuppressionList(app: app, category: $0)] } ?? [])
   }
 
-  /// The same campaign with the stages of the earlier campaigns that its audience depends on.
+  /// Returns the same campaign with the stages of the earlier campaigns on which its audience depends.
   ///
-  /// - Parameter parts: by the id of an earlier campaign, the ids of its stages.
+  /// - Parameter parts: the ids of the stages, by the id of the earlier campaign.
   public func referring(to parts: [String: [String]]) -> Campaign {
     var campaign = self
     if case .campaign(var earlier) = recipients.audience {
@@ -91,7 +92,7 @@ public struct Campaign: Sendable, Equatable {
     return campaign
   }
 
-  /// The campaigns that its audience depends on, each once: they must have ended before it is known whom it goes to.
+  /// Campaigns on which the audience depends, each once. They must have ended before the audience can be evaluated.
   public var earlier: [String] {
     var ids = recipients.exclusion.campaigns.map(\.campaign)
     if case .campaign(let earlier) = recipients.audience { ids.append(earlier.campaign) }
@@ -99,41 +100,41 @@ public struct Campaign: Sendable, Equatable {
   }
 }
 
-/// Whom a campaign goes to.
+/// Audience of a campaign.
 public enum Audience: Sendable, Equatable {
-  /// Everybody for whom the expression holds.
+  /// All users of an expression.
   case segment(AudienceExpression)
   /// These users, with all their devices of the app.
   case users([String])
   /// Users of a campaign that has ended.
   case campaign(EarlierAudience)
-  /// These device tokens, whoever they belong to.
+  /// These device tokens, regardless of their users.
   case tokens([DeviceToken])
-  /// Everybody who has a Live Activity, by the app's own name for it: its tokens, and no others.
+  /// All users of a Live Activity, by the app's own name for it. The campaign goes only to the activity's tokens.
   case activity(String)
-  /// A broadcast channel, by its id: one push for all who listen to it. Its only target is the id, in UTF-8.
+  /// A broadcast channel, by its id: one push for all its listeners. The only target is the id in UTF-8.
   case channel(String)
 }
 
-/// How many devices of a user a campaign goes to. Raw values are names in a job.
+/// Choice of a user's devices. Raw values are names in a job.
 public enum DeviceChoice: String, CaseIterable, Sendable {
   case all
-  /// The one that was seen last, of those that the campaign could go to; it was seen when it registered.
+  /// The most recently seen one of the matching devices. A registration counts as seen.
   case latest
 }
 
-/// Until when a push is of use, as a job gives it.
+/// Expiration of a push, as in the job.
 public enum Expiration: Sendable, Equatable {
-  /// Not given: the service's own storage policy.
+  /// No expiration in the job: the service's own storage policy applies.
   case unset
-  /// `0`: one attempt at delivery, never stored.
+  /// `0`: one delivery attempt, never stored.
   case immediate
   /// Seconds from the campaign's start.
   case after(seconds: Int)
   /// UNIX seconds.
   case at(seconds: Int)
 
-  /// UNIX seconds for a campaign that starts at `start`, both in UNIX seconds; `nil` for no limit.
+  /// Returns the expiration for a campaign that starts at `start`, both in UNIX seconds; `nil` for no limit.
   public func instant(startingAt start: Int) -> Int? {
     switch self {
     case .unset: nil
@@ -144,20 +145,20 @@ public enum Expiration: Sendable, Equatable {
   }
 }
 
-/// The order in which campaigns are served. Raw values are names in Redis and JSON.
+/// Lane: priority class in which campaigns are served. Raw values are names in Redis and JSON.
 public enum Lane: String, CaseIterable, Sendable {
   case urgent, normal, bulk
 }
 
-/// Which results are kept as plain hashes, beside the ledger that has them all.
+/// Selection of the results that are stored as plain hashes, in addition to the ledger, which has all of them.
 public enum ResultsMode: String, CaseIterable, Sendable {
   case all, failures, none
 }
 
-/// What becomes of a target that was sent without an answer by a worker that died.
+/// Handling of a target in doubt after the death of its worker.
 public enum Ambiguity: String, CaseIterable, Sendable {
-  /// Send again: at least once.
+  /// Send the target again: at-least-once delivery.
   case resend
-  /// Record `unknown`: at most once.
+  /// Record `unknown`: at-most-once delivery.
   case skip
 }

@@ -1,15 +1,15 @@
-/// The time, the order and the rate at which a campaign's pushes are sent.
+/// Time, order and rate at which a campaign's pushes are sent.
 public struct CampaignDelivery: Sendable, Equatable {
-  /// Its order among the campaigns.
+  /// Lane of the campaign.
   public var lane = Lane.normal
-  /// Its start, in ms since the epoch; `nil`, or a time that has passed, for at once.
+  /// Start time in ms since the epoch. With `nil` or a time that has passed, the campaign starts immediately.
   public var sendAt: Int?
-  /// The largest rate; `nil` for no limit.
+  /// Maximum rate; `nil` for no limit.
   public var rate: CampaignRate?
-  /// The rules for the time of each push that do not follow from the start alone.
+  /// Rules for the time of each push that do not follow from the start alone.
   public var timing = CampaignTiming()
-  /// The users who get it first, and the conditions for the rest; `nil` if all get it at once.
+  /// Stages of the campaign with the conditions for the next stage; `nil` if all users get it at the same time.
   public var stages: CampaignStages?
-  /// The consequence for a target that was in doubt after a crash.
+  /// Handling of a target that is in doubt after a crash.
   public var ambiguity = Ambiguity.resend
 }

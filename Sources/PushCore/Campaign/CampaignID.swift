@@ -1,14 +1,14 @@
-/// The id of a campaign, or of one of its parts.
+/// Id of a campaign or of one of its parts.
 ///
-/// A producer chooses the id of a job from `A-Za-z0-9._-`. Whatever Carillon derives from a job has an id with a `~`, which
-/// no producer's id may contain: a run of a repeated job (`digest~20261201T0900`) and a part (`sale~1`, `sale~rest`).
+/// A producer chooses the id of a job from `A-Za-z0-9._-`. An id that Carillon derives contains a `~`, which a
+/// producer's id can't contain: a run of a repeated job (`digest~20261201T0900`) and a part (`sale~1`, `sale~rest`).
 public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
-  /// Stands between the id of a campaign and the name of what is derived from it.
+  /// Separator between the id of a campaign and the derived suffix.
   public static let separator: Character = "~"
 
-  /// The id of the campaign.
+  /// Id of the whole campaign.
   public let whole: String
-  /// Which part of the campaign it is; `nil` for the campaign itself.
+  /// Part of the campaign; `nil` for the campaign itself.
   public let part: CampaignPart?
 
   /// Memberwise.
@@ -17,7 +17,7 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
     self.part = part
   }
 
-  /// Splits an id at its last separator. An id without the name of a part is that of a campaign.
+  /// Splits an id at its last separator. An id without the name of a part is the id of a campaign.
   public init(_ text: String) {
     guard let place = text.lastIndex(of: Self.separator), let part = CampaignPart(text[text.index(after: place)...])
     else {
@@ -29,32 +29,32 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { part.map { "\(whole)\(Self.separator)\($0)" } ?? whole }
 
-  /// Whether a text can be the id of a campaign: a producer's, or that of a run of a repeated job.
+  /// Returns whether a text can be the id of a campaign: a producer's id, or the id of a run of a repeated job.
   public static func isValid(_ text: String) -> Bool {
     let names = text.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
     return (names.count == 1 || names.count == 2 && names[1].utf8.count == Repetition.suffixLength - 1)
       && names.allSatisfy(PlainName.isValid) && CampaignID(text).part == nil
   }
 
-  /// The form of a campaign's id, for messages.
+  /// Form of a campaign's id, for messages.
   public static let form = "the id of a campaign, as in its job; of a run of a repeated job, ID~TIME"
 }
 
-/// Which part of its campaign a record is.
+/// Part of a campaign.
 public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
-  /// A step of the delivery.
+  /// Step of the delivery.
   public enum Stage: Hashable, Sendable {
-    /// A stage of the job, from 1.
+    /// Stage of the job, from 1.
     case number(Int)
-    /// Everybody whom no stage of the job has.
+    /// Users who are in no stage of the job.
     case rest
-    /// The only step of a campaign without stages.
+    /// Only step of a campaign without stages.
     case main
   }
 
-  /// The step of the delivery.
+  /// Step of the delivery.
   public let stage: Stage
-  /// The push type of the companion that goes to the users of the stage; `nil` for the stage itself.
+  /// Push type of the companion for the users of the stage; `nil` for the stage itself.
   public let companion: String?
 
   /// Memberwise.
@@ -64,7 +64,7 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// - Parameter text: such as `1`, `rest`, `rest.widgets`.
-  /// - Returns: `nil` for a text that names no part.
+  /// - Returns: `nil` for a text that does not name a part.
   public init?(_ text: some StringProtocol) {
     let names = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     switch names[0] {
@@ -90,16 +90,16 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
     return name + (companion.map { ".\($0)" } ?? "")
   }
 
-  /// Whether it is a stage itself, and not a companion.
+  /// Whether this is a stage itself, and not a companion.
   public var isStage: Bool { companion == nil }
 }
 
 extension Campaign {
-  /// The id of the campaign that it is, or that it is a part of.
+  /// Id of the whole campaign, also for a part.
   public var whole: String { CampaignID(id).whole }
 
-  /// The parts that its job makes, in the order of the stages, each stage before its companions; none where the job makes a
-  /// campaign that is sent itself.
+  /// Parts that the job creates, in the order of the stages; each stage is before its companions. Empty if the job
+  /// creates a campaign without parts.
   public var parts: [CampaignPart] {
     guard part == nil, delivery.timing.repetition == nil, delivery.stages != nil || !message.also.isEmpty else {
       return []
@@ -107,19 +107,19 @@ extension Campaign {
     return (0..<stageCount).flatMap { parts(ofStage: $0) }
   }
 
-  /// How many steps its delivery has: the stages of the job and the rest.
+  /// Number of steps of the delivery: the stages of the job and the rest.
   public var stageCount: Int { (delivery.stages?.all.count ?? 0) + 1 }
 
-  /// The parts of one step of the delivery: the stage, and its companions.
+  /// Returns the parts of one step of the delivery: the stage and its companions.
   ///
-  /// - Parameter place: of the stage, from 0; behind the stages of the job stands the rest.
+  /// - Parameter place: position of the stage, from 0; the rest follows the stages of the job.
   public func parts(ofStage place: Int) -> [CampaignPart] {
     let stage: CampaignPart.Stage =
       if let stages = delivery.stages { place < stages.all.count ? .number(place + 1) : .rest } else { .main }
     return [CampaignPart(stage)] + message.also.map { CampaignPart(stage, companion: $0) }
   }
 
-  /// The place of a step of its delivery, from 0.
+  /// Returns the position of a delivery step, from 0.
   public func place(of stage: CampaignPart.Stage) -> Int {
     switch stage {
     case .number(let number): number - 1

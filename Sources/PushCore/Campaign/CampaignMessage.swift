@@ -1,26 +1,27 @@
-/// The content and the headers of a campaign's pushes.
+/// Content and headers of a campaign's pushes.
 public struct CampaignMessage: Sendable, Equatable {
-  /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it. With variants it is
-  /// what they change, or that of the first; ``content`` has all of them.
+  /// Payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it. With variants,
+  /// it is the payload that they change, or the payload of the first. ``content`` contains all of them.
   public var payload: [UInt8]
-  /// The parts of the payload that differ from push to push; `nil` if all pushes have ``payload``.
+  /// Parts of the payload that differ from push to push; `nil` if all pushes have ``payload``.
   public var content: PersonalContent?
-  /// The variants of the message; `nil` for one message.
+  /// Variants of the message; `nil` for one message.
   public var variants: CampaignVariants?
-  /// The place of the variant that all users get: the winner of an earlier stage; `nil` where each user draws one.
+  /// Position of the variant that all users get: the winner of an earlier stage. `nil` if each user is assigned to a
+  /// variant.
   public var variant: Int?
-  /// The values for ``content`` that the job gives, by user: a JSON object each.
+  /// Values for ``content`` that the job contains, by user: one JSON object for each.
   public var recipientValues: [String: [UInt8]] = [:]
   /// Whether the store has more of these values than the job.
   public var hasValuesBeside = false
-  /// The push type, by the push service's own name.
+  /// Push type, in the push service's own terms.
   public var pushType = "alert"
-  /// The priority, in the service's own numbers.
+  /// Priority, in the service's own numbers.
   public var priority = 10
-  /// The end of the time in which a push is of use.
+  /// Expiration of the pushes.
   public var expiration = Expiration.unset
-  /// The id by which a push replaces another on a device; `nil` for none.
+  /// Id with which a push replaces another one on a device; `nil` for none.
   public var collapseID: String?
-  /// The push types of its companions.
+  /// Push types of its companions.
   public var also: [String] = []
 }

@@ -1,25 +1,25 @@
-/// How fast a campaign may be sent, by all workers together.
+/// Maximum rate of a campaign, for all workers together.
 public enum CampaignRate: Sendable, Equatable {
   /// Pushes a second.
   case perSecond(Double)
-  /// Spread evenly over so many seconds.
+  /// Pushes are spread evenly over this number of seconds.
   case over(seconds: Int)
-  /// So that it has been sent by then, in ms since the epoch.
+  /// All pushes are sent until this time, in ms since the epoch.
   case until(milliseconds: Int)
 
-  /// The most that a rate can say, in pushes a second: no fleet comes near it.
+  /// Maximum rate in pushes per second. No fleet comes near it.
   public static let maximum = 1_000_000.0
 
-  /// Seconds over which pushes can be spread: up to a week, as long as results stay.
+  /// Allowed values of `spread` in seconds: up to a week, which is as long as results are kept.
   public static let spreads = 1...7 * 86400
 
-  /// What a rate has to be, for messages.
+  /// Form of a rate, for messages.
   public static let form = "a number above 0, and at most 1,000,000: pushes a second, of all workers together"
 
-  /// Whether this many pushes a second can be a rate.
+  /// Returns whether this number of pushes per second is a valid rate.
   public static func isValid(_ perSecond: Double) -> Bool { perSecond > 0 && perSecond <= maximum }
 
-  /// Pushes a second as people read them: no more digits than say something.
+  /// Returns pushes per second for people, rounded to a thousandth.
   public static func format(_ perSecond: Double) -> String {
     let thousandths = (perSecond * 1000).rounded() / 1000
     guard thousandths > 0 else { return "\(perSecond)" }
@@ -30,9 +30,9 @@ public enum CampaignRate: Sendable, Equatable {
 extension JobFields {
   private static var rates: [String] { ["rate", "spread", "finishBy"] }
 
-  /// How fast the campaign may be sent; `nil` where the job doesn't say.
+  /// Returns the rate of the campaign; `nil` if the job has none.
   ///
-  /// - Parameter sendAt: when the campaign begins, in ms since the epoch; `nil` for at once.
+  /// - Parameter sendAt: start of the campaign in ms since the epoch; `nil` for immediately.
   func rate(sendAt: Int?) throws(JobError) -> CampaignRate? {
     let given = Self.rates.filter { value($0) != nil }
     guard given.count <= 1 else {

@@ -1,22 +1,25 @@
-/// Finds values in a JSON object of a user without reading what nobody asks for: it is done for every target of a personal
+/// Scanner that finds values in a user's JSON object and skips everything else. It runs for every target of a personal
 /// campaign.
 ///
-/// What it finds is put into strings of payloads as it stands, so it believes nothing: the grammar is checked on the way, and
-/// of a text that is no flat object nothing is found; nor is a value that is not UTF-8, or has half of a surrogate pair.
+/// The values go into JSON strings of payloads unchanged, so the scanner trusts nothing: it checks the grammar while it
+/// scans. In a text that is not a flat object it finds nothing. It also ignores a value that is not UTF-8 or has half
+/// of a surrogate pair.
 struct AttributeScan {
   private let json: UnsafeRawBufferPointer
   private var at = 0
-  /// Whether the string that was skipped last has an escape, and whether it can be sent.
+  /// Whether the last skipped string has an escape, and (`isSound`) whether it can be sent.
   private var hasEscape = false
   private var isSound = true
 
   private init(_ json: UnsafeRawBufferPointer) { self.json = json }
 
+  /// Finds the values of some names.
+  ///
   /// - Parameters:
-  ///   - names: as they stand in JSON strings, 64 at most.
-  ///   - json: an object; nothing for none.
-  ///   - found: for each name where the text of its value stands. What is there already stays; `null`, and what is no plain
-  ///     value, is none.
+  ///   - names: at most 64 names, escaped as in JSON strings.
+  ///   - json: an object; empty for none.
+  ///   - found: the text of the value for each name. An entry that is already set does not change. `null`, arrays and
+  ///     objects count as no value.
   static func find(
     _ names: [[UInt8]], in json: UnsafeRawBufferPointer, _ found: inout [UnsafeRawBufferPointer?]
   ) {
@@ -36,14 +39,14 @@ struct AttributeScan {
     if hasEscape, let same = try? JSONValue(parsing: [0x22] + name + [0x22], maximumDepth: 1),
       case .string(let text) = same.kind
     {
-      // Others may escape what we don't.
+      // Other programs may escape characters that Carillon does not escape.
       let name = JSONWriter.escaped(text)
       return names.firstIndex(of: name)
     }
     return names.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
   }
 
-  /// - Returns: whether it is an object.
+  /// - Returns: whether the text is an object.
   private mutating func walk(_ body: (UnsafeRawBufferPointer, Bool, UnsafeRawBufferPointer) -> Void) -> Bool {
     guard take(UInt8(ascii: "{")) else { return false }
     if take(UInt8(ascii: "}")) { return isAtEnd }
@@ -58,15 +61,15 @@ struct AttributeScan {
 
   private func rebased(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: json[range]) }
 
-  /// A value that was skipped.
+  /// Value that was skipped.
   private struct Value {
-    /// What of it can stand in a string.
+    /// Text of the value that can be put into a string; `nil` for none.
     var text: Range<Int>?
   }
 
   /// Skips a value.
   ///
-  /// - Returns: `nil` where none stands.
+  /// - Returns: `nil` if there is no value.
   private mutating func value() -> Value? {
     skipBlanks()
     guard at < json.count else { return nil }
@@ -83,8 +86,8 @@ struct AttributeScan {
     }
   }
 
-  /// Letters, digits and signs of numbers, `true`, `false` and `null` (which alone ends in an l): none of them means anything
-  /// within a string.
+  /// Returns whether a byte is part of a number, `true`, `false` or `null` (only `null` ends in an l). None of these
+  /// bytes has a special meaning within a string.
   private static func isWord(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "E"),
@@ -114,7 +117,7 @@ struct AttributeScan {
 
   /// Skips a string.
   ///
-  /// - Returns: where its text stands, without the quotes.
+  /// - Returns: the range of its text without the quotes.
   private mutating func string() -> Range<Int>? {
     guard take(UInt8(ascii: "\"")) else { return nil }
     (hasEscape, isSound) = (false, true)
@@ -159,7 +162,7 @@ struct AttributeScan {
     }
   }
 
-  /// What `\uXXXX` stands for.
+  /// Returns the code unit of `\uXXXX`.
   private func codeUnit(at place: Int) -> UInt16? {
     guard place + 6 <= json.count, json[place] == UInt8(ascii: "\\"), json[place + 1] == UInt8(ascii: "u") else {
       return nil
@@ -195,7 +198,7 @@ struct AttributeScan {
   private var isAtEnd: Bool { json[at...].allSatisfy(JSONParser.isBlank) }
 }
 
-/// Whether bytes are UTF-8 (RFC 3629), without making a string of them.
+/// Check whether bytes are UTF-8 (RFC 3629), without making a string.
 enum UTF8Check {
   static func holds(of bytes: UnsafeRawBufferPointer) -> Bool {
     var at = 0

@@ -1,29 +1,29 @@
-/// What the pushes of a job are made of, or those of one of its variants: a payload, and what differs from it by language.
+/// Source of the pushes of a job or of one of its variants: a payload and its changes by language.
 struct ContentSource {
-  /// What differs in one language.
+  /// Changes of the payload for one language.
   struct Language {
-    /// As the job names it.
+    /// Language tag as written in the job.
     var tag: String
-    /// JSON merge patches, one applied upon the other: the job's, and its variant's.
+    /// JSON merge patches, applied in order: the job's, then its variant's.
     var patches: [JSONValue]
-    /// Where it stands in the job.
+    /// Path of the language in the job.
     var path: String
   }
 
-  /// An object.
+  /// Payload: an object.
   private(set) var payload: JSONValue
-  /// Where it stands in the job.
+  /// Path of the payload in the job.
   private(set) var path: String
   private(set) var languages: [Language]
-  /// The name under which the push's own id stands; `nil` for none.
+  /// Name of the member with the push's own id; `nil` for none.
   let uniqueKey: String?
-  /// The name under which the campaign's id stands; `nil` for none.
+  /// Name of the member with the campaign's id; `nil` for none.
   let campaignKey: String?
-  /// The names from the payload to the text that may be shortened; `nil` for none.
+  /// Names on the path from the payload to the text that may be shortened; `nil` for none.
   let trimmed: [String]?
   private let fields: JobFields
 
-  /// - Parameter fields: the job's, or its template's.
+  /// - Parameter fields: the fields of the job or of its template.
   init(_ fields: JobFields) throws(JobError) {
     try self.init(fields, payload: fields.required("payload"), path: fields.path("payload"))
   }
@@ -44,11 +44,11 @@ struct ContentSource {
     trimmed = try fields.string("trim").map { $0.split(separator: ".").map(String.init) }
   }
 
-  /// What a job says: once, or for each of its variants.
+  /// Returns one source for the job, or one for each of its variants.
   ///
   /// - Parameters:
-  ///   - job: its fields.
-  ///   - variants: of it.
+  ///   - job: the fields of the job.
+  ///   - variants: the variants of the job.
   static func all(of job: JobFields, _ variants: [JobVariants.Member]) throws(JobError) -> [ContentSource] {
     let fields = try CampaignJob.content(of: job)
     guard !variants.isEmpty else { return [try ContentSource(fields)] }
@@ -57,8 +57,8 @@ struct ContentSource {
     return all
   }
 
-  /// What a variant says: its template, or what differs from the job's own payload; where the job has none, its payload is
-  /// the whole.
+  /// Reads a variant: its template, or its changes to the job's payload. If the job has no payload, the variant's
+  /// payload is complete.
   private init(_ variant: JobFields, upon job: JobFields) throws(JobError) {
     guard variant.value("template") == nil else {
       try self.init(CampaignJob.content(of: variant))
@@ -93,7 +93,7 @@ struct ContentSource {
     try checkCount(variant)
   }
 
-  /// The error for a text that may be shortened and is in no language of it.
+  /// Error for a text that may be shortened but is in no language of the source.
   var nothingToShorten: JobError {
     fields.error(
       "trim", "\(Excerpt.quoted((trimmed ?? []).joined(separator: "."))) is no string of the payload",
@@ -142,7 +142,7 @@ struct ContentSource {
     return languages
   }
 
-  /// The name of a member that Carillon adds to the payload.
+  /// Returns the name of a member that Carillon adds to the payload.
   private static func key(
     _ name: String, _ fields: JobFields, _ members: [JSONValue.Member]
   ) throws(JobError) -> String? {

@@ -1,6 +1,6 @@
-/// Placeholders as other tools write them. Carillon would send their rests as text, so they are errors.
+/// Check for placeholders in the syntax of other tools. Carillon would send parts of them as text, so they are errors.
 enum ForeignSyntax {
-  /// First characters of a Mustache or Handlebars tag that is no variable. Source: mustache(5).
+  /// First characters of a Mustache or Handlebars tag that is not a variable. Source: mustache(5).
   private static let sigils: Set<Character> = ["#", "/", "^", ">", "!", "&"]
 
   /// Filters of Liquid, Jinja and Twig that take an argument: `default: "y"`, `default("y")`.
@@ -10,7 +10,7 @@ enum ForeignSyntax {
     "divided_by", "round", "join", "split", "slice",
   ]
 
-  /// Filters that are no word of a language, so that no fallback is one of them.
+  /// Filters whose names are not words of a language, so that no fallback equals one of them.
   private static let filters: Set<String> = [
     "upcase", "downcase", "titlecase", "url_encode", "url_decode", "strip_html", "escape_once", "newline_to_br",
     "strip_newlines", "base64_encode",
@@ -19,9 +19,9 @@ enum ForeignSyntax {
   /// Returns the error for a placeholder of another tool; `nil` for one of Carillon's.
   ///
   /// - Parameters:
-  ///   - name: the text in front of the bar and the colon.
-  ///   - fallback: the text behind the bar; `nil` for none.
-  ///   - placeholder: the whole, for the message.
+  ///   - name: the text before the bar and the colon.
+  ///   - fallback: the text after the bar; `nil` for none.
+  ///   - placeholder: the whole placeholder, for the message.
   static func problem(
     name: String, fallback: ArraySlice<UInt8>?, in placeholder: ArraySlice<UInt8>
   ) -> TemplateText.Problem? {
@@ -43,7 +43,7 @@ enum ForeignSyntax {
         + "a format stands behind a colon, one of \(ValueFormat.names)")
   }
 
-  /// The filter that a part of a placeholder names; `nil` for a plain text.
+  /// Returns the filter that a part of a placeholder names; `nil` for a plain text.
   private static func filter(_ part: ArraySlice<UInt8>) -> String? {
     let isSpaced = part.first == UInt8(ascii: " ")
     let text = part.drop { $0 == UInt8(ascii: " ") }

@@ -1,25 +1,26 @@
-/// How people write numbers and dates in a language. Works on bytes: no formatter, and no data but ``ConventionTable``.
+/// Convention for numbers and dates in a language. Works on bytes: it uses no formatter and no data except
+/// ``ConventionTable``.
 struct LocaleConvention: Sendable {
-  /// How digits are put together.
+  /// Grouping of digits.
   enum Grouping: String {
     case thousands
-    /// By threes, but four digits stand as they are.
+    /// Groups of three digits, but a number of four digits has no groups.
     case fromTenThousand
-    /// The last three, and pairs before them.
+    /// The last three digits, and groups of two before them.
     case indian
   }
 
-  /// A piece of how a date or a time is written.
+  /// Part of a date or time pattern.
   private enum Part {
     case text([UInt8])
     case year, month, day, hour, minute, monthName, half
-    /// Of 12.
+    /// Hour of the 12-hour clock.
     case halfHour
     case twoDigits(month: Bool)
     case twoDigitHour
   }
 
-  /// The locale.
+  /// Locale of the convention.
   let tag: LanguageTag?
   private let group: [UInt8]
   private let decimal: [UInt8]
@@ -31,12 +32,12 @@ struct LocaleConvention: Sendable {
   private let halves: (morning: [UInt8], afternoon: [UInt8])
   private let months: [[UInt8]]
 
-  /// The fields of a row of ``ConventionTable/rows``.
+  /// Number of fields of a row of ``ConventionTable/rows``.
   private static let fields = 11
 
   /// - Parameters:
-  ///   - row: a row of ``ConventionTable/rows``. Dates and times are patterns of CLDR: `d` `dd` `M` `MM` `MMMM` `y` `H` `HH`
-  ///     `h` `mm` `a`, text in `'…'`, and everything else as it is.
+  ///   - row: a row of ``ConventionTable/rows``. Dates and times are CLDR patterns with `d` `dd` `M` `MM` `MMMM` `y`
+  ///     `H` `HH` `h` `mm` `a` and text in `'…'`. Everything else is copied.
   ///   - months: the names of the months, by locale.
   private init?(row: some StringProtocol, months: [Substring: [[UInt8]]]) {
     let fields = row.split(separator: ";", omittingEmptySubsequences: false).map { Substring($0) }
@@ -53,7 +54,7 @@ struct LocaleConvention: Sendable {
     self.months = months[fields[10]] ?? []
   }
 
-  /// Digits and a point, `2026-12-01`, `09:00`: for a device whose language has no row.
+  /// Convention for a device whose language has no row: digits and a point, `2026-12-01`, `09:00`.
   static let neutral = LocaleConvention()
 
   private init() {
@@ -62,7 +63,7 @@ struct LocaleConvention: Sendable {
     (halves, months) = (([], []), [])
   }
 
-  /// The rows of ``ConventionTable``.
+  /// Rows of ``ConventionTable``.
   static let table: [LocaleConvention] = {
     var months: [Substring: [[UInt8]]] = [:]
     for line in ConventionTable.months.split(separator: "\n") {
@@ -72,7 +73,7 @@ struct LocaleConvention: Sendable {
     return ConventionTable.rows.split(separator: "\n").compactMap { LocaleConvention(row: $0, months: months) }
   }()
 
-  /// Returns the place in ``table`` for a language tag or its nearest parent; `nil` where ``neutral`` is to be used.
+  /// Returns the position in ``table`` of a language tag or its nearest parent; `nil` if ``neutral`` applies.
   static func place(for tag: LanguageTag?) -> Int? { tag?.nearest(in: table, \.tag) }
 
   private static func parts(_ pattern: some StringProtocol) -> [Part] {
@@ -113,7 +114,7 @@ struct LocaleConvention: Sendable {
 
   // MARK: Writing
 
-  /// Writes an instant as a wall clock shows it.
+  /// Writes a date or time.
   func write(_ clock: WallClockText, _ style: ValueFormat.Style, to bytes: inout [UInt8]) {
     for part in style == .time ? time : style == .longDate ? long : date {
       switch part {

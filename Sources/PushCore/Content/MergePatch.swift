@@ -1,8 +1,9 @@
-/// JSON merge patch, RFC 7396: what changes from a payload to the same in another language.
+/// JSON merge patch (RFC 7396): the changes from a payload to its version in another language.
 enum MergePatch {
-  /// The value that a patch makes of another: members of objects are merged, `null` removes one, everything else replaces.
+  /// Returns the result of a patch. Members of objects are merged, `null` removes a member, and any other value
+  /// replaces the target.
   ///
-  /// - Parameter target: `nil` where nothing stands yet.
+  /// - Parameter target: `nil` if there is no value yet.
   static func apply(_ patch: JSONValue, to target: JSONValue?) -> JSONValue {
     guard case .object(let changes) = patch.kind else { return patch }
     var members: [JSONValue.Member?] = []

@@ -1,15 +1,15 @@
-/// The payload of a job in one form, by language and variant, as the job has it: for the rules of its service, and for
-/// whoever shows it.
+/// Payload of a job for one language and variant, as the job defines it. It is used for the rules of the service and
+/// for displays.
 public struct PayloadForm: Sendable {
-  /// The language as the job names it; `nil` for the payload itself.
+  /// Language tag as written in the job; `nil` for the payload itself.
   public let locale: String?
-  /// The payload: an object.
+  /// Payload: an object.
   public let value: JSONValue
   let template: PayloadTemplate
-  /// Bytes as sent, shortened as far as may be: where every value is at its fallback, or with what the job says of the recipient
-  /// for whom that is most.
+  /// Size as sent in bytes, shortened as far as possible. It is the size with all fallbacks, or with the job's values
+  /// of the recipient for whom it is largest.
   public internal(set) var size: Int
-  /// That recipient; `nil` where it is nobody's in particular.
+  /// Recipient with the largest size; `nil` if the size is not that of one recipient.
   public internal(set) var largestFor: String?
 
   init(locale: String?, path: String, value: JSONValue, template: PayloadTemplate) {
@@ -17,41 +17,42 @@ public struct PayloadForm: Sendable {
     size = template.shortestSize
   }
 
-  /// Bytes when every value is an attribute as long as one can be, and nothing is shortened; `nil` where there is none, or a text
-  /// may be shortened.
+  /// Size in bytes if every value is as long as an attribute can be, without shortening. `nil` if the payload has no
+  /// values, or if a text may be shortened.
   public var longestSize: Int? {
     guard !template.places.isEmpty, !template.canShorten else { return nil }
     return template.size { _ in DeviceRowDraft.maximumAttributeValue }
   }
 
-  /// Bytes of it that are no value.
+  /// Size in bytes without the values.
   public var fixedSize: Int { template.size { _ in 0 } }
 
-  /// Where it stands in the job.
+  /// Path of the payload in the job.
   public let path: String
 }
 
-/// Makes the forms of a job's payload out of what it says.
+/// Reader that makes the forms of a job's payload from its source.
 struct PayloadReader {
-  /// The text that the job stands in.
+  /// Text of the job.
   private let bytes: [UInt8]
-  /// Of the job; `nil` where there is none.
+  /// Audience of the job; `nil` for none.
   private let audience: JSONValue?
-  /// What placeholders stand for, in the order of their places: the same in all that was read.
+  /// Values of the placeholders, in the order of their positions. All forms that were read use this list.
   private(set) var values: [PersonalContent.Value] = []
-  /// Whether pushes differ by what was read.
+  /// Whether pushes differ from each other because of the content that was read.
   private(set) var isPersonal = false
-  /// What is added to each user's badge; `nil` while no payload says so.
+  /// Increment of each user's badge; `nil` until a payload contains one.
   private(set) var badgeStep: Int?
-  /// What is being read: the key of the push's own id, and where the payload stands.
+  /// State of the current form: the key of the push's own id, the key of the campaign's id, and the path of the
+  /// payload.
   private var uniqueKey: String?
   private var campaignKey: String?
   private var root = ""
-  /// What ``campaignKey`` stands for.
+  /// Value of ``campaignKey``.
   private let campaign: String
 
   /// - Parameters:
-  ///   - bytes: the text that the job stands in.
+  ///   - bytes: the text of the job.
   ///   - campaign: the campaign's id.
   init(in bytes: [UInt8], audience: JSONValue?, campaign: String = "") {
     self.bytes = bytes
@@ -59,7 +60,7 @@ struct PayloadReader {
     self.campaign = campaign
   }
 
-  /// The payload itself, and then one form for each language. Sizes are those with every value at its fallback.
+  /// Returns the payload itself, and then one form for each language. The sizes are those with all fallbacks.
   mutating func forms(of source: ContentSource) throws(JobError) -> [PayloadForm] {
     uniqueKey = source.uniqueKey
     campaignKey = source.campaignKey
@@ -83,7 +84,7 @@ struct PayloadReader {
     return PayloadForm(locale: locale, path: path, value: value, template: template)
   }
 
-  /// Makes the sizes of forms those with the values that the job gives its recipients.
+  /// Sets the sizes of forms to those with the values that the job contains for its recipients.
   func measure(_ forms: inout [PayloadForm]) {
     guard !values.isEmpty, let audience, case .object(let members) = audience.kind,
       let recipients = try? JobRecipient.all(JobFields(members))
@@ -92,10 +93,10 @@ struct PayloadReader {
     RecipientSizes(content, in: bytes, of: recipients).measure(&forms)
   }
 
-  // MARK: Bounds
+  // MARK: Limits
 
-  /// The most bytes of a payload, or of what differs in one language, without white space. No push service takes a third of
-  /// that; the bound keeps the work of a job with many languages and variants small.
+  /// Maximum size in bytes of a payload, or of the changes for one language, without white space. No push service
+  /// accepts a third of this. The limit bounds the work for a job with many languages and variants.
   static let mostBytes = 16_384
 
   private func checkSize(_ value: JSONValue, path: String) throws(JobError) {
@@ -131,7 +132,8 @@ struct PayloadReader {
     return template
   }
 
-  /// - Parameter trimmed: the names from here to the text that may be shortened; `nil` when it is not below.
+  /// - Parameter trimmed: the names from here to the text that may be shortened; `nil` if that text is not below this
+  ///   object.
   private mutating func write(
     _ members: [JSONValue.Member], to template: inout PayloadTemplate, path: String, trimmed: ArraySlice<String>?
   ) throws(JobError) {
@@ -160,7 +162,7 @@ struct PayloadReader {
         try write(element, to: &template, path: path + "[\(index)]", trimmed: nil)
       }
       template.add([UInt8(ascii: "]")])
-    // Right in the payload: a badge elsewhere is the app's own.
+    // Only `aps.badge` at the top of the payload counts. A member with this name at another place belongs to the app.
     case .string(let text)
     where path.hasSuffix(".aps.badge") && path.utf8.count == root.utf8.count + 10 && BadgeStep.read(text) != nil:
       let step = BadgeStep.read(text)
@@ -195,7 +197,7 @@ struct PayloadReader {
     for part in parts {
       switch part {
       case .text(let text) where parts.count == 1 && text == self.text(of: value):
-        // As the producer wrote it.
+        // The text is copied as the producer wrote it.
         template.add(bytes[value.range].dropFirst().dropLast())
       case .text(let text): template.add(JSONWriter.escaped(text))
       case .value(let name, let format, let fallback):

@@ -1,21 +1,21 @@
-/// A payload with places that differ from push to push. What stands around them is JSON already, and what is put into them
-/// is text within a string: values are data, they can't break the JSON.
+/// Payload with slots that differ from push to push. The text around the slots is JSON already. A slot gets the escaped
+/// text of a string, so a value can't break the JSON.
 public struct PayloadTemplate: Sendable, Equatable {
-  /// Something that is not the same for all.
+  /// Part of the payload that differs from push to push.
   enum Slot: Equatable {
-    /// A value, by its place in ``PersonalContent/values``.
+    /// Value, by its position in ``PersonalContent/values``.
     case value(Int)
     /// The push's own id, as a UUID.
     case id
-    /// The number that the push puts on the app's icon: its target's, or the fallback where it has none.
+    /// Badge that the push sets: the target's number, or the fallback if it has none.
     case badge
-    /// The text begins that may be shortened.
+    /// Beginning of the text that may be shortened.
     case textBegins
-    /// It ends.
+    /// End of the text that may be shortened.
     case textEnds
   }
 
-  /// What comes before a slot, and what stands for a value where the user has none.
+  /// A slot with the literal before it and its fallback, which is used for a user without the value.
   struct Piece: Equatable {
     var literal: Range<Int>
     var slot: Slot
@@ -25,21 +25,21 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Literals and fallbacks, as they are sent.
   private(set) var bytes: [UInt8] = []
   private(set) var pieces: [Piece] = []
-  /// What comes behind the last slot.
+  /// Literal after the last slot.
   private var rest = 0..<0
   private var literalStart = 0
 
-  // MARK: Making
+  // MARK: Building
 
-  /// Adds JSON as it is sent.
+  /// Appends JSON as it is sent.
   mutating func add(_ json: some Sequence<UInt8>) {
     bytes.append(contentsOf: json)
     rest = literalStart..<bytes.count
   }
 
-  /// Adds a slot.
+  /// Appends a slot.
   ///
-  /// - Parameter fallback: as it is sent.
+  /// - Parameter fallback: the fallback as it is sent.
   mutating func add(_ slot: Slot, fallback: [UInt8] = []) {
     let literal = literalStart..<bytes.count
     bytes.append(contentsOf: fallback)
@@ -50,29 +50,29 @@ public struct PayloadTemplate: Sendable, Equatable {
 
   // MARK: Sizes
 
-  /// Bytes of a UUID as text.
+  /// Length of a UUID as text, in bytes.
   static let idLength = 36
-  /// Digits of the largest badge.
+  /// Number of digits of the largest badge.
   static let badgeLength = 10
 
-  /// Bytes when every value is at its fallback.
+  /// Size in bytes with all fallbacks.
   public var size: Int { size { _ in nil } }
 
-  /// The least that shortening leaves of ``size``.
+  /// Smallest size to which ``size`` can be shortened.
   var shortestSize: Int { shortestSize { _ in nil } }
 
-  /// - Parameter length: bytes of the value at a place; `nil` for its fallback.
+  /// - Parameter length: returns the bytes of the value at a position; `nil` for its fallback.
   func size(_ length: (Int) -> Int?) -> Int { size { place, fallback in length(place) ?? fallback } }
 
-  /// - Parameter length: bytes of the value at a place, which has a fallback of so many.
+  /// - Parameter length: returns the bytes of the value at a position, given the length of its fallback.
   private func size(_ length: (Int, Int) -> Int) -> Int {
     rest.count + pieces.reduce(0) { $0 + $1.literal.count + bytes(of: $1, length) }
   }
 
-  /// The least that shortening leaves of a size.
+  /// Returns the smallest size to which a size can be shortened.
   func shortestSize(_ length: (Int) -> Int?) -> Int { shortestSize { place, fallback in length(place) ?? fallback } }
 
-  /// - Parameter length: bytes of the value at a place, which has a fallback of so many.
+  /// - Parameter length: returns the bytes of the value at a position, given the length of its fallback.
   func shortestSize(_ length: (Int, Int) -> Int) -> Int {
     let size = size(length)
     guard let begin = pieces.firstIndex(where: { $0.slot == .textBegins }),
@@ -94,24 +94,24 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Whether a text may be shortened.
   var canShorten: Bool { pieces.contains { $0.slot == .textBegins } }
 
-  /// The places of the values in it, each as often as it stands there.
+  /// Positions of the values in the template, with repetitions.
   var places: [Int] {
     pieces.compactMap { if case .value(let place) = $0.slot { place } else { nil } }
   }
 
   // MARK: Writing
 
-  /// What stands where a text was shortened.
+  /// Replacement for the removed part of a shortened text.
   static let ellipsis = Array("…".utf8)
 
   /// Writes the payload of one push.
   ///
   /// - Parameters:
-  ///   - values: of the target, as ``PersonalContent`` has written them.
-  ///   - id: of the push.
-  ///   - most: bytes that a payload may have.
-  ///   - payload: where it is appended.
-  /// - Returns: whether it is within `most`; otherwise nothing was appended.
+  ///   - values: the target's values, as written by ``PersonalContent``.
+  ///   - id: the id of the push.
+  ///   - most: maximum size of a payload in bytes.
+  ///   - payload: the buffer to which the payload is appended.
+  /// - Returns: whether the payload fits in `most`. If not, nothing is appended.
   func write(
     _ values: TargetValues, id: (high: UInt64, low: UInt64), most: Int, to payload: inout [UInt8]
   ) -> Bool {
@@ -151,9 +151,9 @@ public struct PayloadTemplate: Sendable, Equatable {
     payload[start...].reverse()
   }
 
-  /// Shortens a text within a JSON string between two graphemes.
+  /// Shortens a text within a JSON string at the boundary of a grapheme.
   ///
-  /// - Returns: false when that is not enough.
+  /// - Returns: false if shortening is not sufficient.
   private static func shorten(_ json: inout [UInt8], _ place: Range<Int>, by excess: Int) -> Bool {
     let most = place.count - excess - ellipsis.count
     guard most >= 0, let value = try? JSONValue(parsing: [0x22] + json[place] + [0x22], maximumDepth: 1),

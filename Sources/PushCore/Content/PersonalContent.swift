@@ -1,9 +1,9 @@
-/// What the pushes of a campaign say that are not all the same: which variant, in whose language, with whose values.
+/// Content of a campaign's pushes that differs between targets: the variant, the language and the values.
 ///
-/// What a target gets is decided where it is expanded, once, and sealed with it (``TargetValues``); what its push says is
-/// made of that where it is sent.
+/// The worker that expands a target decides its variant, language and values once, and seals them with the target
+/// (``TargetValues``). The worker that sends the push renders its payload from them.
 public struct PersonalContent: Sendable, Equatable {
-  /// The payload in one form.
+  /// Payload in one form.
   struct Form: Sendable, Equatable {
     /// The language; `nil` for the payload itself.
     var locale: LanguageTag?
@@ -16,44 +16,44 @@ public struct PersonalContent: Sendable, Equatable {
     }
   }
 
-  /// What a placeholder stands for.
+  /// Value of a placeholder.
   struct Value: Sendable, Hashable {
-    /// Of an attribute of the user, or of what the job says of the recipient.
+    /// Name of an attribute of the user, or of a value that the job has for the recipient.
     var name: String
-    /// `nil` for as it is.
+    /// Format of the value; `nil` to copy it.
     var format: ValueFormat?
   }
 
-  /// The values that it asks for, each once, in their places.
+  /// Values of all placeholders, each once. Their order defines their positions.
   let values: [Value]
-  /// The names in them, each once.
+  /// Names of ``values``, each once.
   public let names: [String]
-  /// The same as they stand in JSON strings.
+  /// The same names, escaped as in JSON strings.
   private let quoted: [[UInt8]]
-  /// For each of ``values`` its place in ``names``.
+  /// Position in ``names`` for each of ``values``.
   private let sources: [Int]
   private let hasFormats: Bool
   private let needsLanguage: Bool
-  /// The first is the payload itself; of several variants one behind the other.
+  /// Forms of the payload. The first is the payload itself. The forms of several variants follow each other.
   let forms: [Form]
-  /// Which of them each variant has; `nil` where all users are told the same.
+  /// Assignment of ``forms`` to variants; `nil` for a campaign without variants.
   private let variants: VariantForms?
-  /// What is added to each user's badge; 0 for nothing.
+  /// Increment of each user's badge; 0 for none.
   public let badgeStep: Int
 
-  /// The most languages that a campaign has beside the payload itself.
+  /// Maximum number of languages of a campaign, without the payload itself.
   static let mostLocales = 255
-  /// The most values that a campaign asks for: each costs every target some bytes.
+  /// Maximum number of values of a campaign. Each value costs every target some bytes.
   static let mostValues = 32
 
-  /// The content of a campaign that tells all users the same.
+  /// Creates the content of a campaign without variants.
   init(values: [Value], forms: [Form], badgeStep: Int = 0) {
     self.init(values: values, forms: forms, variants: nil, badgeStep: badgeStep)
   }
 
-  /// The content of a campaign with variants.
+  /// Creates the content of a campaign with variants.
   ///
-  /// - Parameter variants: the forms of each, at least one.
+  /// - Parameter variants: the forms of each variant; at least one.
   init(values: [Value], variants: [[Form]], badgeStep: Int = 0) {
     self.init(
       values: values, forms: variants.flatMap { $0 }, variants: VariantForms(variants.map { $0.map(\.locale) }),
@@ -74,52 +74,56 @@ public struct PersonalContent: Sendable, Equatable {
     self.variants = variants
   }
 
-  /// Whether it depends on the target, and not only on the push, what it says.
+  /// Whether the content depends on the target, and not only on the push.
   public var needsTarget: Bool { forms.count > 1 || !values.isEmpty || variants != nil }
 
-  /// The place of the variant that a target gets, as sealed with it: in ``CampaignVariants/places``. `nil` where there are
-  /// none.
+  /// Returns the position of the variant that is sealed with a target, in ``CampaignVariants/places``. `nil` if the
+  /// campaign has no variants.
   public func variant(of values: TargetValues) -> Int? {
     guard let variants else { return nil }
     let place = values.form / variants.languages.count
     return CampaignVariants.places.contains(place) ? place : 0
   }
 
-  /// How many languages there are of all variants together: what numbers the forms of targets; `nil` without variants.
+  /// Number of languages of all variants together, which the numbers of the targets' forms depend on; `nil` without
+  /// variants.
   public var variantLanguages: Int? { variants?.languages.count }
 
   /// Writes the payload of one push.
   ///
   /// - Parameters:
-  ///   - values: of the target, as sealed with it.
-  ///   - id: of the push.
-  ///   - most: bytes that a payload may have.
-  ///   - payload: where it is appended.
-  /// - Returns: whether it is within `most`; otherwise nothing was appended.
+  ///   - values: the values that are sealed with the target.
+  ///   - id: the id of the push.
+  ///   - most: maximum size of a payload in bytes.
+  ///   - payload: the buffer to which the payload is appended.
+  /// - Returns: whether the payload fits in `most`. If not, nothing is appended.
   public func write(
     _ values: TargetValues, id: (high: UInt64, low: UInt64), most: Int, to payload: inout [UInt8]
   ) -> Bool {
-    // A number that nothing of ours has written is as good as none.
+    // A number that Carillon did not write counts as none.
     let number = variants?.form(values) ?? values.form
     return forms[forms.indices.contains(number) ? number : 0].template.write(values, id: id, most: most, to: &payload)
   }
 
   // MARK: Expansion
 
-  /// Looks up what is known of a user, once for all devices.
+  /// Values that were found for a user; they are looked up once for all of the user's devices.
   public struct User {
     fileprivate var found: [UnsafeRawBufferPointer?]
-    /// The language of the last device, and its place in ``LocaleConvention/table``. The next device often has the same.
+    /// Language of the last device, and its position in ``LocaleConvention/table``. The next device often has the same
+    /// language.
     fileprivate var language: (text: [UInt8], tag: LanguageTag?, place: Int?) = ([], nil, nil)
 
-    /// - Parameter content: whose values are looked up.
+    /// - Parameter content: the content whose values are looked up.
     public init(_ content: PersonalContent) { found = Array(repeating: nil, count: content.names.count) }
   }
 
+  /// Looks up the values of a user.
+  ///
   /// - Parameters:
-  ///   - user: gets them; valid as long as the bytes are.
-  ///   - values: what the job says of the user, a JSON object; nothing where it says nothing. They come first.
-  ///   - attributes: the user's, likewise.
+  ///   - user: receives the values; valid as long as the bytes are valid.
+  ///   - values: the job's values for the user, a JSON object; empty for none. They take precedence.
+  ///   - attributes: the user's attributes, in the same form.
   public func find(_ user: inout User, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer) {
     guard !names.isEmpty else { return }
     for place in user.found.indices { user.found[place] = nil }
@@ -127,12 +131,12 @@ public struct PersonalContent: Sendable, Equatable {
     AttributeScan.find(quoted, in: attributes, &user.found)
   }
 
-  /// Appends what it has to know of a target, as ``TargetValues`` read it.
+  /// Appends the values of a target in the form that ``TargetValues`` reads.
   ///
   /// - Parameters:
-  ///   - user: as found.
-  ///   - locale: the device's language tag; none where nobody said.
-  ///   - variant: the place of the user's.
+  ///   - user: the user with the values that were found.
+  ///   - locale: the device's language tag; empty if it is unknown.
+  ///   - variant: the position of the user's variant.
   public func writeValues(
     of user: inout User, locale: UnsafeRawBufferPointer, variant: Int = 0, to bytes: inout [UInt8]
   ) {
@@ -145,7 +149,7 @@ public struct PersonalContent: Sendable, Equatable {
     bytes.append(UInt8(form & 0xff))
     for place in values.indices {
       let start = bytes.count
-      // No value is nearly as long as the length that says that there is none.
+      // No value is as long as the length that marks a missing value.
       bytes.append(UInt8(TargetValues.missing >> 8))
       bytes.append(UInt8(TargetValues.missing & 0xff))
       guard let value = user.found[sources[place]], value.count < TargetValues.missing else { continue }
@@ -161,14 +165,14 @@ public struct PersonalContent: Sendable, Equatable {
     }
   }
 
-  /// The place of the form for a language, where all users get the same variant.
+  /// Returns the position of the form for a language, in a campaign without variants.
   private func form(for tag: LanguageTag?) -> Int {
     guard forms.count > 1 else { return 0 }
     return tag?.nearest(in: forms, \.locale) ?? 0
   }
 
-  // MARK: Looking
+  // MARK: Estimates
 
-  /// Bytes that a target takes more for it, at a guess: values are a word or two.
+  /// Estimated number of bytes that the content adds to a target. A value usually is a word or two.
   public var bytesPerTarget: Int { needsTarget ? 4 + values.count * 12 : 0 }
 }

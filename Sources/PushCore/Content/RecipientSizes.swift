@@ -1,15 +1,15 @@
-/// The sizes of a job's forms with the values that the job gives its recipients.
+/// Sizes of a job's forms with the values that the job contains for its recipients.
 ///
-/// Nobody knows here which recipient reads which language, so the size of a form is the largest that it has for any
-/// recipient. Looking at every form for every recipient is exact, and takes their product. Where that is too much, the longest
-/// of all recipients' values stands for each value: the size is never too small then, and the work is bounded by the
-/// length of the job.
+/// The languages of the recipients are unknown here, so the size of a form is the largest that it has for any
+/// recipient. The exact calculation checks every form for every recipient. If their product is too large, a bound is
+/// calculated: each value has the length of the longest one of all recipients. The bound is never too small, and its
+/// cost depends only on the length of the job.
 struct RecipientSizes {
-  /// The most lengths that are added up for exact sizes: some 20 ms.
+  /// Maximum number of lengths that are added for exact sizes: about 20 ms.
   var mostSteps = 2_000_000
-  /// The most values that are formatted: some 100 ms.
+  /// Maximum number of values that are formatted: about 100 ms.
   var mostFormatted = 200_000
-  /// Bytes by which a formatted value may be longer than in another language, beside twice its own length.
+  /// Bytes by which a formatted value may exceed twice its length in another language.
   private static let formatSlack = 48
 
   private let content: PersonalContent
@@ -17,9 +17,9 @@ struct RecipientSizes {
   private let recipients: [(user: String, values: JSONValue)]
 
   /// - Parameters:
-  ///   - content: The values that the forms ask for.
-  ///   - bytes: The text of the job.
-  ///   - recipients: The recipients of the job. Those without values are left out.
+  ///   - content: the content with the values of the forms.
+  ///   - bytes: the text of the job.
+  ///   - recipients: the recipients of the job. Recipients without values are skipped.
   init(_ content: PersonalContent, in bytes: [UInt8], of recipients: [JobRecipient]) {
     self.content = content
     self.bytes = bytes
@@ -40,11 +40,11 @@ struct RecipientSizes {
     }
   }
 
-  /// The languages of the forms, each as often as numbers and dates are written in another way.
+  /// Languages of the forms, one for each different convention for numbers and dates.
   private struct Conventions {
-    /// A language for each way.
+    /// One language for each convention.
     private(set) var locales: [[UInt8]] = []
-    /// For each form the place of its language in ``locales``.
+    /// Position in ``locales`` of the language of each form.
     private(set) var places: [Int] = []
 
     init(_ forms: [PayloadForm], usesFormats: Bool) {
@@ -66,7 +66,7 @@ struct RecipientSizes {
     }
   }
 
-  /// Calls `body` for each recipient with the lengths of its values in these languages; `nil` for a value that is missing.
+  /// Calls `body` for each recipient with the lengths of its values in the given languages; `nil` for a missing value.
   private func forEachRecipient(_ locales: ArraySlice<[UInt8]>, _ body: (Int, [[Int?]]) -> Void) {
     var user = PersonalContent.User(content)
     var sealed: [UInt8] = []

@@ -1,43 +1,43 @@
-/// What a campaign's content knows of one target: which form of the payload it gets, and its values, as they stand in the
-/// target's slice.
-/// Sealed with it, so a push that is sent again is the same push.
+/// Form and values of one target, as stored in the target's slice. They are sealed with the target, so a push that is
+/// sent again is the same push.
 ///
-/// A u16 (big-endian) for the form; for each value of ``PersonalContent`` a u16 length and the text as it stands in a JSON
-/// string; 0xFFFF for a user who has none. No bytes at all are the first form without values. The form's number is its place
-/// in ``PersonalContent``, or, where there are variants, what ``VariantForms`` makes of variant and language.
+/// The format is a u16 (big-endian) for the form, then a u16 length and the text as in a JSON string for each value of
+/// ``PersonalContent``. The length 0xFFFF means that the user has no such value. No bytes at all mean the first form
+/// without values. The number of the form is its position in ``PersonalContent``. With variants, ``VariantForms``
+/// calculates it from variant and language.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
-  /// The number that the push puts on the app's icon, as it was decided when the target was admitted; `nil` for none.
+  /// Badge of the push, decided when the target was granted; `nil` for none.
   public var badge: Int?
 
   static let missing = 0xffff
 
-  /// - Parameter bytes: as written by ``PersonalContent/writeValues(of:locale:variant:to:)``. Bytes that nothing of ours has written
-  ///   are values that are missing.
+  /// - Parameter bytes: as written by ``PersonalContent/writeValues(of:locale:variant:to:)``. In bytes that Carillon
+  ///   did not write, values are missing.
   public init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-  /// The first form, and no values.
+  /// The first form without values.
   public static let none = TargetValues([])
 
   /// The form's number.
   var form: Int { number(at: bytes.startIndex) ?? 0 }
 
-  /// Where the values stand, in their order.
+  /// Cursor at the first value.
   var values: Cursor { Cursor(values: self, at: bytes.startIndex + 2) }
 
-  /// The value at a place; `nil` where the user has none.
+  /// The value at a position; `nil` if the user has none.
   subscript(place: Int) -> ArraySlice<UInt8>? {
     var cursor = values
     for _ in 0..<place { cursor.skip() }
     return cursor.next()
   }
 
-  /// Goes from value to value.
+  /// Cursor that moves from value to value.
   struct Cursor {
     fileprivate let values: TargetValues
     fileprivate var at: Int
 
-    /// The next value; `nil` where the user has none.
+    /// Returns the next value; `nil` if the user has none.
     mutating func next() -> ArraySlice<UInt8>? {
       guard let length = values.number(at: at) else { return nil }
       let start = at + 2

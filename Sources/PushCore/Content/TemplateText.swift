@@ -1,31 +1,34 @@
-/// A text with placeholders, as it stands in a payload: `{{name}}` stands for the user's value of that name, and
-/// `{{name|fallback}}` for it or, where the user has none, for the fallback. `{{name:format}}` writes the value as
-/// ``ValueFormat`` says, the fallback stays as it is. `{{|text}}` is the text itself: a way to write two braces.
+/// Text of a payload with placeholders.
 ///
-/// The parser reads UTF-8 bytes. Swift joins a combining character to the brace before it, so a search by `Character` would
-/// miss `}}` in front of one.
+/// - `{{name}}` is replaced by the user's value of that name.
+/// - `{{name|fallback}}` is replaced by the value, or by the fallback if the user has no value.
+/// - `{{name:format}}` writes the value in a ``ValueFormat``. The fallback is not formatted.
+/// - `{{|text}}` is replaced by the text itself. It is a way to write two braces.
+///
+/// The parser reads UTF-8 bytes. Swift joins a combining character to the brace before it, so a search by `Character`
+/// would miss `}}` before such a character.
 struct TemplateText: Equatable {
-  /// A piece of it.
+  /// Piece of the text.
   enum Part: Equatable {
     case text(String)
     case value(name: String, format: ValueFormat?, fallback: String)
   }
 
-  /// Why a text is none.
+  /// Reason why a text is invalid.
   struct Problem: Error {
     var message: String
     var hint: String
   }
 
-  /// The pieces in their order.
+  /// Pieces in their order.
   private(set) var parts: [Part] = []
 
-  /// - Parameter text: what stands in the payload.
-  /// - Throws: ``Problem`` for a placeholder that is not closed, names nothing, or is written as another tool writes it.
+  /// - Parameter text: the text in the payload.
+  /// - Throws: ``Problem`` for a placeholder that is not closed, has no name, or uses the syntax of another tool.
   init(_ text: String) throws(Problem) {
     let bytes = Array(text.utf8)
     var (start, at) = (0, 0)
-    // Looked for once: a text of many open tags takes linear time.
+    // The end is searched only once, so that a text with many open tags takes linear time.
     lazy var lastTagEnd = Self.lastIndex(of: [UInt8(ascii: "%"), UInt8(ascii: "}")], in: bytes)
     while at + 1 < bytes.count {
       switch (bytes[at], bytes[at + 1]) {
@@ -44,8 +47,8 @@ struct TemplateText: Equatable {
     add(bytes[start...])
   }
 
-  /// A payload every text of which stands for itself: what begins a placeholder or a tag, and is one text's in any JSON, is
-  /// written as a literal.
+  /// Returns a payload in which each text represents itself. The characters that begin a placeholder or a tag are
+  /// written as a literal. In JSON, these two characters are adjacent only within a string.
   static func quoted(_ payload: [UInt8]) -> [UInt8] {
     var quoted: [UInt8] = []
     var rest = payload[...]
@@ -103,7 +106,7 @@ struct TemplateText: Equatable {
 
   // MARK: Problems
 
-  /// Bytes of a text that a message shows: enough to find it.
+  /// Maximum length in bytes of a text in a message, so that a person can find it.
   private static let mostShown = 60
 
   private static func unclosed(_ text: ArraySlice<UInt8>) -> Problem {
@@ -122,7 +125,7 @@ struct TemplateText: Equatable {
     String(decoding: text.prefix(mostShown), as: UTF8.self)
   }
 
-  /// A placeholder as messages show it.
+  /// Returns a placeholder in the form for messages.
   static func shown(_ placeholder: ArraySlice<UInt8>) -> String {
     "{{\(Excerpt.bare(String(decoding: placeholder, as: UTF8.self)))}}"
   }
@@ -139,7 +142,7 @@ struct TemplateText: Equatable {
       || properties.generalCategory == .control || properties.generalCategory == .format
   }
 
-  /// The first character, if it combines with the brace in front of it.
+  /// Returns the first character, if it combines with the brace before it.
   private static func leadingMark(of name: String) -> Unicode.Scalar? {
     guard let first = name.unicodeScalars.first, first.properties.canonicalCombiningClass != .notReordered else {
       return nil
@@ -165,7 +168,7 @@ struct TemplateText: Equatable {
     bytes.indices.dropLast().last { bytes[$0] == pair[0] && bytes[$0 + 1] == pair[1] }
   }
 
-  /// Whether a word begins here, as in `{% if x %}` and `{%- endif -%}`.
+  /// Returns whether a tag begins here, as in `{% if x %}` and `{%- endif -%}`.
   private static func isTag(_ text: ArraySlice<UInt8>) -> Bool {
     var text = text
     if text.first == UInt8(ascii: "-") { text.removeFirst() }

@@ -1,21 +1,21 @@
-/// How a value is written for whoever reads it: `{{price:number.2}}`, in the way of the device's language.
+/// Format of a value in the convention of the device's language: `{{price:number.2}}`.
 ///
-/// A value that is no number, or no instant, stands as it is.
+/// A value that is not a number or a time is copied unchanged.
 struct ValueFormat: Hashable, Sendable {
   enum Style: Hashable, Sendable {
-    /// Digits in groups; decimals as they are, or so many.
+    /// Digits in groups. The number of decimals is fixed, or `nil` to keep the decimals of the value.
     case number(decimals: Int?)
     case date, longDate, time
   }
 
   let style: Style
 
-  /// The most decimals that can be asked for.
+  /// Maximum number of decimals.
   private static let mostDecimals = 9
-  /// What there is, for messages.
+  /// Names of all formats, for messages.
   static let names = "number, number.0 to number.\(mostDecimals), date, date.long and time"
 
-  /// - Returns: `nil` for a name that none has.
+  /// - Returns: `nil` for an unknown name.
   init?(_ name: some StringProtocol) {
     switch name {
     case "number": style = .number(decimals: nil)
@@ -30,7 +30,7 @@ struct ValueFormat: Hashable, Sendable {
     }
   }
 
-  /// Appends a value as it stands in a JSON string.
+  /// Appends a formatted value in the form of a JSON string.
   func write(_ value: UnsafeRawBufferPointer, by convention: LocaleConvention, to bytes: inout [UInt8]) {
     switch style {
     case .number(let decimals):
@@ -44,17 +44,17 @@ struct ValueFormat: Hashable, Sendable {
   }
 }
 
-/// A decimal number as its digits: nothing is lost, and nothing is added, as a binary one would.
+/// Decimal number as digits. Unlike a binary number, it does not change the value.
 struct DecimalText {
   private(set) var isNegative = false
   private(set) var whole: ArraySlice<UInt8> = []
   private(set) var fraction: ArraySlice<UInt8> = []
 
-  /// The most digits: more is no number for people.
+  /// Maximum number of digits. Longer numbers are not meant for people.
   private static let mostDigits = 30
 
-  /// - Parameter decimals: how many there are to be, the last rounded half away from zero; `nil` for as they are.
-  /// - Returns: `nil` for what is not digits, a point and digits, with a sign or without.
+  /// - Parameter decimals: the number of decimals, with the last one rounded half away from zero; `nil` to keep them.
+  /// - Returns: `nil` unless the text is digits, or digits with a point and digits, optionally with a minus sign.
   init?(_ text: UnsafeRawBufferPointer, decimals: Int?) {
     guard text.count <= Self.mostDigits + 2 else { return nil }
     var rest = Array(text)[...]
@@ -68,7 +68,7 @@ struct DecimalText {
     if parts.count == 2 { fraction = parts[1] }
     if let decimals { round(to: decimals) }
     if whole.isEmpty { whole = [UInt8(ascii: "0")] }
-    // What was rounded to nothing is on neither side of it.
+    // A number that was rounded to zero has no sign.
     if whole == [UInt8(ascii: "0")], fraction.allSatisfy({ $0 == UInt8(ascii: "0") }) { isNegative = false }
   }
 
@@ -94,7 +94,8 @@ struct DecimalText {
   private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 }
 
-/// What a wall clock and a calendar show: an RFC 3339 text's own, where it was written; of milliseconds since 1970 those of UTC.
+/// Date and time of day. In an RFC 3339 text they are read as written, in its own zone. Milliseconds since 1970 are
+/// converted to UTC.
 struct WallClockText {
   private(set) var year = 0
   private(set) var month = 0
@@ -102,12 +103,12 @@ struct WallClockText {
   private(set) var hour = 0
   private(set) var minute = 0
 
-  /// Year, month and day with two dashes, and what follows up to the minute.
+  /// Length of year, month and day with two dashes, and length including hour and minute.
   private static let (dateLength, minuteLength) = (10, 16)
-  /// Of milliseconds since 1970.
+  /// Maximum number of digits of the milliseconds since 1970.
   private static let mostDigits = 15
 
-  /// - Parameter needsTime: whether a date alone is not enough.
+  /// - Parameter needsTime: whether a date without a time is invalid.
   init?(_ text: UnsafeRawBufferPointer, needsTime: Bool) {
     if text.count > 4, text[4] == UInt8(ascii: "-") {
       guard text.count >= Self.dateLength, let year = Self.number(text[0..<4]), text[7] == UInt8(ascii: "-"),

@@ -1,18 +1,18 @@
-/// Which form of the payload each variant of a campaign has for each language. Pure.
+/// Assignment of a payload form to each variant and language of a campaign. Pure.
 ///
-/// A target is sealed with one number for both: the variant's place times the languages that there are of all variants,
-/// plus the language.
+/// A target is sealed with one number for both: the position of the variant, multiplied by the number of languages of
+/// all variants, plus the position of the language.
 struct VariantForms: Sendable, Equatable {
-  /// The languages of all variants together. The first is `nil`: it is that of devices for which there is no other.
+  /// Languages of all variants together. The first is `nil`, for devices without a matching language.
   let languages: [LanguageTag?]
-  /// By variant and language, the form's place.
+  /// Position of the form, by variant and language.
   private let forms: [Int]
 
-  /// - Parameter locales: the languages of the forms of each variant, one variant behind the other; the first of each is `nil`.
+  /// - Parameter locales: the languages of each variant's forms. The first one of each variant is `nil`.
   init(_ locales: [[LanguageTag?]]) {
     var languages: [LanguageTag?] = [nil]
     for locale in locales.joined() where !languages.contains(locale) { languages.append(locale) }
-    // Where both `zh` and `zh-Hans` are there, a device that names its script must be told from one that does not.
+    // If both `zh` and `zh-Hans` exist, a device that names its script must differ from one that does not.
     for case let language? in languages {
       let other = language.writtenOtherwise
       let isAmbiguous = languages.contains { known in
@@ -25,8 +25,8 @@ struct VariantForms: Sendable, Equatable {
     var first = 0
     for own in locales {
       for language in languages {
-        // The nearest language of this variant. A device that is nearest to `language` among all variants finds the same
-        // one, because the languages of this variant are among them.
+        // This is the nearest language of this variant. A device that is nearest to `language` among all variants finds
+        // the same one, because the languages of this variant are among them.
         forms.append(first + (language?.nearest(in: own, \.self) ?? 0))
       }
       first += own.count
@@ -34,16 +34,16 @@ struct VariantForms: Sendable, Equatable {
     self.forms = forms
   }
 
-  /// What a target is sealed with.
+  /// Returns the number that is sealed with a target.
   ///
   /// - Parameters:
-  ///   - variant: its place.
-  ///   - locale: the device's language; `nil` where none is known.
+  ///   - variant: the position of the variant.
+  ///   - locale: the device's language; `nil` if it is unknown.
   func number(of variant: Int, _ locale: LanguageTag?) -> Int {
     variant * languages.count + (locale?.nearest(in: languages, \.self) ?? 0)
   }
 
-  /// The form of a target's payload.
+  /// Returns the form of a target's payload.
   func form(_ values: TargetValues) -> Int {
     forms.indices.contains(values.form) ? forms[values.form] : 0
   }

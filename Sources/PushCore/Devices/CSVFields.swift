@@ -1,36 +1,36 @@
-/// The fields of one CSV record, as places in the bytes it was found in.
+/// Fields of one CSV record, as ranges of the bytes that contain it.
 struct CSVFields: Sendable {
   private var ranges: [Range<Int>] = []
-  /// Fields that have a doubled quote in them.
+  /// Whether each field contains a doubled quote.
   private var doubled: [Bool] = []
 
   var count: Int { ranges.count }
 
-  /// The text of a field; `nil` when it is not UTF-8.
+  /// Returns the text of a field; `nil` if it is not UTF-8.
   func text(_ index: Int, in bytes: [UInt8]) -> String? {
     guard doubled[index] else { return String(validating: bytes[ranges[index]], as: UTF8.self) }
     var plain: [UInt8] = []
     var wasQuote = false
     for byte in bytes[ranges[index]] {
       wasQuote = byte == UInt8(ascii: "\"") && !wasQuote
-      // The second of two quotes is the one that counts.
+      // Of two quotes in a row, only the second is part of the text.
       if !wasQuote { plain.append(byte) }
     }
     return String(validating: plain, as: UTF8.self)
   }
 
-  /// Whether a field stands in quotes.
+  /// Returns whether a field has quotes.
   func isQuoted(_ index: Int, in bytes: [UInt8]) -> Bool {
     let start = ranges[index].lowerBound
-    // Before a field without quotes stands a comma, a line break or nothing.
+    // The byte before a field without quotes is a comma or a line break, or there is none.
     return start > 0 && bytes[start - 1] == UInt8(ascii: "\"")
   }
 
-  /// Finds the fields of the record that begins `range`, by RFC 4180.
+  /// Finds the fields of the record at the beginning of `range`, according to RFC 4180.
   mutating func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
     ranges.removeAll(keepingCapacity: true)
     doubled.removeAll(keepingCapacity: true)
-    // The buffer is read within this call only.
+    // The buffer is used only within this call.
     return bytes.withUnsafeBufferPointer { buffer in
       scan(UnsafeBufferPointer(rebasing: buffer[..<range.upperBound]), from: range.lowerBound, isFinal: isFinal)
     }
@@ -60,7 +60,7 @@ struct CSVFields: Sendable {
       case UInt8(ascii: ","): position += 1
       case UInt8(ascii: "\n"): return .record(content: start..<position, next: position + 1, lines: lines + 1)
       default:
-        // A carriage return: whether a line feed belongs to it may be in the next chunk.
+        // The byte is a carriage return. A line feed that belongs to it may be in the next chunk.
         guard position + 1 < bytes.count || isFinal else { return .needsMore }
         let isPair = position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "\n")
         return .record(content: start..<position, next: position + (isPair ? 2 : 1), lines: lines + 1)
@@ -68,7 +68,7 @@ struct CSVFields: Sendable {
     }
   }
 
-  /// A quoted field; `nil` when it ended where a field may end.
+  /// Scans a quoted field; returns `nil` if it ends at a position where a field may end.
   private mutating func scanQuoted(
     _ bytes: UnsafeBufferPointer<UInt8>, at position: inout Int, lines: inout Int, isFinal: Bool
   ) -> RecordStep? {

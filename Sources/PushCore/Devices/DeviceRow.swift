@@ -1,38 +1,38 @@
-/// One device of one user, as files of devices hold it. What a file doesn't give is `nil`.
+/// One device of one user, as in a device file. Columns that the file does not contain are `nil`.
 public struct DeviceRow: Sendable, Equatable {
-  /// The id of the user, by the rules of ``UserID``.
+  /// Id of the user, checked by ``UserID``.
   public var user: String
-  /// The device token.
+  /// Device token.
   public var token: DeviceToken
-  /// The name of the push service that the token is of.
+  /// Name of the push service of the token.
   public var service: String
-  /// What the token is for.
+  /// Kind of the token.
   public var kind: TokenKind
-  /// The Live Activity that a token of that kind updates, by the app's own name for it.
+  /// The app's own name of the Live Activity that a token of that kind updates.
   public var activity: String?
-  /// The app of the configuration that the token belongs to.
+  /// App of the configuration to which the token belongs.
   public var app: String?
-  /// Which of APNs' two environments issued the token.
+  /// APNs environment that issued the token.
   public var environment: PushEnvironment?
-  /// A language tag such as `en` or `zh-Hans-CN`.
+  /// Language tag such as `en` or `zh-Hans-CN`.
   public var locale: String?
-  /// A time zone as ``ZoneName`` writes it.
+  /// Time zone in the form of ``ZoneName``.
   public var timezone: String?
-  /// The version of the app on the device.
+  /// Version of the app on the device.
   public var appVersion: String?
-  /// The version of its system.
+  /// Version of the device's operating system.
   public var osVersion: String?
-  /// When the app registered the token, in milliseconds since 1970. An answer that the token is gone prunes only what
-  /// registered before it.
+  /// Time when the app registered the token, in milliseconds since 1970. An answer that the token is gone prunes only a
+  /// registration from before that answer's time.
   public var registeredAt: Int?
-  /// When the app was last seen on the device, in milliseconds since 1970.
+  /// Time when the app was last seen on the device, in milliseconds since 1970.
   public var lastSeen: Int?
-  /// The user's own attributes.
+  /// Attributes of the user.
   public var attributes: [String: String]
-  /// The reason why a detail of the device was refused; `nil` where nothing was. The device is kept without the detail.
+  /// Reason why a detail of the device was refused; `nil` if none was. The device is stored without this detail.
   public var refusal: String?
 
-  /// Memberwise; ``DeviceRowDraft`` validates.
+  /// Memberwise. ``DeviceRowDraft`` validates the values.
   public init(
     user: String, token: DeviceToken, service: String, kind: TokenKind = .alert, activity: String? = nil,
     app: String? = nil, environment: PushEnvironment? = nil, locale: String? = nil,
@@ -57,12 +57,12 @@ public struct DeviceRow: Sendable, Equatable {
   }
 }
 
-/// One of APNs' two environments. Raw values are names in configurations, files and Redis.
+/// APNs environment. Raw values are names in configurations, files and Redis.
 public enum PushEnvironment: String, CaseIterable, Sendable {
   case production, sandbox
 }
 
-/// The columns of a device file that have a meaning of their own; any other is an attribute of the user.
+/// Columns of a device file with a fixed meaning. Any other column is an attribute of the user.
 public enum DeviceColumn: String, CaseIterable, Sendable {
   case user, token, service, kind, activity, app, environment, locale, timezone, appVersion, osVersion, registeredAt
   case lastSeen

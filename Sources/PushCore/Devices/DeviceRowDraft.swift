@@ -1,8 +1,9 @@
-/// A device row in the making: takes texts by column, from a file or from the command line, and checks each.
+/// Device row under construction. It takes the text of each column, from a file or from the command line, and checks
+/// it.
 public struct DeviceRowDraft: Sendable {
-  /// What is wrong with a column or a row.
+  /// Error in a column or a row.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One sentence without its line.
+    /// One sentence without the line number.
     public var description: String
 
     /// Memberwise.
@@ -11,14 +12,14 @@ public struct DeviceRowDraft: Sendable {
     init(_ error: IdentifierError) { description = error.description }
   }
 
-  /// Attributes of one user at most: they are read with every personalised push.
+  /// Maximum number of attributes of one user. A worker reads all of them for every personalised push.
   public static let maximumAttributes = 64
-  /// The longest name of an attribute in bytes.
+  /// Maximum length of an attribute's name in bytes.
   public static let maximumAttributeName = 64
-  /// The longest value of an attribute in bytes: a quarter of the largest payload it could go into.
+  /// Maximum length of an attribute's value in bytes: a quarter of the largest payload that could contain it.
   public static let maximumAttributeValue = 1024
 
-  /// Versions are a dozen bytes; more is a mixed-up column.
+  /// Maximum length of a detail in bytes. Versions have about a dozen bytes; more indicates a mixed-up column.
   private static let maximumDetail = 64
 
   private let vocabulary: DeviceVocabulary
@@ -38,14 +39,14 @@ public struct DeviceRowDraft: Sendable {
   private var attributes: [String: String] = [:]
   private var refusal: String?
 
-  /// An empty draft.
+  /// Creates an empty draft.
   ///
-  /// - Parameter vocabulary: what it may name.
+  /// - Parameter vocabulary: the allowed services, apps and attributes.
   public init(_ vocabulary: DeviceVocabulary) {
     self.vocabulary = vocabulary
   }
 
-  /// Sets a column. White space at the edges does not count; an empty text is not given.
+  /// Sets a column. White space at both ends is removed. An empty text means that the column is missing.
   public mutating func set(_ column: DeviceColumn, to text: String) throws(Problem) {
     let text = Identifier.trimmed(text)
     guard !text.isEmpty else { return }
@@ -105,7 +106,8 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Sets a column like ``set(_:to:)``, but keeps a device with a refused time zone and reports it in ``DeviceRow/refusal``.
+  /// Sets a column like ``set(_:to:)``, but accepts a device with an invalid time zone and reports the problem in
+  /// ``DeviceRow/refusal``.
   public mutating func accept(_ column: DeviceColumn, _ text: String) throws(Problem) {
     do throws(Problem) {
       try set(column, to: text)
@@ -115,8 +117,8 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Sets an attribute whose name ``DeviceVocabulary/attributeName(_:)`` gave; an empty text is not given. The value is
-  /// kept in NFC, so that a condition finds it.
+  /// Sets an attribute whose name was checked by ``DeviceVocabulary/attributeName(_:)``. An empty text means that it is
+  /// missing. The value is stored in NFC, so that a condition finds it.
   public mutating func setAttribute(_ name: String, to text: String) throws(Problem) {
     guard !text.isEmpty else { return }
     let text = Identifier.composed(text)
@@ -130,7 +132,8 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// The row, once user and token are there. Without a service the token is of that of the row's app.
+  /// Returns the row; user and token are required. Without a service, the token belongs to the service of the row's
+  /// app.
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }

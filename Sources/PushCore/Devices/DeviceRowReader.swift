@@ -1,45 +1,45 @@
 import TextInput
 
-/// Reads device rows from a file that arrives in chunks; what it holds is one chunk and one record.
+/// Reader of device rows from a file that arrives in chunks. It holds only one chunk and one record in memory.
 public struct DeviceRowReader: Sendable {
-  /// How rows are written.
+  /// Format of the rows.
   public enum Format: String, CaseIterable, Sendable {
-    /// RFC 4180 with a header; `\n` and `\r` end records too, a byte order mark is skipped.
+    /// RFC 4180 with a header. `\n` and `\r` also end a record, and a byte order mark is skipped.
     case csv
-    /// One JSON object a line.
+    /// One JSON object on each line.
     case ndjson
   }
 
-  /// A row that is not one. Reading goes on behind it.
+  /// Invalid row. Reading continues after it.
   public struct RowError: Error, Equatable, Sendable {
-    /// The line of the file where the row begins, from 1.
+    /// Line of the file where the row begins, from 1.
     public var line: Int
-    /// What is wrong with it.
+    /// Description of the error.
     public var message: String
-    /// Whether its device is kept: the row itself stands before this error. Only a detail was refused.
+    /// Whether the device is stored: the row itself is before this error in the list, and only a detail was refused.
     public var isKept = false
   }
 
-  /// A file that can't be read at all: its header is wrong.
+  /// Error for a file that can't be read at all because its header is wrong.
   public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// Description of the error.
     public var description: String
-    /// What to do about it.
+    /// Remedy.
     public var hint: String
   }
 
-  /// The longest record in bytes: twice what the bounds of ``DeviceRowDraft`` leave for a usual row, and little enough to
-  /// read again when a quote turns out to be never closed.
+  /// Maximum length of a record in bytes. It is twice the size of a usual row within the limits of ``DeviceRowDraft``.
+  /// It is also small enough to read the record again if a quote is never closed.
   public static let maximumRecord = 16384
 
-  /// The same of another system's export, where a record may be all that is known of a user.
+  /// Maximum length of a record in another system's export, which may contain all data of a user.
   public static let maximumForeignRecord = 1 << 20
 
-  /// Between two rows of a file.
+  /// Position between two rows of a file.
   public struct Mark: Equatable, Sendable {
-    /// Bytes of the file before it.
+    /// Number of bytes before it in the file.
     public var offset: Int
-    /// The line that begins there, or that the row begins on, from 1.
+    /// Number of the line that begins at this position or contains the row's beginning, from 1.
     public var line: Int
 
     /// Memberwise.
@@ -53,34 +53,34 @@ public struct DeviceRowReader: Sendable {
   private let system: ForeignSystem?
   private let maximumRecord: Int
   private let vocabulary: DeviceVocabulary
-  /// What names of attributes mean: rows of a file have the same ones.
+  /// Cache of attribute names: all rows of a file have the same ones.
   private var attributes: [String: String] = [:]
   private var header: [Column]?
-  /// What the columns of another system's export became, so far.
+  /// Columns of another system's export that were read so far.
   public private(set) var foreign = ForeignColumns()
   private var fields = CSVFields()
   private var pending: [UInt8] = []
   private var position = 0
-  /// Where ``pending`` begins in the file.
+  /// Offset of ``pending`` in the file.
   private var origin = 0
   private var line = 1
   private var atStart = true
-  /// Inside a record that was too long: everything up to the next line is dropped.
+  /// Whether the reader is inside a record that was too long. It drops everything up to the next line.
   private var skipping = false
 
   private enum Column: Sendable {
     case known(DeviceColumn)
     case attribute(String)
-    /// A column of another system.
+    /// Column of another system.
     case foreign(String)
   }
 
-  /// A reader at the beginning of a file.
+  /// Creates a reader at the beginning of a file.
   ///
   /// - Parameters:
-  ///   - format: how its rows are written.
-  ///   - vocabulary: what its rows may name.
-  ///   - system: whose export it is; `nil` for a file with columns of ours.
+  ///   - format: the format of the rows.
+  ///   - vocabulary: the allowed services, apps and attributes.
+  ///   - system: the system that exported the file; `nil` for a file with Carillon's columns.
   public init(format: Format, _ vocabulary: DeviceVocabulary, from system: ForeignSystem? = nil) {
     self.format = format
     self.vocabulary = vocabulary
@@ -88,7 +88,7 @@ public struct DeviceRowReader: Sendable {
     maximumRecord = system == nil ? Self.maximumRecord : Self.maximumForeignRecord
   }
 
-  /// Takes the next bytes of the file and gives the rows that they complete.
+  /// Reads the next bytes of the file and returns the rows that they complete.
   public mutating func read(_ chunk: some Sequence<UInt8>) throws(FileError) -> [Result<DeviceRow, RowError>] {
     pending.removeFirst(position)
     origin += position
@@ -97,20 +97,21 @@ public struct DeviceRowReader: Sendable {
     return try readRecords(isFinal: false)
   }
 
-  /// Gives the last rows, at the end of the file.
+  /// Returns the last rows, at the end of the file.
   public mutating func finish() throws(FileError) -> [Result<DeviceRow, RowError>] {
     let rows = try readRecords(isFinal: true)
     if format == .csv, header == nil { throw Self.headerError("the file is empty") }
     return rows
   }
 
-  /// Behind the rows that were given so far; `nil` before a header, and inside a row that is dropped, where nobody can go
-  /// on.
+  /// Position after the returned rows. `nil` before a header and inside a row that is being dropped, because reading
+  /// can't resume there.
   public var mark: Mark? {
     skipping || atStart || (format == .csv && header == nil) ? nil : Mark(offset: origin + position, line: line)
   }
 
-  /// Goes on elsewhere in the file, in CSV once the header has been read: what comes next must be the bytes from there.
+  /// Resumes at another position in the file. A CSV reader must have read the header before. The next bytes must be the
+  /// bytes from that position.
   public mutating func goOn(at mark: Mark) {
     pending = []
     position = 0
@@ -159,7 +160,7 @@ public struct DeviceRowReader: Sendable {
     return rows
   }
 
-  /// A record that was read whole, or `nil` where it was the header.
+  /// Returns the row of a complete record; `nil` for the header.
   private mutating func row(_ content: Range<Int>, line: Int) throws(FileError) -> Result<DeviceRow, RowError>? {
     if format == .csv, header == nil {
       header = try readHeader()
@@ -173,7 +174,7 @@ public struct DeviceRowReader: Sendable {
     }
   }
 
-  /// The rows of a record of another system.
+  /// Returns the rows of a record of another system.
   private mutating func foreignRows(
     _ content: Range<Int>, of system: ForeignSystem, line: Int
   ) -> [Result<DeviceRow, RowError>] {
@@ -187,7 +188,7 @@ public struct DeviceRowReader: Sendable {
     }
   }
 
-  /// A record's fields under their names.
+  /// Returns the fields of a record with their names.
   private func foreignFields() throws(DeviceRowDraft.Problem) -> [(name: String, value: JSONValue)] {
     let header = header ?? []
     try checkCount(header)
@@ -199,18 +200,18 @@ public struct DeviceRowReader: Sendable {
     return members
   }
 
-  /// Drops the line that a bad record began on: what stands behind it may be good rows.
+  /// Drops the line on which an invalid record began. Good rows may follow it.
   private mutating func dropLine(_ message: String, at line: Int, isFinal: Bool) -> Result<DeviceRow, RowError> {
     skipping = true
     _ = skipLine(isFinal: isFinal)
     return .failure(RowError(line: line, message: message))
   }
 
-  /// Moves behind the end of the line; `false` when it isn't there yet.
+  /// Moves the position after the end of the line; returns `false` if the end has not arrived yet.
   private mutating func skipLine(isFinal: Bool) -> Bool {
     while position < pending.count {
       let isReturn = pending[position] == UInt8(ascii: "\r") && format == .csv
-      // Whether a line feed belongs to the carriage return may be in the next chunk.
+      // A line feed that belongs to the carriage return may be in the next chunk.
       if isReturn, position + 1 == pending.count, !isFinal { return false }
       let isPair = isReturn && position + 1 < pending.count && pending[position + 1] == UInt8(ascii: "\n")
       let isEnd = isReturn || pending[position] == UInt8(ascii: "\n")
@@ -304,12 +305,12 @@ public struct DeviceRowReader: Sendable {
   }
 }
 
-/// What a look for the next record found.
+/// Result of the search for the next record.
 enum RecordStep {
-  /// The record's end is not in the bytes yet.
+  /// The end of the record has not arrived yet.
   case needsMore
-  /// There is no record to be had from here.
+  /// The bytes at this position are not a record.
   case malformed(String)
-  /// A record: its bytes without the line end, where the next begins, and how many line ends it took.
+  /// A record: its bytes without the line end, the position of the next record, and the number of line ends.
   case record(content: Range<Int>, next: Int, lines: Int)
 }

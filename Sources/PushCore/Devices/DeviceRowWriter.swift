@@ -1,4 +1,4 @@
-/// Writes device rows so that ``DeviceRowReader`` reads them back.
+/// Writer of device rows in the format that ``DeviceRowReader`` reads.
 public struct DeviceRowWriter: Sendable {
   private let attributes: [String]
   private let services: PushServices
@@ -6,10 +6,10 @@ public struct DeviceRowWriter: Sendable {
   private var json = JSONWriter()
 
   /// - Parameters:
-  ///   - format: CSV begins with its header.
-  ///   - services: those that the tokens are of.
-  ///   - attributes: the attributes that get a column in CSV; NDJSON writes what a row has.
-  ///   - spreadsheetSafe: see ``CSVWriter``; rows written so don't read back the same.
+  ///   - format: the format of the rows; CSV begins with a header.
+  ///   - services: the push services of the tokens.
+  ///   - attributes: the attributes that get a column in CSV. NDJSON has all attributes of a row.
+  ///   - spreadsheetSafe: see ``CSVWriter``. Such rows can't be read back unchanged.
   public init(
     format: DeviceRowReader.Format, services: PushServices, attributes: [String] = [], spreadsheetSafe: Bool = false
   ) {
@@ -23,23 +23,23 @@ public struct DeviceRowWriter: Sendable {
     csv = header
   }
 
-  /// Adds a row.
+  /// Appends a row.
   public mutating func append(_ row: DeviceRow) {
     if csv != nil { appendCSV(row) } else { appendJSON(row) }
   }
 
-  /// Hands over what has been written since the last time.
+  /// Returns the bytes that were written since the last call.
   public mutating func take() -> [UInt8] {
     csv?.take() ?? json.take()
   }
 
-  /// How many bytes wait for ``take()``.
+  /// Number of bytes that ``take()`` will return.
   public var count: Int { csv?.bytes.count ?? json.bytes.count }
 
   private mutating func appendCSV(_ row: DeviceRow) {
     for column in DeviceColumn.allCases {
       let text = row.text(of: column, services)
-      // ``DeviceRowReader`` takes such an id in quotes only.
+      // ``DeviceRowReader`` accepts such an id only in quotes.
       csv?.cell(text, isQuoted: column == .user && ForeignRow.problem(ofNumber: row.user) != nil)
     }
     for name in attributes { csv?.cell(row.attributes[name]) }
@@ -58,9 +58,9 @@ public struct DeviceRowWriter: Sendable {
 }
 
 extension DeviceRow {
-  /// What a file holds in a column; instants are RFC 3339, and a token is its canonical text.
+  /// Returns the text of a column in a file. Times are in RFC 3339, and a token has its canonical text.
   ///
-  /// - Parameter services: those that the token is of; there is no text for a token of any other.
+  /// - Parameter services: the push services; a token of any other service has no text.
   func text(of column: DeviceColumn, _ services: PushServices) -> String? {
     switch column {
     case .user: user

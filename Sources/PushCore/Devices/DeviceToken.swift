@@ -1,12 +1,12 @@
-/// A device token: 1 to 2,048 bytes that mean something to its push service only (``PushService``).
+/// Device token: 1 to 2,048 bytes that only its push service can interpret (``PushService``).
 public struct DeviceToken: Hashable, Sendable {
-  /// The longest token in bytes: room for the longest that a service is known to hand out, an address with keys.
+  /// Maximum length of a token in bytes. It has room for the longest known tokens, which are an address with keys.
   public static let maximumLength = 2048
 
-  /// The bytes that are stored.
+  /// Bytes as stored in Redis.
   public let bytes: [UInt8]
 
-  /// - Parameter bytes: `nil` is returned unless there are 1 to ``maximumLength`` of them.
+  /// - Parameter bytes: 1 to ``maximumLength`` bytes; otherwise the result is `nil`.
   public init?(bytes: some Collection<UInt8>) {
     guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
     self.bytes = Array(bytes)

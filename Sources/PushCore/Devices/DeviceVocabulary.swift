@@ -1,13 +1,13 @@
-/// What a file of devices may name: push services, apps, attributes.
+/// Allowed names in a device file: push services, apps and attributes.
 public struct DeviceVocabulary: Sendable {
-  /// The services that tokens can be of.
+  /// Allowed push services of tokens.
   public var services: PushServices
-  /// The apps of the configuration; `nil` where they are not known: then every name is taken.
+  /// Apps of the configuration; `nil` if they are unknown. In that case every name is allowed.
   public var apps: Set<String>?
-  /// Attributes whose names are nearly those of columns, and are meant.
+  /// Attributes that are allowed although their names are similar to those of columns.
   public var allowedAttributes: Set<String>
 
-  /// The current time in ms since 1970: no instant may be more than a day ahead of it.
+  /// Current time in ms since 1970. A time in a file may be at most one day ahead.
   public var now: Int
 
   /// Memberwise.
@@ -18,9 +18,10 @@ public struct DeviceVocabulary: Sendable {
     self.allowedAttributes = allowedAttributes
   }
 
-  /// Returns the name of an attribute as ``AttributeName`` reads it.
+  /// Returns the name of an attribute in the form of ``AttributeName``.
   ///
-  /// - Throws: for a name that can't be one, and for a name that is nearly a column's: the column would be missing in silence.
+  /// - Throws: an error for an invalid name, and for a name that is similar to a column's. Otherwise that column would
+  ///   be missing without an error.
   public func attributeName(_ text: String) throws(DeviceRowDraft.Problem) -> String {
     let name: String
     do throws(IdentifierError) {
@@ -34,15 +35,15 @@ public struct DeviceVocabulary: Sendable {
         + "attribute: --allow-attribute \(Excerpt.bare(name))")
   }
 
-  /// The column that a name was probably meant for: written otherwise, or with a slip or two.
+  /// Returns the column that a name probably means: with another spelling, or with one or two typing errors.
   static func column(near name: String) -> DeviceColumn? {
     guard name.utf8.count <= Nearest.longestName else { return nil }
     let plain = letters(of: name)
     return DeviceColumn.allCases.first { column in
       let wanted = letters(of: column.rawValue)
-      // Of a short name a slip makes another word.
+      // A typing error turns a short name into another word.
       let slips = wanted.count < 4 ? 0 : wanted.count < 8 ? 1 : 2
-      // Whole syllables more or less make another word too.
+      // So does a difference of more than one letter in length.
       return abs(plain.count - wanted.count) <= 1 && Nearest.distance(plain, wanted) <= slips
     }
   }

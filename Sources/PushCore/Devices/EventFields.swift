@@ -1,8 +1,8 @@
-/// The members of an event, taken one by one: what is left in the end is unknown.
+/// Members of an event. A caller takes them one by one; members that remain at the end are unknown.
 struct EventFields {
   private var members: [JSONValue.Member]
 
-  /// The largest event in bytes.
+  /// Maximum size of an event in bytes.
   private static let maximumSize = DeviceRowReader.maximumRecord
 
   init(parsing bytes: [UInt8]) throws(DeviceRowDraft.Problem) {
@@ -28,7 +28,7 @@ struct EventFields {
     return value
   }
 
-  /// The text of a member; `nil` for none.
+  /// Removes a member and returns its text; `nil` if it is missing.
   mutating func take(_ name: String) throws(DeviceRowDraft.Problem) -> String? {
     guard let value = value(name) else { return nil }
     return try Self.text(value, of: name)
@@ -77,7 +77,7 @@ struct EventFields {
     return flag
   }
 
-  /// The largest number that an icon is given.
+  /// Maximum badge.
   static let mostOnIcon = 999_999_999
 
   mutating func badge() throws(DeviceRowDraft.Problem) -> Int {
@@ -104,12 +104,13 @@ struct EventFields {
     return tags
   }
 
-  /// The token, and the service that it is of: the app's unless it is named.
+  /// Removes the token and its service and returns them. Without a service, the token belongs to the service of the
+  /// app.
   mutating func token(
     _ vocabulary: DeviceVocabulary
   ) throws(DeviceRowDraft.Problem) -> (token: DeviceToken, service: String) {
     var draft = DeviceRowDraft(vocabulary)
-    // It may be anybody's.
+    // A row needs a user; its value does not matter here.
     try draft.set(.user, to: "-")
     for column in [DeviceColumn.token, .service, .app] {
       if let text = try take(column.rawValue) { try draft.set(column, to: text) }
@@ -118,7 +119,7 @@ struct EventFields {
     return (row.token, row.service)
   }
 
-  /// Everything that is left, as a row of a file of devices has it.
+  /// Removes all remaining members and returns them as a row of a device file.
   mutating func row(_ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) -> DeviceRow {
     var draft = DeviceRowDraft(vocabulary)
     try draft.set(.user, to: try user())
@@ -131,7 +132,8 @@ struct EventFields {
     return try draft.row()
   }
 
-  /// Everything that is left, as attributes; `nil` for those that are `null`.
+  /// Removes all remaining members and returns them as attributes; the value is `nil` for a member that is `null` or
+  /// empty.
   mutating func attributes(
     _ vocabulary: DeviceVocabulary, mayBeNone: Bool = false
   ) throws(DeviceRowDraft.Problem) -> [String: String?] {
@@ -152,13 +154,13 @@ struct EventFields {
     return attributes
   }
 
-  /// Returns the time of the event in ms since 1970, or `now` for an event that names none.
+  /// Returns the time of the event in ms since 1970, or `now` for an event without a time.
   mutating func instant(now: Int) throws(DeviceRowDraft.Problem) -> Int {
     guard let text = try take("at") else { return now }
     do throws(IdentifierError) { return try InstantText.read(text, "at", now: now) } catch { throw .init(error) }
   }
 
-  /// - Throws: when something is left that nobody has asked for.
+  /// - Throws: an error if an unknown member remains.
   func end() throws(DeviceRowDraft.Problem) {
     guard let first = members.first else { return }
     throw .init(description: "\(Excerpt.quoted(first.name)): there is no such field in this event")

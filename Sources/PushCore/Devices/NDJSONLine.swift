@@ -1,6 +1,6 @@
-/// One line of a device file in NDJSON.
+/// Line of a device file in NDJSON.
 enum NDJSONLine {
-  /// A device is flat; what is deeper is an error of its own in ``row(_:_:_:)``, with a better message.
+  /// Maximum nesting. A device is a flat object; ``row(_:_:_:)`` reports a nested value with a better message.
   private static let maximumNesting = 8
 
   static func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
@@ -11,7 +11,7 @@ enum NDJSONLine {
     return .record(content: content, next: lineEnd.map { $0 + 1 } ?? end, lines: lineEnd == nil ? 0 : 1)
   }
 
-  /// The members of a line of another system's export.
+  /// Returns the members of a line in another system's export.
   static func members(_ bytes: [UInt8]) throws(DeviceRowDraft.Problem) -> [(name: String, value: JSONValue)] {
     try object(bytes, maximumDepth: ForeignRecord.maximumNesting).map { ($0.name, $0.value) }
   }
@@ -31,7 +31,7 @@ enum NDJSONLine {
     return members
   }
 
-  /// - Parameter attributes: names that earlier lines gave, and what they mean.
+  /// - Parameter attributes: names of earlier lines, with the attributes that they mean.
   static func row(
     _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout [String: String]
   ) throws(DeviceRowDraft.Problem) -> DeviceRow {
@@ -48,7 +48,7 @@ enum NDJSONLine {
         name = known
       } else {
         name = try vocabulary.attributeName(member.name)
-        // Files of millions of names are not remembered whole.
+        // The cache is limited, because a file may have millions of names.
         if attributes.count < DeviceRowDraft.maximumAttributes { attributes[member.name] = name }
       }
       try draft.setAttribute(name, to: text)

@@ -1,17 +1,17 @@
-/// What an app says that a user did with a push: an entry of the receipts list.
+/// Receipt: the app's report of what a user did with a push; an entry of the receipts list.
 public struct ReceiptEvent: Sendable, Equatable, Hashable {
-  /// What happened. Raw values are names in events, jobs and Redis.
+  /// Kind of the receipt. Raw values are names in events, jobs and Redis.
   public enum Kind: String, CaseIterable, Sendable {
-    /// The device has it.
+    /// The device got the push.
     case delivered
     /// The user opened it.
     case opened
-    /// The user put it away.
+    /// The user dismissed it.
     case dismissed
   }
 
   public var kind: Kind
-  /// The campaign's id.
+  /// Id of the campaign.
   public var campaign: String
   public var user: String
 
@@ -23,8 +23,8 @@ public struct ReceiptEvent: Sendable, Equatable, Hashable {
   }
 
   /// - Parameters:
-  ///   - bytes: one JSON object: `event`, `campaign`, `user`; `at`, when it happened, may be there too.
-  ///   - now: ms since 1970; `at` may be a day ahead of it.
+  ///   - bytes: one JSON object with `event`, `campaign` and `user`. It may also contain `at`, the time of the event.
+  ///   - now: ms since 1970; `at` may be at most one day later.
   public init(parsing bytes: [UInt8], now: Int) throws(DeviceRowDraft.Problem) {
     var fields = try EventFields(parsing: bytes)
     let name = try fields.required("event")

@@ -1,31 +1,32 @@
-/// What an app, or its backend, says of one user or device: an entry of the registrations list.
+/// Registration event: a change of one user or device that an app or its backend reports; an entry of the registrations
+/// list.
 public struct RegistrationEvent: Sendable, Equatable {
-  /// What changes.
+  /// Change of a user or device.
   public enum Change: Sendable, Equatable {
-    /// The user has the device, with all that is known of it.
+    /// The user has the device, with all these details.
     case register(DeviceRow)
-    /// The user has the device from now on; what was known of it stays.
+    /// The user has the device from now on; its details do not change.
     case login(DeviceRow)
-    /// Nobody has the device any more.
+    /// No user has the device any longer.
     case unregister(DeviceToken, service: String)
-    /// The user does not have the device any more.
+    /// The user no longer has the device.
     case logout(user: String, DeviceToken, service: String)
-    /// The user comes into segments, or leaves them.
+    /// The user is added to segments or removed from them.
     case tag(user: String, segments: [String], isMember: Bool)
-    /// Attributes of the user get another value, or none.
+    /// Attributes of the user get another value, or `nil` to remove them.
     case attributes(user: String, [String: String?])
-    /// The user wants what is on a list, or does not want it.
+    /// The user opts out of a suppression list's campaigns, or opts in again.
     case preference(user: String, SuppressionList, isAllowed: Bool)
-    /// The number on the app's icon is this, wherever the user sees it: the app was opened.
+    /// The badge of the app has this value on all devices of the user, because the user opened the app.
     case badge(user: String, app: String, value: Int)
   }
 
-  /// What changes.
+  /// The change.
   public var change: Change
-  /// When it happened, in ms since the epoch.
+  /// Time of the event in ms since the epoch.
   public var at: Int
 
-  /// The reason why the event's time zone was refused; `nil` where nothing was. The rest of the event applies.
+  /// Reason why the event's time zone was refused; `nil` if it was not. The rest of the event applies.
   public var refusal: DeviceRowDraft.Problem? {
     switch change {
     case .register(let row), .login(let row): row.refusal.map { DeviceRowDraft.Problem(description: $0) }
@@ -39,7 +40,7 @@ public struct RegistrationEvent: Sendable, Equatable {
     self.at = at
   }
 
-  /// Segments that one event names at most.
+  /// Maximum number of segments in one event.
   public static let maximumTags = 100
 
   private enum Operation: String, CaseIterable {
@@ -48,7 +49,7 @@ public struct RegistrationEvent: Sendable, Equatable {
 
   /// - Parameters:
   ///   - bytes: one JSON object.
-  ///   - vocabulary: what it may name; its time is the time of an event that gives none.
+  ///   - vocabulary: the allowed names. Its time is used for an event without a time.
   public init(parsing bytes: [UInt8], _ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) {
     var fields = try EventFields(parsing: bytes)
     let name = try fields.required("op")
@@ -85,15 +86,15 @@ public struct RegistrationEvent: Sendable, Equatable {
   }
 }
 
-/// Events that name no time happened when they are read, in the order of their list.
+/// Times of events that contain none: they happened when they were read, in the order of their list.
 extension RegistrationEvent {
-  /// Returns by how many ms each event that names no time is before the last of its list: so many that no two events about the
-  /// same user or token have the same time.
+  /// Returns for each event without a time how many ms it is before the last event of its list. The offsets are chosen
+  /// so that no two events about the same user or token have the same time.
   ///
   /// - Parameters:
-  ///   - events: in the order of their list.
-  ///   - time: which events have that name none, in ms since the epoch.
-  /// - Returns: one number for each event; 0 for events that name their time.
+  ///   - events: the events in the order of their list.
+  ///   - time: the time of events without one, in ms since the epoch.
+  /// - Returns: one number for each event; 0 for events with a time of their own.
   public static func offsets(of events: [RegistrationEvent], without time: Int) -> [Int] {
     var offsets = Array(repeating: 0, count: events.count)
     var next: [Subject: Int] = [:]
@@ -106,7 +107,7 @@ extension RegistrationEvent {
     return offsets
   }
 
-  /// Changes the time of an event that names none.
+  /// Changes the time of an event that has no time of its own.
   ///
   /// - Parameter instant: ms since the epoch.
   public mutating func move(to instant: Int) {
@@ -127,7 +128,7 @@ extension RegistrationEvent {
     case token(DeviceToken)
   }
 
-  /// The user and the token that an event is about, as far as it names them.
+  /// User and token of the event, if it contains them.
   private var subjects: [Subject] {
     switch change {
     case .register(let row), .login(let row): [.user(row.user), .token(row.token)]

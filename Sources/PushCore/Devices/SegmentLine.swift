@@ -1,23 +1,24 @@
-/// One line of a segment's file: a CSV record (RFC 4180) of one column, the id of a user. White space at the edges of
-/// the id does not count.
+/// Line of a segment's file: a CSV record (RFC 4180) with one column, the id of a user. White space at both ends of the
+/// id is removed.
 public enum SegmentLine: Sendable, Equatable {
   case user(String)
-  /// There is nothing on it.
+  /// The line is empty.
   case empty
-  /// The name of the column.
+  /// The line is the header with the name of the column.
   case header
-  /// It is no user's id; the text says why.
+  /// The line is not a user's id; the text has the reason.
   case bad(String)
 
-  /// What the column is called.
+  /// Name of the column.
   public static let column = "user"
 
-  /// What others call it: hardly anybody's id, and so not taken for one where a header stands.
+  /// Names of the column in other systems. They are almost never ids, so they are not accepted as ids at the place of a
+  /// header.
   private static let lookAlikes: Set = ["users", "userid", "user_id", "user id", "user-id", "uid", "id"]
 
   /// - Parameters:
-  ///   - text: the line, without its end.
-  ///   - number: its number, from 1: a header stands on the first.
+  ///   - text: the line without its end.
+  ///   - number: its number, from 1. Only line 1 may be a header.
   public init(_ text: String, number: Int) {
     let bytes = Array(text.utf8.trimmingBlanks)
     guard !bytes.isEmpty else {
@@ -34,7 +35,7 @@ public enum SegmentLine: Sendable, Equatable {
         "has \(fields.count) columns: a segment's file has one, the user's id; one with a comma stands in quotes")
       return
     }
-    // What stands in quotes is meant.
+    // A text in quotes is always an id.
     let isQuoted = bytes.first == UInt8(ascii: "\"")
     if number == 1, !isQuoted, id.lowercased() == Self.column {
       self = .header
@@ -51,7 +52,7 @@ public enum SegmentLine: Sendable, Equatable {
     }
   }
 
-  /// A user's id as such a file has it, the inverse of reading it.
+  /// Returns a user's id in the notation of such a file, the inverse of reading it.
   public static func text(of user: String) -> String {
     let isPlain = user.utf8.allSatisfy { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") }
     let bytes = Array(user.utf8)
@@ -65,7 +66,7 @@ public enum SegmentLine: Sendable, Equatable {
 }
 
 extension Collection<UInt8> where Self: BidirectionalCollection {
-  /// Without blanks and tabs at both ends.
+  /// The bytes without blanks and tabs at both ends.
   fileprivate var trimmingBlanks: SubSequence {
     let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {

@@ -1,13 +1,13 @@
-/// What a token is for. An app has a token of its own for each kind on one device, and a campaign goes to tokens of one
-/// kind (``PushService/tokenKind(for:)``). Raw values are names in files, commands and JSON.
+/// Kind of a token. On one device, an app has a separate token for each kind, and a campaign goes to tokens of one kind
+/// (``PushService/tokenKind(for:)``). Raw values are names in files, commands and JSON.
 public enum TokenKind: String, CaseIterable, Sendable {
   case alert, voip, complication, widgets, controls, fileprovider, location, pushtotalk
-  /// Starts a live activity.
+  /// Token that starts a Live Activity.
   case liveActivityStart = "liveactivity-start"
-  /// Updates and ends one live activity.
+  /// Token that updates and ends one Live Activity.
   case liveActivity = "liveactivity"
 
-  /// As device records store it: never renumber.
+  /// Code in device records: never renumber.
   public var code: UInt8 {
     switch self {
     case .alert: 0

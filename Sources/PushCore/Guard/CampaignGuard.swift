@@ -1,98 +1,99 @@
-/// Keeps one wrong setting from erasing the device base: watches what the push service says of a campaign's tokens. Pure.
+/// State machine that keeps one wrong setting from erasing the device base. It watches the push service's answers about
+/// a campaign's tokens. Pure.
 ///
 ///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
 ///
-/// While undecided, prunes and quarantines are to be held back; once open they are carried out; once tripped they are
-/// dropped, and the campaign is to be paused, or left to others. It never leaves `tripped`: who resumes the campaign starts
-/// a new guard, or one that is open and stays so.
+/// While the guard is undecided, the worker must hold back prunes and quarantines. Once the guard is open, the worker
+/// carries them out. Once it is tripped, the worker drops them and pauses the campaign or leaves it to other workers. A
+/// guard never leaves `tripped`: a resume of the campaign starts a new guard, or one that is open and stays open.
 ///
-/// What all workers were answered decides while undecided; once open, a worker goes by its own answers, and by those that
-/// the fleet tells each other of (``watch(_:)``). Their window slides by halving: when twice ``GuardPolicy/minimum`` are
-/// counted, all counts are halved. So a share is always of the latest `minimum` to `2 × minimum` answers, older ones
-/// weighing less, in three integers. A worker that has fewer, as it came late, counts the missing ones as good: more than
-/// they could make up for trips it at once.
+/// While the guard is undecided, the answers to all workers decide. Once it is open, a worker uses its own answers and
+/// the fleet's latest answers (``watch(_:)``). The window slides by halving: when it has twice ``GuardPolicy/minimum``
+/// answers, all counts are halved. So a share always covers the latest `minimum` to `2 × minimum` answers, with less
+/// weight for older ones, in three integers. If a worker has fewer answers because it joined late, it counts the
+/// missing ones as good. The guard trips immediately if there are more bad answers than the missing ones can outweigh.
 ///
-/// Among others, a worker of whose answers most are bad asks first whether it is the only one: what is wrong may be its own
-/// settings. Until that is known the guard is *suspended*: prunes and quarantines are held back, and its own answers trip
-/// nothing.
+/// In a fleet, a worker with mostly bad answers first asks whether it is the only one, because its own settings may be
+/// wrong. Until the reply arrives, the guard is *suspended*: the worker holds back prunes and quarantines, and its own
+/// answers trip nothing.
 public struct CampaignGuard: Sendable, Equatable {
-  /// What is to be done with prunes and quarantines.
+  /// Decision about prunes and quarantines.
   public enum State: Sendable, Equatable {
-    /// Hold them back: too few answers to tell.
+    /// Hold them back: there are too few answers to decide.
     case undecided
     /// Carry them out.
     case open
-    /// Drop them, and pause the campaign or leave it to others.
+    /// Drop them, and pause the campaign or leave it to other workers.
     case tripped(reason: String)
   }
 
   public private(set) var state = State.undecided
-  /// What was counted here: all of it while undecided, then the window.
+  /// Answers that this worker has counted: all of them while undecided, then those of the window.
   public private(set) var counts = GuardCounts()
   /// The bounds.
   public let policy: GuardPolicy
   private let app: String
-  /// Whether everything is carried out, whatever its share.
+  /// Whether the guard is off: the worker carries out everything, regardless of the share.
   public let isOff: Bool
-  /// Whether others are to be asked if their answers are as bad.
+  /// Whether the worker must ask the others if their answers are as bad.
   public private(set) var isSuspended = false
-  /// Bad answers before they are asked.
+  /// Number of bad answers before the worker asks the others.
   private var patience: Int
 
   /// - Parameters:
   ///   - policy: the bounds.
   ///   - app: the app's name, for the reason.
-  ///   - isOff: whether everything is carried out, whatever its share.
+  ///   - isOff: whether the worker carries out everything, regardless of the share.
   public init(_ policy: GuardPolicy, app: String, isOff: Bool = false) {
     self.policy = policy
     self.app = app
     self.isOff = isOff
-    // Fewer may be chance; more than would trip it are too many.
+    // Fewer bad answers may be chance. The number stays below the number that trips the guard.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
     patience = max(1, min(5, Int(trips)))
     if isOff { state = .open }
   }
 
-  /// Whether prunes and quarantines are to be held back.
+  /// Whether the worker must hold back prunes and quarantines.
   public var isUndecided: Bool {
     if case .undecided = state { true } else { false }
   }
 
-  /// Why the campaign is to be paused, if it is.
+  /// Reason to pause the campaign; `nil` if the guard has not tripped.
   public var tripReason: String? {
     if case .tripped(let reason) = state { reason } else { nil }
   }
 
-  /// Takes an answer into account.
+  /// Counts an answer.
   ///
-  /// - Parameter isAlone: whether there are no others to ask.
-  /// - Returns: whether ``state`` is another now.
+  /// - Parameter isAlone: whether the fleet has no other workers to ask.
+  /// - Returns: whether ``state`` changed.
   public mutating func count(_ outcome: Outcome, isAlone: Bool = true) -> Bool {
     guard counts.count(outcome) else { return false }
     if !isAlone, outcome != .accepted, isOdd { isSuspended = true }
     return judgeOwn()
   }
 
-  /// Whether most answers are bad, and there are enough of them to ask others.
+  /// Whether most answers are bad, and there are enough of them to ask the other workers.
   private var isOdd: Bool {
     let bad = counts.suspects + counts.gone
     return bad >= patience && 2 * bad > counts.answers && tripReason == nil && !isOff
   }
 
-  /// The others' answers are as bad, or there is nobody to tell: it goes by what it knows, and asks again when there are
-  /// twice as many bad ones.
+  /// Continues on the worker's own counts, because the other workers' answers are as bad or there is no other worker.
+  /// The worker asks again when it has twice as many bad answers.
   ///
-  /// - Returns: whether ``state`` is another now.
+  /// - Returns: whether ``state`` changed.
   public mutating func goOn() -> Bool {
     isSuspended = false
     patience = 2 * (counts.suspects + counts.gone)
     return judgeOwn()
   }
 
-  /// Only here are the answers bad: the campaign is left to the others.
+  /// Withdraws this worker from the campaign, because only its own answers are bad.
   ///
-  /// - Returns: what is wrong, for people.
+  /// - Returns: the problem, for people.
   public mutating func standDown() -> String {
     let reason = complaint(of: counts) ?? "most of \(counts.answers) answers were bad"
     isSuspended = false
@@ -100,7 +101,7 @@ public struct CampaignGuard: Sendable, Equatable {
     return reason
   }
 
-  /// Trips, once open, when what was counted here is out of bounds.
+  /// Trips an open guard if the counts of this worker are out of bounds.
   private mutating func judgeOwn() -> Bool {
     guard state == .open, !isSuspended else { return false }
     var least = counts
@@ -110,22 +111,22 @@ public struct CampaignGuard: Sendable, Equatable {
     return false
   }
 
-  /// Decides, while undecided, once the fleet has answers enough.
+  /// Decides an undecided guard as soon as the fleet has enough answers.
   ///
-  /// - Parameter fleet: what all workers were answered.
-  /// - Returns: whether ``state`` is another now.
+  /// - Parameter fleet: the answers to all workers.
+  /// - Returns: whether ``state`` changed.
   public mutating func judge(_ fleet: GuardCounts) -> Bool {
     guard isUndecided, fleet.answers >= policy.minimum else { return false }
     return decide(on: fleet)
   }
 
-  /// Trips, while undecided, when its own shares and those of its app's latest campaigns are out of bounds: what is too
-  /// small to be decided on alone may be one of many.
+  /// Trips an undecided guard if the campaign's shares and those of the app's latest campaigns are both out of bounds.
+  /// A campaign that is too small for a decision of its own may be one of many.
   ///
   /// - Parameters:
-  ///   - own: what the campaign was answered, however little.
-  ///   - app: what the latest campaigns of its app were.
-  /// - Returns: whether ``state`` is another now.
+  ///   - own: the answers to the campaign, however few.
+  ///   - app: the answers to the latest campaigns of its app.
+  /// - Returns: whether ``state`` changed.
   public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
     guard isUndecided, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
       return false
@@ -134,10 +135,10 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// Trips, once open, when the fleet's latest answers are out of bounds; those that are missing to the minimum count as
-  /// good.
+  /// Trips an open guard if the fleet's latest answers are out of bounds. Answers that are missing to the minimum count
+  /// as good.
   ///
-  /// - Returns: whether ``state`` is another now.
+  /// - Returns: whether ``state`` changed.
   public mutating func watch(_ fleet: GuardCounts) -> Bool {
     var least = fleet
     least.answers = max(fleet.answers, policy.minimum)
@@ -145,9 +146,10 @@ public struct CampaignGuard: Sendable, Equatable {
     return decide(on: fleet)
   }
 
-  /// Decides on the answers there are, be they fewer than the minimum: where no more can be held back.
+  /// Decides on the present answers, even if there are fewer than the minimum. Used when the worker can't hold back
+  /// more.
   ///
-  /// - Returns: whether ``state`` is another now.
+  /// - Returns: whether ``state`` changed.
   public mutating func decide(on counts: GuardCounts) -> Bool {
     if case .tripped = state { return false }
     if let reason = objection(to: counts) {
@@ -160,12 +162,12 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// What is wrong with the shares, however few answers they are of, and what to do; `nil` for nothing.
+  /// Returns the problem with the shares and its remedy, even for few answers; `nil` if there is none.
   public func objection(to counts: GuardCounts) -> String? {
     complaint(of: counts).map { $0 + Self.remedy }
   }
 
-  /// What is to be done about a guard that has tripped everywhere.
+  /// Remedy for a guard that has tripped on all workers.
   public static let remedy = "; mend it and resume, or resume --unguarded if the answers are right"
 
   private func complaint(of counts: GuardCounts) -> String? {

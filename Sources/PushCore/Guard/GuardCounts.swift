@@ -1,10 +1,10 @@
-/// What the push service has said of a campaign's tokens.
+/// Counts of the push service's answers about a campaign's tokens.
 public struct GuardCounts: Sendable, Equatable {
-  /// Answers that are the push service's word on a token.
+  /// Answers in which the push service judges a token.
   public var answers: Int
-  /// Of these: the token is bad, or of another topic.
+  /// Those of ``answers`` which say that the token is bad or belongs to another topic.
   public var suspects: Int
-  /// Of these: the device is gone (410).
+  /// Those of ``answers`` which say that the device is gone (410).
   public var gone: Int
 
   /// Memberwise.
@@ -14,34 +14,34 @@ public struct GuardCounts: Sendable, Equatable {
     self.gone = gone
   }
 
-  /// Takes an answer into account; outcomes that are not the push service's word on a token are ignored.
+  /// Counts an answer. Outcomes in which the push service does not judge the token are ignored.
   ///
-  /// - Returns: whether it was one.
+  /// - Returns: whether the answer was counted.
   @discardableResult
   public mutating func count(_ outcome: Outcome) -> Bool {
     switch outcome {
     case .accepted: break
     case .badToken, .wrongTopic: suspects += 1
     case .unregistered, .expiredToken: gone += 1
-    // A refusal for a reason that nobody knows says nothing of the token.
+    // A refusal for an unknown reason does not judge the token.
     case .rejected, .failed, .expired, .unknown, .cancelled, .capped, .optedOut, .deviceGone: return false
     }
     answers += 1
     return true
   }
 
-  /// Lets older answers weigh half of newer ones.
+  /// Halves all counts, so that older answers have half the weight of newer ones.
   public mutating func halve() {
     self = GuardCounts(answers: answers / 2, suspects: suspects / 2, gone: gone / 2)
   }
 
-  /// Both together.
+  /// Returns the sum of two counts.
   public static func + (left: GuardCounts, right: GuardCounts) -> GuardCounts {
     GuardCounts(
       answers: left.answers + right.answers, suspects: left.suspects + right.suspects, gone: left.gone + right.gone)
   }
 
-  /// What has been counted on the left and not on the right.
+  /// Returns the answers that the left side has counted and the right side has not.
   public static func - (left: GuardCounts, right: GuardCounts) -> GuardCounts {
     GuardCounts(
       answers: left.answers - right.answers, suspects: left.suspects - right.suspects, gone: left.gone - right.gone)

@@ -1,12 +1,12 @@
 extension CampaignJob {
-  /// The same job for one device token, under an id of its own: at once, and at no rate.
+  /// Returns the same job for one device token, with an id of its own: it starts immediately and has no rate.
   ///
   /// - Parameters:
   ///   - job: a valid job.
-  ///   - token: as its service writes it.
-  ///   - suffix: what makes the id another; at most 32 characters of those that an id may have.
-  ///   - payload: what is sent to it, where not all are sent the same: nothing is known of a token.
-  /// - Throws: when the job is not valid JSON.
+  ///   - token: the token's canonical text.
+  ///   - suffix: makes the id different; at most 32 characters that are valid in an id.
+  ///   - payload: the payload for the token, if the job has personal content: nothing is known about a token's user.
+  /// - Throws: an error if the job is not valid JSON.
   public static func alone(
     _ job: [UInt8], token: String, suffix: String, payload: [UInt8]? = nil
   ) throws(JSONSyntaxError) -> [UInt8] {
@@ -23,7 +23,7 @@ extension CampaignJob {
         var id = "retry"
         if case .string(let text) = member.value.kind { id = text }
         json.value("\(id.prefix(PlainName.maximumLength - suffix.count - 1)).\(suffix)")
-      // A channel is alone already.
+      // The audience of a channel is a single target already.
       case "audience" where destination(root) == .devices:
         json.beginObject()
         json.name("tokens")
@@ -47,12 +47,13 @@ extension CampaignJob {
     return json.take()
   }
 
-  /// The job of a run of a repeated job. It keeps the id of the repeated job: the id of the run is the store's to say.
+  /// Returns the job of a run of a recurring job. The job keeps the id of the recurring job; the store adds the id of
+  /// the run.
   ///
   /// - Parameters:
   ///   - job: a valid job.
-  ///   - localTime: what each device's clock shows at its time; `nil` where it begins at once.
-  /// - Throws: when the job is not valid JSON.
+  ///   - localTime: wall time of the run on each device; `nil` if the run begins immediately.
+  /// - Throws: an error if the job is not valid JSON.
   public static func run(of job: [UInt8], localTime: Int?) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }

@@ -1,13 +1,12 @@
 extension CampaignJob {
-  /// What a job says, in the one way in which it can be written. Versions that did not know ``meaning(of:_:)`` took jobs for
-  /// the same when these were equal.
+  /// Returns the canonical text of a job. Versions before ``meaning(of:_:)`` treated jobs with equal canonical texts as
+  /// the same job.
   ///
-  /// Who submits it is not what it says. A member that is `null` counts as not given: in the job, in its audience and in
-  /// whom that excludes, in what says when it is sent, in its variants
-  /// and in its stages. In the payload it is what the producer wants to be sent, as are
-  /// the letters of every string.
+  /// The submitter is not part of the text. A member with the value `null` counts as missing in the job, its audience
+  /// and exclusions, its times, its variants and its stages. In the payload, `null` is content for the app, and so is
+  /// the case of every string.
   ///
-  /// - Throws: when the job is not valid JSON.
+  /// - Throws: an error if the job is not valid JSON.
   public static func canonical(_ job: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     var json = JSONWriter()
@@ -19,7 +18,7 @@ extension CampaignJob {
     return json.take()
   }
 
-  /// The members of a job that are given, without who submits it.
+  /// Returns the members of a job without `null` values and without the submitter.
   static func given(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
     members.filter { $0.name != "submittedBy" }
       .given(alsoIn: [
@@ -29,8 +28,8 @@ extension CampaignJob {
 }
 
 extension [JSONValue.Member] {
-  /// Those that are not `null`; and of the objects that stand at these paths of names, or in arrays there, in each of their
-  /// levels.
+  /// Returns the members that are not `null`. It also removes `null` members from objects at these paths of names, and
+  /// from objects in arrays there.
   fileprivate func given(alsoIn paths: [ArraySlice<String>]) -> [JSONValue.Member] {
     compactMap { member in
       if case .null = member.value.kind { return nil }
@@ -43,7 +42,7 @@ extension [JSONValue.Member] {
 }
 
 extension JSONValue {
-  /// Without the members that are `null`, of an object or of those in an array.
+  /// Returns an object, or an array of objects, without the members that are `null`.
   fileprivate func given(alsoIn paths: [ArraySlice<String>]) -> JSONValue {
     switch kind {
     case .object(let members): JSONValue(kind: .object(members.given(alsoIn: paths)), range: range)

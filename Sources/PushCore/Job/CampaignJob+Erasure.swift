@@ -1,25 +1,25 @@
-/// A job without an erased user.
+/// Job without an erased user.
 public struct ErasedJob: Sendable {
-  /// The job, with ``CampaignJob/erasedEntry`` in the place of each removed entry.
+  /// Text of the job, with ``CampaignJob/erasedEntry`` instead of each removed entry.
   public var job: [UInt8]
   /// Whether the audience of the job is a list without other users.
   public var isOfNobodyElse: Bool
 }
 
-/// The erasure of a user from the text of a job.
+/// Erasure of a user from the text of a job.
 extension CampaignJob {
-  /// The entry in the place of an erased user or token, in lists of jobs and of events. The lists keep their length.
+  /// Entry that replaces an erased user or token in lists of jobs and of events, so that the lists keep their length.
   public static let erasedEntry = Array(#"{"erased":true}"#.utf8)
 
-  /// Removes a user, with the values beside the id, and the user's tokens from the lists of a job: `audience.users`,
+  /// Removes a user, the values with the id, and the user's tokens from the lists of a job: `audience.users`,
   /// `audience.tokens` and `stages[].users`.
   ///
   /// - Parameters:
   ///   - user: the user's id.
   ///   - job: the text of a job.
-  ///   - isToken: whether a text is one of the user's tokens.
-  /// - Returns: `nil` when no list of the job names the user or a token.
-  /// - Throws: when the job is not valid JSON.
+  ///   - isToken: returns whether a text is one of the user's tokens.
+  /// - Returns: `nil` if no list of the job contains the user or a token.
+  /// - Throws: an error if the job is not valid JSON.
   public static func erasing(
     _ user: String, from job: [UInt8], isToken: (String) -> Bool
   ) throws(JSONSyntaxError) -> ErasedJob? {

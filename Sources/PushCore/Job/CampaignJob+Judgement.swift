@@ -1,22 +1,22 @@
 extension CampaignJob {
-  /// The result of the checks of a new job.
+  /// Result of the checks of a new job.
   public struct Judgement: Sendable {
-    /// The campaign, every default filled in.
+    /// Campaign with all defaults filled in.
     public var campaign: Campaign
-    /// The rules that only warn.
+    /// Violated rules with the severity warning.
     public var warnings: [Finding]
-    /// What only the present time makes wrong, such as a `sendAt` that has passed; `nil` for nothing. A job that is already
-    /// known was judged when it was new.
+    /// Error that depends only on the present time, such as a `sendAt` that has passed; `nil` for none. A job that is
+    /// already known was checked when it was new.
     public var untimely: JobError?
   }
 
-  /// Judges a job by every rule that needs no store. The commands, the API and the workers call it for new jobs.
+  /// Checks a job with every rule that needs no store. The commands, the API and the workers call it for new jobs.
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
-  ///   - apps: those that it may be for.
+  ///   - apps: the allowed apps.
   ///   - now: UNIX seconds.
-  /// - Throws: the first thing that is wrong whatever the time is.
+  /// - Throws: the first error that does not depend on the time.
   public static func judge(_ job: [UInt8], _ apps: JobApps, now: Int) throws(JobError) -> Judgement {
     let untimely: JobError
     do {

@@ -1,11 +1,11 @@
 extension CampaignJob {
-  /// Returns what a job means, in the one way in which it can be written: ``canonical(_:)`` without the fields that say what
-  /// their default says. Two jobs are the same when these are equal.
+  /// Returns the meaning of a job in a canonical form: ``canonical(_:)`` without the fields that have their default
+  /// values. Two jobs are the same if their meanings are equal.
   ///
   /// - Parameters:
-  ///   - job: the text of a job, perhaps malformed.
-  ///   - service: the push service of an app. Defaults of `pushType`, `priority` and `expiration` are the service's.
-  /// - Throws: when the job is not valid JSON.
+  ///   - job: the text of a job, which may be malformed.
+  ///   - service: returns the push service of an app. It has the defaults of `pushType`, `priority` and `expiration`.
+  /// - Throws: an error if the job is not valid JSON.
   public static func meaning(
     of job: [UInt8], _ service: (String) -> any PushService
   ) throws(JSONSyntaxError) -> [UInt8] {
@@ -22,12 +22,12 @@ extension CampaignJob {
   }
 }
 
-/// The fields of a job that need not be written, because they say what their default says.
+/// Fields of a job that can be omitted because they have their default values.
 private struct JobDefaults {
-  /// Fields of the job itself whose value is the default.
+  /// Fields of the job itself that have their default values.
   private var names: Set<String> = []
 
-  /// A field of an object within the job, and whether its value is the default.
+  /// Field of an object within the job, with a check for its default value.
   private struct Field: Sendable {
     let name: String
     let isDefault: @Sendable (JSONValue) -> Bool
@@ -37,7 +37,7 @@ private struct JobDefaults {
     }
   }
 
-  /// By the path of the object that has them.
+  /// Fields by the path of their object.
   private static let nested: [String: [Field]] = [
     "": [
       Field("lane", isText(Lane.normal.rawValue)), Field("results", isText(ResultsMode.failures.rawValue)),
@@ -57,7 +57,7 @@ private struct JobDefaults {
     "variants": [Field("weight", isNumber(1)), Field("localized", isEmpty)],
   ]
 
-  /// Finds the fields whose value is the default of the service.
+  /// Finds the fields that have the default values of the service.
   mutating func readOptions(
     _ members: [JSONValue.Member], _ fields: JobFields, _ destination: PushDestination, _ service: any PushService
   ) {
@@ -73,7 +73,7 @@ private struct JobDefaults {
     }
   }
 
-  /// Removes the fields of a job that say their default.
+  /// Returns the fields of a job without those that have their default values.
   func remove(from job: [JSONValue.Member]) -> [JSONValue.Member] {
     Self.removing(from: job.filter { !names.contains($0.name) }, path: "")
   }
@@ -89,7 +89,7 @@ private struct JobDefaults {
     }
   }
 
-  /// Removes them from an object, or from each object of an array.
+  /// Removes the fields with default values from an object, or from each object of an array.
   private static func removing(from value: JSONValue, path: String) -> JSONValue {
     switch value.kind {
     case .object(let members): JSONValue(kind: .object(removing(from: members, path: path)), range: value.range)

@@ -1,7 +1,7 @@
 extension CampaignJob {
-  /// The same job with the name of who submits it. What is no job stays as it is.
+  /// Returns the job with `submittedBy` set; returns any other text unchanged.
   ///
-  /// - Throws: when it has another name already.
+  /// - Throws: an error if the job has another submitter.
   public static func submitted(_ job: [UInt8], by person: String) throws(JobError) -> [UInt8] {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
       let brace = job.firstIndex(of: UInt8(ascii: "{"))

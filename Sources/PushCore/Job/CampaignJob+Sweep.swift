@@ -1,8 +1,8 @@
 extension CampaignJob {
-  /// A job that finds devices which have removed an app: silent pushes to everybody, also to users on its
-  /// suppression lists, as nobody sees them.
+  /// Returns a job that finds devices which have removed an app. It sends silent pushes to all users, including those
+  /// on suppression lists, because they do not see them.
   ///
-  /// - Parameter rate: pushes a second.
+  /// - Parameter rate: pushes per second.
   public static func sweep(id: String, app: String, rate: Double) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()

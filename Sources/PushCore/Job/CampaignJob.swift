@@ -1,24 +1,25 @@
-/// Reads the JSON that producers push: every rule that can be checked without a store is checked here, once, for the CLI
-/// and for the workers alike.
+/// Reader of the JSON that producers push. It checks every rule that needs no store, in one place for the CLI and for
+/// the workers.
 public enum CampaignJob {
-  /// The largest job in bytes: holds 15,000 tokens, and a worker parses it in some milliseconds. More belongs into a
-  /// segment.
+  /// Maximum size of a job in bytes. It has room for 15,000 tokens, and a worker parses it in some milliseconds. A
+  /// larger audience belongs in a segment.
   public static let maximumSize = 1 << 20
 
-  /// How many objects and arrays may stand in each other.
+  /// Maximum nesting of objects and arrays.
   public static let maximumNesting = 32
 
-  /// The names of the fields of a job.
+  /// Names of the fields of a job.
   public static let fields = JobField.all.map(\.name)
 
-  /// The campaign that a job describes, every default filled in.
+  /// Returns the campaign that a job describes, with all defaults filled in.
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
-  ///   - apps: those that it may be for.
-  ///   - id: of its campaign, where that is a run of a repeated job; `nil` for the id that the job gives.
-  ///   - now: UNIX seconds; `nil` where the job may have waited, or has begun.
-  /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule/Severity/warning``) is not.
+  ///   - apps: the allowed apps.
+  ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
+  ///   - now: UNIX seconds; `nil` if the job may have waited, or has begun.
+  /// - Throws: the first error. A broken rule with the severity warning (``PushRule/Severity/warning``) is not an
+  ///   error.
   public static func parse(
     _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil
   ) throws(JobError) -> Campaign {
@@ -27,14 +28,14 @@ public enum CampaignJob {
     return campaign
   }
 
-  /// The campaign that a job describes, and which rules for pushes it breaks.
+  /// Returns the campaign that a job describes, and the push rules that it breaks.
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
-  ///   - apps: those that it may be for.
-  ///   - id: of its campaign, where that is a run of a repeated job; `nil` for the id that the job gives.
-  ///   - now: UNIX seconds; `nil` leaves out what depends on the time, as it must where a job may have waited.
-  /// - Throws: the first thing that is wrong with the job apart from those rules.
+  ///   - apps: the allowed apps.
+  ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
+  ///   - now: UNIX seconds; `nil` skips the rules that depend on the time, which is necessary if a job may have waited.
+  /// - Throws: the first error of the job that is not a broken push rule.
   public static func examine(
     _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil
   ) throws(JobError) -> (campaign: Campaign, findings: [Finding]) {
@@ -55,14 +56,15 @@ public enum CampaignJob {
     return (campaign, findings)
   }
 
-  /// The findings of the push rules in the companions of a campaign, such as a certificate that does not allow the push type.
+  /// Returns the push rules that the companions of a campaign break, such as a certificate that does not allow the push
+  /// type.
   public static func companionFindings(of campaign: Campaign, _ service: any PushService) -> [Finding] {
     campaign.message.also.flatMap { type in
       service.findings(ofRefresh: type).map { Finding($0.rule, "also", $0.message, hint: $0.hint) }
     }
   }
 
-  /// Refuses a job that is too large.
+  /// Throws an error if a job is too large.
   public static func checkSize(_ job: some Collection<UInt8>) throws(JobError) {
     guard job.count > maximumSize else { return }
     throw JobError(
@@ -71,9 +73,10 @@ public enum CampaignJob {
       hint: "put the audience into a segment: carillon segment import NAME FILE")
   }
 
-  /// Checks the parts of a campaign as they are when they are sent: stages that begin after the campaign's end, companions.
+  /// Checks the parts of a campaign in the form in which they are sent: stages that begin after the campaign's end, and
+  /// companions.
   ///
-  /// - Parameter now: UNIX seconds; `nil` where the job may have waited, or has begun.
+  /// - Parameter now: UNIX seconds; `nil` if the job may have waited, or has begun.
   public static func checkParts(
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps, _ service: any PushService, now: Int?
   ) throws(JobError) {
@@ -96,7 +99,7 @@ public enum CampaignJob {
     for type in campaign.message.also { _ = try companion(of: campaign, type, job, apps, service) }
   }
 
-  /// What the rules for pushes find in a job that begins at a time, in UNIX seconds.
+  /// Returns the push rules that a job breaks if it begins at a time, in UNIX seconds.
   private static func findings(
     in job: [UInt8], _ apps: JobApps, _ service: any PushService, at time: Int
   ) throws(JobError) -> [Finding] {
@@ -106,7 +109,7 @@ public enum CampaignJob {
     return service.findings(in: try parsed(dated), dated, now: time)
   }
 
-  /// The companion of a campaign for a type of push.
+  /// Returns the companion of a campaign for a type of push.
   private static func companion(
     of campaign: Campaign, _ type: String, _ job: [UInt8], _ apps: JobApps, _ service: any PushService
   ) throws(JobError) -> Campaign {
@@ -137,14 +140,14 @@ public enum CampaignJob {
     return companions
   }
 
-  /// A part of a campaign.
+  /// Returns a part of a campaign.
   ///
   /// - Parameters:
-  ///   - id: of the part.
-  ///   - job: of the campaign.
-  ///   - apps: those that it may be for.
-  ///   - start: when the part begins, or is to begin, in UNIX seconds: times that count from there follow from it.
-  ///   - variant: the place of the variant that an earlier stage chose; `nil` for none.
+  ///   - id: the id of the part.
+  ///   - job: the job of the campaign.
+  ///   - apps: the allowed apps.
+  ///   - start: actual or planned start of the part in UNIX seconds. Relative times count from it.
+  ///   - variant: position of the variant that an earlier stage chose; `nil` for none.
   public static func part(
     _ id: CampaignID, of job: [UInt8], _ apps: JobApps, start: Int, variant: Int? = nil
   ) throws(JobError) -> Campaign {
@@ -183,14 +186,14 @@ public enum CampaignJob {
     }
   }
 
-  /// In the place of the start of a campaign that has not begun, where nobody says what time it is: as long as any other.
+  /// Start of a campaign that has not begun, for a check without the present time. Any value is suitable.
   private static let someStart = 1_800_000_000
 
-  /// A job with the times of its push written out as if it began at its `sendAt`, or else now; `nil` where it has none such.
-  /// What was taken in has them written out.
+  /// Returns a job in which relative push times are replaced by absolute times, as if it began at its `sendAt`, or
+  /// otherwise now. `nil` if it has no relative time. An activated job contains only absolute times.
   ///
   /// - Parameter now: UNIX seconds; `nil` for any time.
-  /// - Throws: what is wrong with one of these times by itself.
+  /// - Throws: an error if one of these times is invalid on its own.
   public static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
   ) throws(JobError) -> [UInt8]? {
@@ -204,8 +207,8 @@ public enum CampaignJob {
     return try service.dated(bytes, pushType: type, start: start)
   }
 
-  /// A job with the times of its push written out as they are when it begins at `start`, in UNIX seconds; `nil` where it has
-  /// none such.
+  /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
+  /// `nil` if it has no relative time.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
   ) throws(JobError) -> [UInt8]? {
@@ -215,7 +218,7 @@ public enum CampaignJob {
     return try service.dated(bytes, pushType: type, start: start)
   }
 
-  /// The campaign of a job, held against the contract but not against its service's rules; and the service.
+  /// Returns the campaign of a job with the service. It checks the job format but not the service's push rules.
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
@@ -272,7 +275,7 @@ public enum CampaignJob {
     return (campaign, service)
   }
 
-  /// The id of a job and when its pushes are sent, whatever it says otherwise; `nil` where that can't be read.
+  /// Returns the id and the timing of a job, regardless of errors in other fields; `nil` if these can't be read.
   public static func timing(of job: [UInt8]) -> (id: String, timing: CampaignTiming)? {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
       let id = try? readID(JobFields(members)),
@@ -291,7 +294,7 @@ public enum CampaignJob {
     return true
   }
 
-  /// Where the push of a job goes.
+  /// Returns the destination of a job's push.
   public static func destination(_ root: JSONValue) -> PushDestination {
     guard case .object(let members) = root.kind, case .object(let audience)? = members.value("audience")?.kind
     else { return .devices }
@@ -340,7 +343,7 @@ public enum CampaignJob {
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {
     guard let id = try fields.string("collapseId") else { return nil }
     guard !id.isEmpty else { throw fields.error("collapseId", "must not be empty", hint: "leave it out") }
-    // It becomes a header: RFC 9110, 5.5, allows no control characters and no blank at either end.
+    // The id becomes a header. RFC 9110, 5.5, allows no control characters and no blank at either end.
     guard !id.unicodeScalars.contains(where: Excerpt.isControl), id.first != " ", id.last != " " else {
       throw fields.error("collapseId", "must not have control characters, nor blanks at its ends")
     }

@@ -1,11 +1,12 @@
-/// The apps that a job may name.
+/// Apps that a job may name.
 public enum JobApps: Sendable {
-  /// These, each with its service.
+  /// These apps, each with its service.
   case known([String: any PushService])
-  /// Any: there is no configuration. All are taken to be of this service, and what depends on the app is left unchecked.
+  /// Any app, for use without a configuration. All apps use this service, and rules that depend on the app are not
+  /// checked.
   case any(any PushService)
 
-  /// The service of an app; `nil` when there is no such app.
+  /// Returns the service of an app; `nil` if the app is unknown.
   func service(of app: String) -> (any PushService)? {
     switch self {
     case .known(let apps): apps[app]
@@ -13,7 +14,7 @@ public enum JobApps: Sendable {
     }
   }
 
-  /// The names of the apps, where they are known.
+  /// Names of the apps; empty if they are unknown.
   var names: [String] {
     switch self {
     case .known(let apps): Array(apps.keys)

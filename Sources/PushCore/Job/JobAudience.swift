@@ -1,34 +1,34 @@
-/// The rules for the `audience` of a job, and what it says.
+/// Reader and rules for the `audience` of a job.
 struct JobAudience {
-  /// Whom it names.
+  /// Users, tokens or channel of the audience.
   var audience: Audience
-  /// Which of their devices it means; `nil` for all.
+  /// Condition on their devices; `nil` for all devices.
   var predicate: DevicePredicate?
-  /// Which of them it means; `nil` for all.
+  /// Sample of the users; `nil` for all.
   var sample: UserSample?
-  /// How many of them it means at most, those seen last first; `nil` for all.
+  /// Maximum number of users, the most recently seen first; `nil` for all.
   var limit: Int?
-  /// How many devices of a user it means.
+  /// Choice of each user's devices.
   var devices = DeviceChoice.all
-  /// Whom of them it does not mean.
+  /// Users that are excluded.
   var exclusion = AudienceExclusion()
-  /// What the job says of its users: for a user an object without white space.
+  /// Values that the job contains for its users: one object without white space for each user.
   var values: [String: [UInt8]] = [:]
 
   private static let fields = ["segment", "users", "campaign", "activity", "tokens", "channel"]
-  /// What makes fewer of users that are named otherwise.
+  /// Fields that restrict the users.
   private static let conditions = ["where", "sample", "limit", "devices", "exclude"]
-  /// Which users of an earlier campaign are meant.
+  /// Fields that select users of an earlier campaign.
   private static let ofCampaign = ["outcome", "opened"]
-  /// Users that a limit can say: more than a store has partitions for.
+  /// Maximum value of a limit: more users than a store has partitions for.
   private static let mostUsers = 1_000_000_000
-  /// Campaigns that one job excludes at most: of each the results are read, in every partition.
+  /// Maximum number of campaigns that one job excludes. A worker reads the results of each of them in every partition.
   private static let maximumExcluded = 16
 
   /// - Parameters:
-  ///   - bytes: the text that `value` stands in.
-  ///   - service: what a list of tokens is of.
-  ///   - id: the campaign's.
+  ///   - bytes: the text that contains `value`.
+  ///   - service: the push service of a list of tokens.
+  ///   - id: the id of the campaign.
   init(
     _ value: JSONValue, in bytes: [UInt8], of service: any PushService, campaign id: String, path: String
   ) throws(JobError) {
@@ -178,13 +178,14 @@ struct JobAudience {
     }
   }
 
-  /// The users, each once, in their order.
+  /// Returns the users, each once, in their order.
   private static func readUsers(_ users: [String], _ fields: JobFields) throws(JobError) -> [String] {
     guard !users.isEmpty || fields.hasErasedEntries("users") else { throw fields.error("users", "is empty") }
     return unique(users)
   }
 
-  /// The tokens, each once, in their order. Messages name the index, not the token: they end up in logs.
+  /// Returns the tokens, each once, in their order. Messages contain the index instead of the token, because messages
+  /// are logged.
   private static func readTokens(
     _ texts: [String], of service: any PushService, _ fields: JobFields
   ) throws(JobError) -> [DeviceToken] {

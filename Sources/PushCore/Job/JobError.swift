@@ -1,10 +1,10 @@
-/// A job that can't become a campaign: what is wrong, where, and what to do.
+/// Error that prevents a job from becoming a campaign: the problem, the place and the remedy.
 public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The field, such as `audience.tokens[3]`; empty when it is the job as a whole.
+  /// Field, such as `audience.tokens[3]`; empty for the job as a whole.
   public var field: String
-  /// What is wrong with it.
+  /// Problem with the field.
   public var message: String
-  /// What to do about it; `nil` when the message says it.
+  /// Remedy; `nil` if the message contains it.
   public var hint: String?
 
   /// Memberwise.

@@ -1,23 +1,24 @@
-/// A field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``).
+/// Field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``).
 public struct JobField: Sendable {
-  /// The documents beside the job that have the field.
+  /// Documents with the field, in addition to the job.
   struct Documents: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// The job of a companion: a push of another type to the same users, at the same times, see ``Companion``.
+    /// Job of a companion: a push of another type to the same users, at the same times, see ``Companion``.
     static let companion = Documents(rawValue: 1)
-    /// The job for one device token, which is sent once and at once, see ``CampaignJob/alone(_:token:suffix:payload:)``.
+    /// Job for one device token, which is sent once and immediately, see
+    /// ``CampaignJob/alone(_:token:suffix:payload:)``.
     static let single = Documents(rawValue: 2)
-    /// The job of a run of a repeated job, see ``CampaignJob/run(of:localTime:)``.
+    /// Job of a run of a recurring job, see ``CampaignJob/run(of:localTime:)``.
     static let run = Documents(rawValue: 4)
-    /// A template, which has the content of a push.
+    /// Template, which has the content of a push.
     static let template = Documents(rawValue: 8)
   }
 
-  /// As it stands in the job.
+  /// Name of the field in the job.
   public let name: String
   let documents: Documents
-  /// The JSON Schema of its value.
+  /// JSON Schema of its value.
   let schema: String
 
   private init(_ name: String, _ documents: Documents, _ schema: String) {
@@ -26,7 +27,7 @@ public struct JobField: Sendable {
     self.schema = schema
   }
 
-  /// Every field, in the order of the documentation.
+  /// All fields, in the order of the documentation.
   static let all: [JobField] = [
     JobField("id", [.companion, .single, .run], JobSchema.name),
     JobField("app", [.companion, .single, .run], JobSchema.text),
@@ -75,7 +76,7 @@ public struct JobField: Sendable {
     JobField("repeat", [], JobSchema.orNull(JobSchema.repetition)),
   ]
 
-  /// The names of the fields of a document, in the order of ``all``.
+  /// Returns the names of the fields of a document, in the order of ``all``.
   static func names(of document: Documents) -> [String] {
     all.filter { $0.documents.contains(document) }.map(\.name)
   }

@@ -1,14 +1,15 @@
-/// The members of one JSON object of a job, read by name. `null` counts as not given: many encoders write it for that.
+/// Members of one JSON object of a job, by name. `null` counts as missing, because many encoders write it for a missing
+/// value.
 public struct JobFields {
-  /// The path of the object, with its dot; empty for the job itself.
+  /// Path of the object with a dot at the end; empty for the job itself.
   private let prefix: String
   private let values: [String: JSONValue]
 
   /// - Parameters:
   ///   - path: the path of the object; empty for the job itself.
-  ///   - known: the fields there are.
-  ///   - planned: fields that the contract knows and this version does not do: silence would send something else than
-  ///     what was asked for.
+  ///   - known: the allowed fields.
+  ///   - planned: fields of the job format that this version does not support. They are errors, because ignoring them
+  ///     would send another push than the job asks for.
   init(
     _ value: JSONValue, path: String, known: some Sequence<String>, planned: Set<String>
   ) throws(JobError) {
@@ -33,50 +34,50 @@ public struct JobFields {
     self.values = values
   }
 
-  /// The members of a job of which nothing is known yet; `null` counts as not given here too.
+  /// Creates the fields of a job that was not checked. `null` counts as missing here too.
   public init(_ members: [JSONValue.Member]) {
     prefix = ""
-    // Of a name that stands twice the first counts, as for `members.value`.
+    // If a name occurs twice, the first member counts, as in `members.value`.
     values = Dictionary(members.lazy.map { ($0.name, $0.value) }) { first, _ in first }
       .filter { if case .null = $1.kind { false } else { true } }
   }
 
-  /// The error for something that a later version does.
+  /// Returns the error for something that only a later version supports.
   static func notYet(field: String, _ what: String = "this field") -> JobError {
     JobError(field: field, message: "\(what) is not supported yet", hint: "leave it out, or wait for a later version")
   }
 
-  /// Where the field stands in the job.
+  /// Returns the path of a field in the job.
   public func path(_ name: String) -> String { prefix + name }
 
-  /// The value of a field; `nil` for none.
+  /// Returns the value of a field; `nil` for none.
   public func value(_ name: String) -> JSONValue? { values[name] }
 
-  /// The error for what is wrong with a field.
+  /// Returns the error for a problem with a field.
   public func error(_ name: String, _ message: String, hint: String? = nil) -> JobError {
     JobError(field: path(name), message: message, hint: hint)
   }
 
-  /// The value of a field that must be there.
+  /// Returns the value of a required field.
   public func required(_ name: String) throws(JobError) -> JSONValue {
     guard let value = values[name] else { throw error(name, "is missing") }
     return value
   }
 
-  /// The text of a field; `nil` for none.
+  /// Returns the text of a field; `nil` for none.
   public func string(_ name: String) throws(JobError) -> String? {
     guard let value = values[name] else { return nil }
     guard case .string(let text) = value.kind else { throw error(name, "must be a string, not \(value.kindName)") }
     return text
   }
 
-  /// The text of a field that must be there.
+  /// Returns the text of a required field.
   public func requiredString(_ name: String) throws(JobError) -> String {
     guard let text = try string(name) else { throw error(name, "is missing") }
     return text
   }
 
-  /// Whether a field is `true`; it is not when it is left out.
+  /// Returns whether a field is `true`; a missing field is not.
   public func flag(_ name: String) throws(JobError) -> Bool {
     guard let value = values[name] else { return false }
     guard case .bool(let flag) = value.kind else {
@@ -85,14 +86,14 @@ public struct JobFields {
     return flag
   }
 
-  /// A string, or all of an array of them; `nil` for none.
+  /// Returns a string, or all strings of an array; `nil` for none.
   public func stringOrStrings(_ name: String) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     if case .string(let text) = value.kind { return [text] }
     return try strings(name)
   }
 
-  /// One of the raw values of an enum.
+  /// Returns one of the raw values of an enum.
   public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String, default fallback: Choice
   ) throws(JobError) -> Choice {
@@ -104,15 +105,15 @@ public struct JobFields {
     return choice
   }
 
-  /// Whether a list has an entry in the place of an erased user or token. Such a list may have no other entry.
+  /// Returns whether a list has an entry that replaces an erased user or token. Such a list may have no other entry.
   func hasErasedEntries(_ name: String) -> Bool {
     guard case .array(let elements)? = values[name]?.kind else { return false }
     return elements.contains(where: \.isErasedEntry)
   }
 
-  /// The strings of an array.
+  /// Returns the strings of an array.
   ///
-  /// - Parameter skipsErased: whether an entry may stand there in the place of an erased one.
+  /// - Parameter skipsErased: whether entries that replace erased ones are skipped.
   public func strings(_ name: String, skipsErased: Bool = false) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
@@ -128,12 +129,12 @@ public struct JobFields {
     return strings
   }
 
-  /// The id of a user, as ``UserID`` reads it.
+  /// Returns the id of a user, read by ``UserID``.
   func user(_ value: JSONValue, _ name: String) throws(JobError) -> String {
     do throws(IdentifierError) { return try UserID.read(value) } catch { throw self.error(name, error.description) }
   }
 
-  /// The ids of an array of users; `nil` for none.
+  /// Returns the ids in an array of users; `nil` for none.
   func users(_ name: String) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
@@ -145,9 +146,9 @@ public struct JobFields {
     return users
   }
 
-  /// Until when the push is of use; `nil` where the job doesn't say.
+  /// Returns the expiration of the push; `nil` if the job has none.
   ///
-  /// - Parameter sendAt: when the campaign begins, in ms since the epoch; `nil` leaves out what depends on it.
+  /// - Parameter sendAt: start of the campaign in ms since the epoch; `nil` skips the checks that depend on it.
   public func expiration(sendAt: Int?) throws(JobError) -> Expiration? {
     guard let value = value("expiration") else { return nil }
     switch value.kind {

@@ -1,10 +1,10 @@
-/// What a job says of itself, though it may be wrong otherwise.
+/// Basic facts about a job, which may be invalid in other fields.
 public struct JobOutline: Sendable, Equatable {
-  /// Its id.
+  /// Id of the job.
   public var id: String
-  /// The app that it names; `nil` when it names none.
+  /// Name of its app; `nil` if it has none.
   public var app: String?
-  /// The lane that it asks for; `nil` when there is no such lane.
+  /// Lane of the job; `nil` if it has an unknown one.
   public var lane: Lane?
 
   /// Memberwise.
@@ -14,7 +14,7 @@ public struct JobOutline: Sendable, Equatable {
     self.lane = lane
   }
 
-  /// - Returns: `nil` when the job gives no id that could be one.
+  /// - Returns: `nil` if the job has no valid id.
   public init?(_ job: [UInt8]) {
     guard job.count <= CampaignJob.maximumSize,
       let root = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting),

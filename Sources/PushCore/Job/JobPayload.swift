@@ -1,18 +1,18 @@
-/// What the pushes of a job say; what may be in a payload is judged by the push service.
+/// Content of a job's pushes. The push service checks the payload itself.
 struct JobPayload {
-  /// The payload without insignificant white space, otherwise as the producer wrote it; where only variants have one, that
-  /// of the first.
+  /// Payload without insignificant white space, otherwise as the producer wrote it. If only variants have a payload, it
+  /// is that of the first.
   let payload: [UInt8]
-  /// What differs from push to push; `nil` when all say the payload as it stands.
+  /// Content that differs from push to push; `nil` if all pushes have the same payload.
   let content: PersonalContent?
 
   /// - Parameters:
-  ///   - job: its fields.
-  ///   - variants: of the job.
-  ///   - bytes: the text that they stand in.
-  ///   - audience: whom it goes to.
-  ///   - value: the same as the job says it.
-  ///   - id: the campaign's.
+  ///   - job: the fields of the job.
+  ///   - variants: the variants of the job.
+  ///   - bytes: the text that contains the fields.
+  ///   - audience: the audience of the job.
+  ///   - value: the audience as JSON in the job.
+  ///   - id: the id of the campaign.
   init(
     _ job: JobFields, variants: [JobVariants.Member] = [], in bytes: [UInt8], to audience: Audience,
     as value: JSONValue? = nil, campaign id: String = ""
@@ -51,15 +51,18 @@ extension Audience {
 }
 
 extension PayloadForm {
-  /// The payload of a job in all its languages, the payload itself first; of its variants one behind the other.
+  /// Returns the payload of a job in all its languages, with the payload itself first. The forms of several variants
+  /// follow each other.
   ///
-  /// - Parameter bytes: the text that the job stands in.
-  /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey`, `campaignKey`, `trim` or `variants` by itself.
+  /// - Parameter bytes: the text that contains the job.
+  /// - Throws: an error if `payload`, `localized`, `uniqueKey`, `campaignKey`, `trim` or `variants` is invalid on its
+  ///   own.
   public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadForm] {
     try byVariant(of: job, in: bytes, measures: true).flatMap(\.forms)
   }
 
-  /// The variants of a job that say the same as another before them: where each stands, and the name of the other.
+  /// Returns the variants of a job that have the same content as an earlier one: the path of each, and the name of the
+  /// earlier one.
   public static func repeated(
     in job: [JSONValue.Member], _ bytes: [UInt8]
   ) throws(JobError) -> [(path: String, name: String)] {
@@ -72,14 +75,14 @@ extension PayloadForm {
     }
   }
 
-  /// - Parameter measures: Whether sizes are those with the values of the job's recipients.
-  /// - Returns: for each variant its name and its forms; of a job without any one without a name.
+  /// - Parameter measures: whether the sizes include the values of the job's recipients.
+  /// - Returns: the name and the forms of each variant; one entry without a name for a job without variants.
   private static func byVariant(
     of job: [JSONValue.Member], in bytes: [UInt8], measures: Bool
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
     var id = (try? fields.string("id")) ?? ""
-    // The id of each run is so much longer.
+    // The id of each run is longer by this length.
     if fields.value("repeat") != nil { id += String(repeating: "0", count: Repetition.suffixLength) }
     var reader = PayloadReader(in: bytes, audience: job.value("audience"), campaign: id)
     let variants = try JobVariants.members(of: fields)
@@ -88,7 +91,7 @@ extension PayloadForm {
       all.append((variants.isEmpty ? "" : variants[index].variant.name, try reader.forms(of: source)))
     }
     guard measures else { return all }
-    // All at once: each recipient's values are looked up once.
+    // All forms are measured together, so that each recipient's values are looked up only once.
     var forms = all.flatMap(\.forms)
     reader.measure(&forms)
     for index in all.indices {

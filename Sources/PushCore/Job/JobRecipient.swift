@@ -1,16 +1,16 @@
-/// A user that a job lists: an id, or `{"user":"ada","vars":{"price":12.5}}` with what the job says of this user.
+/// User in the list of a job: an id, or `{"user":"ada","vars":{"price":12.5}}` with values for this user.
 public struct JobRecipient: Sendable {
-  /// The user's id.
+  /// Id of the user.
   public let user: String
-  /// An object; `nil` for none.
+  /// Object with the values; `nil` for none.
   let values: JSONValue?
 
-  /// The most values of a recipient.
+  /// Maximum number of values of a recipient.
   private static let mostValues = 64
-  /// The most bytes of them, without white space: four times what a push can say.
+  /// Maximum size of the values in bytes, without white space: four times the size of a push.
   private static let mostBytes = 16_384
 
-  /// The recipients of an audience as they are listed; `nil` where it lists none.
+  /// Returns the recipients in the list of an audience; `nil` if it has no list.
   static func all(_ fields: JobFields) throws(JobError) -> [JobRecipient]? {
     guard let value = fields.value("users") else { return nil }
     guard case .array(let elements) = value.kind else {
@@ -64,10 +64,10 @@ public struct JobRecipient: Sendable {
     }
   }
 
-  /// The most bytes of a line that stands for one.
+  /// Maximum length in bytes of a line for one recipient.
   public static let mostLineBytes = mostBytes + 4 * UserID.maximumLength
 
-  /// A line of a file: `{"user":"ada","vars":{"price":12.5}}`.
+  /// Parses a line of a file: `{"user":"ada","vars":{"price":12.5}}`.
   ///
   /// - Returns: the user, and the values without white space.
   public static func line(_ text: String) throws(JobError) -> (user: String, values: [UInt8]) {
@@ -83,7 +83,8 @@ public struct JobRecipient: Sendable {
     return (recipient.user, json(values, in: bytes))
   }
 
-  /// The values as an object without white space, under the names that templates ask for, see ``AttributeName``.
+  /// Returns the values as an object without white space. Its names are in the canonical form that templates use, see
+  /// ``AttributeName``.
   private static func json(_ values: JSONValue, in bytes: [UInt8]) -> [UInt8] {
     guard case .object(let members) = values.kind else { return [] }
     var json = JSONWriter()
@@ -96,9 +97,9 @@ public struct JobRecipient: Sendable {
     return json.take()
   }
 
-  /// What an audience says of its users, by user: objects without white space.
+  /// Returns the values in an audience, by user: objects without white space.
   ///
-  /// - Parameter bytes: the text that the fields stand in.
+  /// - Parameter bytes: the text that contains the fields.
   static func values(_ fields: JobFields, in bytes: [UInt8]) throws(JobError) -> [String: [UInt8]] {
     var all: [String: [UInt8]] = [:]
     for (index, recipient) in (try Self.all(fields) ?? []).enumerated() {

@@ -1,18 +1,19 @@
-/// The JSON Schema of a job: what can be said without knowing the app's push service, which has rules of its own, and
-/// without reading expressions, conditions and schedules. What it lets through may still be refused; what is a job, it lets through.
+/// JSON Schema of a job. It does not contain the rules of the app's push service, and it does not parse expressions,
+/// conditions and schedules. It accepts every valid job; an accepted text may still be invalid.
 public enum JobSchema {
-  /// The schema as a document by itself.
+  /// Schema as a complete document.
   public static var document: String {
     schema.replacing(
       "{", with: #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A job of Carillon","#,
       maxReplacements: 1)
   }
 
-  /// The schema. It refers to nothing outside, nor to anything inside by its place, so that it may stand in another document.
+  /// Schema of a job. It has no references to other documents or to positions within itself, so it can be embedded in
+  /// another document.
   public static let schema = job(audience: audience, ",\"allOf\":[\(rules.joined(separator: ","))]")
 
-  /// The same without what goes with what: for documents of which others generate clients and requests, which make nothing
-  /// of conditions.
+  /// Schema without the rules for combinations of fields. It is used in documents from which tools generate clients and
+  /// requests, because they ignore such rules.
   public static let outline = job(
     audience: object(audienceMembers(exclude: object(excludeMembers))),
     #","anyOf":[{"required":["payload"]},{"required":["template"]},{"required":["variants"]}]"#)
@@ -24,14 +25,14 @@ public enum JobSchema {
       + "\"properties\":{\(properties)}\(more)}"
   }
 
-  // MARK: Members. Null counts as not given, but where something is required.
+  // MARK: Members. Null counts as missing, except in a required member.
 
   static let name = #"{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"}"#
-  /// White space at the edges does not count, and a whole number is an id too, see ``UserID``.
+  /// A user's id: white space at both ends is ignored, and a whole number is an id too, see ``UserID``.
   private static let user = any(
     #"{"type":"string","minLength":1,"pattern":"^[\\t\\n\\r]*[^\\u0000-\\u001f\\u007f]*[\\t\\n\\r]*$"}"#,
     #"{"type":"integer"}"#)
-  /// Above 0.
+  /// A duration above 0.
   static let duration = #"{"type":"string","pattern":"^0*[1-9][0-9]*[smhd]$"}"#
   static let anyDuration = #"{"type":"string","pattern":"^[0-9]+[smhd]$"}"#
   static let instant = #"{"type":"string","pattern":"\#(wallPattern)([Zz]|[+-][0-9]{2}:[0-9]{2})$"}"#
@@ -81,10 +82,10 @@ public enum JobSchema {
         "vars": #"{"type":"object","additionalProperties":{"type":["string","number","boolean","null"]}}"#,
       ], required: ["user"]))
 
-  /// The entry in the place of an erased user or token.
+  /// Entry that replaces an erased user or token.
   private static let erased = object(["erased": #"{"const":true}"#], required: ["erased"])
 
-  /// Which users of a campaign are meant, where there is none.
+  /// Rule: the selection of users by outcome needs a campaign.
   private static let ofCampaign = when(any(given("outcome"), given("opened")), given("campaign"))
 
   private static let excludeMembers: KeyValuePairs = [
@@ -143,7 +144,7 @@ public enum JobSchema {
       "count": #"{"type":"integer","minimum":1,"maximum":100000}"#, "skipIfRunning": flag,
     ], required: ["cron"])
 
-  // MARK: What goes with what
+  // MARK: Combinations of fields
 
   private static func given(_ name: String) -> String {
     "{\"required\":[\"\(name)\"],\"properties\":{\"\(name)\":{\"not\":\(null)}}}"
@@ -167,13 +168,13 @@ public enum JobSchema {
 
   private static func member(_ name: String, _ schema: String) -> String { "{\"properties\":{\"\(name)\":\(schema)}}" }
 
-  /// Each device's own clock counts.
+  /// Condition: the job uses each device's local time.
   private static let isLocal =
     #"{"required":["localTime"],"properties":{"localTime":{"anyOf":[{"const":true},{"type":"object"}]}}}"#
 
   private static let namesNoUsers = any(given("tokens"), given("channel"))
 
-  /// What the times of a job are.
+  /// Returns the rule for the form of a job's times.
   private static func times(_ time: String) -> String {
     "{\"properties\":{\"sendAt\":\(orNull(time)),\"repeat\":\(member("end", orNull(time)))}}"
   }

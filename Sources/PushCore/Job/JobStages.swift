@@ -1,15 +1,15 @@
-/// The rules for `stages` of a job.
+/// Reader and rules for `stages` of a job.
 enum JobStages {
   private static let known = [
     "users", "share", "wait", "approval", "maxFailures", "minOpened", "winner",
   ]
 
-  /// The stages of a campaign; `nil` where the job has none.
+  /// Returns the stages of a campaign; `nil` if the job has none.
   ///
   /// - Parameters:
-  ///   - id: the campaign's.
-  ///   - audience: of the job.
-  ///   - variants: of the job.
+  ///   - id: the id of the campaign.
+  ///   - audience: the audience of the job.
+  ///   - variants: the variants of the job.
   static func read(
     _ job: JobFields, campaign id: String, _ audience: JobAudience, _ variants: CampaignVariants?
   ) throws(JobError) -> CampaignStages? {
@@ -130,9 +130,10 @@ enum JobStages {
 }
 
 extension Campaign {
-  /// What of a job with stages ends before its rest can begin; `nil` for nothing.
+  /// Returns the error for a job with stages in which an expiration or deadline is before the earliest start of the
+  /// rest; `nil` for none.
   ///
-  /// - Parameter start: when the campaign begins, in UNIX seconds.
+  /// - Parameter start: start of the campaign in UNIX seconds.
   public func problemOfStages(start: Int) -> JobError? {
     guard let stages = delivery.stages else { return nil }
     let rest = start + stages.leastDuration(isLocal: delivery.timing.localTime != nil)

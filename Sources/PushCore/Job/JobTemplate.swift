@@ -1,15 +1,15 @@
-/// What a job may have in the place of its content: the name of a template that is kept in the store, `NAME` for the newest
-/// version of it or `NAME@3`.
+/// Reference to a template in the store, which a job may have instead of its content: `NAME` for the newest version or
+/// `NAME@3`.
 public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
-  /// Allowed by `PlainName`.
+  /// Name, a valid `PlainName`.
   public let name: String
-  /// From 1; `nil` for the newest.
+  /// Version, from 1; `nil` for the newest.
   public let version: Int?
 
-  /// What one looks like, for messages.
+  /// Form of a reference, for messages.
   public static let form = "NAME, or NAME@3 for a version of it"
 
-  /// - Returns: `nil` for a text that is none.
+  /// - Returns: `nil` for a text that is not a reference.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
     guard let name = parts.first.map({ String($0) }), PlainName.isValid(name) else { return nil }
@@ -25,13 +25,14 @@ public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
   public var description: String { name + (version.map { "@\($0)" } ?? "") }
 }
 
-/// A version of a template: `payload`, and `localized`, `trim`, `uniqueKey` and `campaignKey` if it has them. It never changes.
+/// Version of a template: `payload`, and optionally `localized`, `trim`, `uniqueKey` and `campaignKey`. It never
+/// changes.
 public struct JobTemplate: Equatable, Sendable {
-  /// Its name.
+  /// Name of the template.
   public let name: String
-  /// From 1.
+  /// Version, from 1.
   public let version: Int
-  /// A JSON object without white space.
+  /// Content: a JSON object without white space.
   public let content: [UInt8]
 
   /// Memberwise.
@@ -39,13 +40,13 @@ public struct JobTemplate: Equatable, Sendable {
     (self.name, self.version, self.content) = (name, version, content)
   }
 
-  /// The largest template in bytes: what a push can say in some tens of languages.
+  /// Maximum size of a template in bytes: the content of a push in some tens of languages.
   public static let maximumSize = 65_536
   static let fields = JobField.names(of: .template)
 
-  /// A template's content without white space.
+  /// Returns a template's content without white space.
   ///
-  /// - Throws: what is wrong with it by itself.
+  /// - Throws: an error if the content is invalid on its own.
   public static func content(_ text: [UInt8]) throws(JobError) -> [UInt8] {
     guard text.count <= maximumSize else {
       throw JobError(
@@ -54,7 +55,7 @@ public struct JobTemplate: Equatable, Sendable {
     }
     let root: JSONValue
     do {
-      // A job has it within its own braces.
+      // A job adds one level of nesting.
       root = try JSONValue(parsing: text, maximumDepth: CampaignJob.maximumNesting - 1)
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
@@ -67,9 +68,9 @@ public struct JobTemplate: Equatable, Sendable {
 }
 
 extension CampaignJob {
-  /// The templates that a job names, for itself or for its variants, each once; none for what is no job.
+  /// Returns the templates that a job and its variants name, each once; empty for a text that is not a job.
   ///
-  /// - Throws: when something there can't be the name of one.
+  /// - Throws: an error if a name can't be a template's.
   public static func templates(of job: [UInt8]) throws(JobError) -> [TemplateReference] {
     guard job.count <= maximumSize, let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting),
       case .object(let members) = root.kind
@@ -84,7 +85,7 @@ extension CampaignJob {
     return references
   }
 
-  /// Where a job names templates.
+  /// Returns the places in a job that name templates.
   private static func templates(in job: [JSONValue.Member]) -> [(path: String, value: JSONValue)] {
     var found = job.value("template").map { [(path: "template", value: $0)] } ?? []
     guard case .array(let variants)? = job.value("variants")?.kind else { return found }
@@ -95,10 +96,10 @@ extension CampaignJob {
     return found
   }
 
-  /// A job that names templates, with their content in the place of their names.
+  /// Returns a job in which the names of templates are replaced by their content.
   ///
-  /// - Parameter templates: by how the job names them.
-  /// - Throws: when that makes it too large.
+  /// - Parameter templates: the templates by their references in the job.
+  /// - Throws: an error if the result is too large.
   public static func resolve(_ job: [UInt8], _ templates: [TemplateReference: JobTemplate]) throws(JobError) -> [UInt8]
   {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind
@@ -145,7 +146,7 @@ extension CampaignJob {
     json.endObject()
   }
 
-  /// Writes the content of a template, if this is the name of one.
+  /// Writes the content of a template if the value is the name of a known one; otherwise writes the value unchanged.
   private static func write(
     _ name: JSONValue, of job: [UInt8], _ templates: [TemplateReference: JobTemplate], to json: inout JSONWriter
   ) {
@@ -164,7 +165,7 @@ extension CampaignJob {
     json.endObject()
   }
 
-  /// Where a job, or a variant, says what its pushes say: in itself, or in the template that it was resolved with.
+  /// Returns the fields with the content of a job or variant: its own, or those of the template that replaced its name.
   static func content(of fields: JobFields) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {

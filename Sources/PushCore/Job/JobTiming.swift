@@ -1,16 +1,16 @@
-/// The rules for when the pushes of a job are sent, and what it says.
+/// Reader and rules for the times of a job's pushes.
 struct JobTiming {
-  /// What it says.
+  /// Timing of the campaign.
   var timing = CampaignTiming()
-  /// When its campaign begins, in ms since the epoch; `nil` for at once.
+  /// Start of the campaign in ms since the epoch; `nil` for immediately.
   var sendAt: Int?
 
-  /// Seconds that a campaign may take: as long as it may be scheduled ahead.
+  /// Maximum duration of a campaign in seconds: the same as the maximum time ahead in a schedule.
   private static let longest = 366 * 86400
-  /// Runs at most that a job may ask for.
+  /// Maximum number of runs of a job.
   private static let mostRuns = 100_000
 
-  /// - Parameter audience: whom it goes to.
+  /// - Parameter audience: the audience of the job.
   init(_ fields: JobFields, audience: Audience) throws(JobError) {
     let isLocal = try readLocalTime(fields)
     if fields.value("quietHours") != nil { timing.quietHours = try Self.readQuietHours(fields) }
@@ -37,9 +37,9 @@ struct JobTiming {
     if repeats { try readRepetition(fields, isLocal: isLocal) }
   }
 
-  // MARK: Each device's own time
+  // MARK: Local time
 
-  /// - Returns: whether it goes by each device's own time; what time that is `readWall` says.
+  /// - Returns: whether the job uses each device's local time. `readWall` reads the time itself.
   private mutating func readLocalTime(_ fields: JobFields) throws(JobError) -> Bool {
     guard let value = fields.value("localTime") else { return false }
     switch value.kind {
@@ -86,7 +86,7 @@ struct JobTiming {
         timing.localTime != nil ? "localTime" : "quietHours",
         "needs users: the zone of a device is known by its user", hint: "give a segment or users as the audience")
     }
-    // The job of a repeated campaign is never sent itself, and each run begins when it is due.
+    // The job of a recurring campaign is never sent itself, and each run begins when it is due.
     let hasTime = timing.localTime != nil || fields.value("sendAt") != nil && fields.value("repeat") == nil
     for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", hasTime)]
     where fields.value(name) != nil && !isOf {
@@ -115,7 +115,7 @@ struct JobTiming {
 
   // MARK: Instants and durations
 
-  /// How far ahead it may be is the store's to check, by Redis' clock.
+  /// Reads a time with a zone. The store checks how far ahead it is, by Redis' clock.
   private static func readInstant(_ fields: JobFields) throws(JobError) -> Int? {
     guard let text = try fields.string("sendAt") else { return nil }
     guard let instant = Timestamp.milliseconds(text) else {
@@ -148,7 +148,7 @@ struct JobTiming {
     }
   }
 
-  // MARK: Again and again
+  // MARK: Recurring campaigns
 
   private mutating func readRepetition(_ fields: JobFields, isLocal: Bool) throws(JobError) {
     let inner = try JobFields(
@@ -190,7 +190,7 @@ struct JobTiming {
       repetition.count = count
     }
     repetition.skipsIfRunning = try inner.flag("skipIfRunning")
-    // The first of them is not before this; the job itself is never sent.
+    // `sendAt` is the earliest time of the first run. The job itself is never sent.
     repetition.start = isLocal ? (sendAt == nil ? nil : timing.localTime?.wall) : sendAt.map { $0 / 1000 }
     sendAt = nil
     timing.repetition = repetition

@@ -1,15 +1,15 @@
-/// The rules for `variants` of a job.
+/// Reader and rules for `variants` of a job.
 struct JobVariants {
-  /// A variant as the job has it.
+  /// Variant as in the job.
   struct Member {
     var variant: CampaignVariants.Variant
-    /// What it says: `payload`, `localized`, `template`.
+    /// Content of the variant: `payload`, `localized`, `template`.
     var fields: JobFields
   }
 
   private static let memberFields = ["name", "weight", "payload", "localized", "template"]
 
-  /// The variants of a job, each by itself; empty for none.
+  /// Returns the variants of a job, checked one by one; empty for none.
   static func members(of job: JobFields) throws(JobError) -> [Member] {
     guard let value = job.value("variants") else { return [] }
     guard case .array(let elements) = value.kind, 2...CampaignVariants.maximum ~= elements.count else {
@@ -43,9 +43,9 @@ struct JobVariants {
     return weight
   }
 
-  /// The variants of a campaign; `nil` where all users are told the same.
+  /// Returns the variants of a campaign; `nil` for a campaign without variants.
   ///
-  /// - Parameter id: the campaign's.
+  /// - Parameter id: the id of the campaign.
   static func read(
     _ job: JobFields, _ members: [Member], campaign id: String, to audience: Audience
   ) throws(JobError) -> CampaignVariants? {
@@ -60,9 +60,9 @@ struct JobVariants {
 }
 
 extension CampaignJob {
-  /// The variants of a job that was taken in; `nil` for none, and for what is no job.
+  /// Returns the variants of an activated job; `nil` for none, and for a text that is not a job.
   ///
-  /// - Parameter id: the campaign's.
+  /// - Parameter id: the id of the campaign.
   public static func variants(of job: [UInt8], campaign id: String) -> CampaignVariants? {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
       members.value("variants") != nil

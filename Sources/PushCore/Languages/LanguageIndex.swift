@@ -1,4 +1,4 @@
-/// The tables of ``LanguageTable`` in an order that is searched without allocating memory.
+/// Tables of ``LanguageTable``, sorted so that a search allocates no memory.
 struct LanguageIndex: Sendable {
   /// A value for each key, in the order of the keys.
   private struct Sorted<Value: Sendable>: Sendable {
@@ -30,7 +30,7 @@ struct LanguageIndex: Sendable {
   private let hasChildren: Sorted<Void>
 
   static let shared = LanguageIndex()
-  /// `Latn`, the script of a language that the tables don't name.
+  /// `Latn`, the script of a language that is not in the tables.
   private static let latin: UInt32 = 0x4C61_746E
 
   private init() {
@@ -60,7 +60,7 @@ struct LanguageIndex: Sendable {
 
   func alias(ofLanguage language: UInt32) -> LanguageSubtags? { languageAliases[UInt64(language)] }
 
-  /// The current code of a region.
+  /// Returns the current code of a region.
   func region(_ region: UInt32) -> UInt32 { regionAliases[UInt64(region)] ?? region }
 
   func likelyScript(of language: UInt32, in region: UInt32) -> UInt32 {
@@ -68,28 +68,28 @@ struct LanguageIndex: Sendable {
     return scripts[UInt64(language)] ?? Self.latin
   }
 
-  /// The region of which a language in a script most likely is; `nil` where CLDR names none.
+  /// Returns the most likely region of a language in a script; `nil` if CLDR names none.
   func likelyRegion(of language: UInt32, in script: UInt32) -> UInt32? {
     if let region = regions[Self.key(language, script)] { return region }
     return script == likelyScript(of: language, in: 0) ? regions[Self.key(language, 0)] : nil
   }
 
-  /// The parent of a locale that `parentLocales` names; `nil` for any other.
+  /// Returns the parent that `parentLocales` names for a locale; `nil` if it names none.
   func parent(of tag: LanguageTag) -> LanguageSubtags? { parents[Self.key(of: tag)] }
 
-  /// Whether `parentLocales` names a locale as a parent.
+  /// Returns whether `parentLocales` names a locale as a parent.
   func hasChildren(_ tag: LanguageTag) -> Bool { hasChildren[Self.key(of: tag)] != nil }
 
-  /// The codes of all languages, for suggestions.
+  /// Codes of all languages, for suggestions.
   var codes: [String] { Self.words(LanguageTable.languages) }
 
   // MARK: Keys
 
-  /// A key of a language, and of a region or a script.
+  /// Returns the key of a language with a region or a script.
   private static func key(_ language: UInt32, _ other: UInt32) -> UInt64 { UInt64(language) << 32 | UInt64(other) }
 
-  /// The language takes 24 bits, and so does the region: 15 bits are left of a script, enough to tell those of one
-  /// language apart.
+  /// Returns the key of a tag. The language takes 24 bits and the region 24 bits. The remaining 15 bits for the script
+  /// distinguish the scripts of one language.
   private static func key(of tag: LanguageTag) -> UInt64 {
     UInt64(tag.language) << 40 | UInt64(tag.script % 0x7FFF) << 24 | UInt64(tag.region)
   }
@@ -111,7 +111,7 @@ struct LanguageIndex: Sendable {
 }
 
 extension LanguageSubtags {
-  /// No subtag at all.
+  /// Value without any subtag.
   static let none = LanguageSubtags()
 
   private init() {}

@@ -1,17 +1,18 @@
-/// The subtags of a language tag as they stand in a text, each packed into an integer: eight bits a letter.
+/// Subtags of a language tag as the text has them, each packed into an integer with eight bits a letter.
 struct LanguageSubtags {
   private(set) var language: UInt32 = 0
   private(set) var script: UInt32 = 0
   private(set) var region: UInt32 = 0
   private(set) var variant: UInt64 = 0
 
-  /// - Parameter text: subtags with `-` or `_` between them. Everything from `@`, `.` or a subtag of one letter on is dropped.
-  /// - Returns: `nil` where the text has another form.
+  /// - Parameter text: subtags with `-` or `_` between them. The rest after `@`, `.` or a subtag of one letter is
+  ///   dropped.
+  /// - Returns: `nil` if the text has another form.
   init?(_ text: some Collection<UInt8>) {
     guard text.count <= LanguageTag.mostBytes else { return nil }
     var subtag = Subtag()
     var isOver = false
-    // An empty subtag that no `#` has followed yet.
+    // Whether the last subtag was empty and no `#` has followed yet.
     var hasGap = false
     for byte in text {
       switch byte {
@@ -20,7 +21,7 @@ struct LanguageSubtags {
         isOver = subtag.isSingleton
         hasGap = subtag.count == 0
         subtag = Subtag()
-      // Java writes the script behind all others, `zh_TW_#Hant`, and leaves the region empty: `sr__#Latn`.
+      // Java writes the script after all other subtags, `zh_TW_#Hant`, and may leave the region empty: `sr__#Latn`.
       case UInt8(ascii: "#"):
         guard subtag.count == 0, language != 0 else { return nil }
         hasGap = false
@@ -35,7 +36,7 @@ struct LanguageSubtags {
     guard !hasGap, subtag.count > 0, add(subtag) else { return nil }
   }
 
-  /// - Returns: whether the subtag can stand where it does.
+  /// - Returns: whether the subtag is allowed at its position.
   private mutating func add(_ subtag: Subtag) -> Bool {
     if language == 0 {
       guard 2...3 ~= subtag.count, subtag.isOfLetters else { return false }
@@ -46,7 +47,7 @@ struct LanguageSubtags {
     case 0: return region == 0 && script == 0
     case 1: return true
     case 3 where subtag.isOfLetters:
-      // An extended language (RFC 5646, section 4.5): the language itself is its preferred value.
+      // This is an extended language (RFC 5646, section 4.5). The language itself is its preferred value.
       guard script == 0, region == 0, variant == 0 else { return false }
       language = UInt32(subtag.small)
     case 4 where subtag.isOfLetters:
@@ -63,14 +64,14 @@ struct LanguageSubtags {
     return true
   }
 
-  /// The letters of a packed subtag.
+  /// Returns the letters of a packed subtag.
   static func text(_ packed: UInt64) -> String {
     let bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: packed >> UInt64($0 * 8)) }
     return String(decoding: bytes.drop { $0 == 0 }, as: UTF8.self)
   }
 }
 
-/// A subtag that is being read.
+/// Subtag that the reader is collecting.
 private struct Subtag {
   private(set) var small: UInt64 = 0
   private(set) var count = 0
@@ -79,16 +80,16 @@ private struct Subtag {
 
   var isOfLetters: Bool { digits == 0 }
   var isOfDigits: Bool { digits == count }
-  /// Whether it begins an extension or a private part.
+  /// Whether the subtag begins an extension or a private part.
   var isSingleton: Bool { count == 1 }
 
-  /// Bits in which a capital differs from a small letter, for every letter of a subtag.
+  /// Bits that distinguish a capital from a small letter, for every letter of a subtag.
   private static let caseBits: UInt64 = 0x2020_2020_2020_2020
 
   var capital: UInt64 { isOfDigits ? small : small & ~(Self.caseBits & (1 << UInt64(count * 8) - 1)) }
   var title: UInt64 { small & ~(0x20 << UInt64((count - 1) * 8)) }
 
-  /// - Returns: whether the byte can stand in a subtag.
+  /// - Returns: whether the byte is allowed in a subtag.
   mutating func add(_ byte: UInt8) -> Bool {
     let isDigit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
     let letter = byte | 0x20

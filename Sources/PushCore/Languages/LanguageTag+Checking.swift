@@ -1,6 +1,6 @@
-/// Tags that people write: in files, in events, in jobs and in conditions.
+/// Checks for tags that people write in files, events, jobs and conditions.
 extension LanguageTag {
-  /// The reason why a text names no language. A message stands behind the text.
+  /// Reason why a text names no language. The message follows the text.
   struct Problem: Error, Equatable {
     var message: String
     var hint: String
@@ -22,20 +22,20 @@ extension LanguageTag {
     self = tag
   }
 
-  /// Letters at the beginning of a language's name that are compared with its codes of three letters and of two: `german` is
-  /// `ger`, `svenska` is `sv`.
+  /// Numbers of letters at the beginning of a language's name which are compared with its codes: `german` is `ger`,
+  /// `svenska` is `sv`.
   private static let beginnings = [3, 2]
 
-  /// Returns the known code that is nearest to a text; `nil` where none is near.
+  /// Returns the known code that is nearest to a text; `nil` if none is near.
   private static func nearest(to text: String) -> String? {
     let name = text.prefix { $0.isLetter }.lowercased()
-    // The name of a language in some language.
+    // The text may be the name of a language in any language.
     if name.utf8.count > 3 {
       for length in beginnings {
         if let tag = LanguageTag(name.utf8.prefix(length)), tag.isKnown { return tag.description }
       }
     }
-    // Of two letters every code is as near as any other.
+    // For two letters, every code is equally near.
     guard name.utf8.count > 2 else { return nil }
     return Nearest.match(name, among: LanguageIndex.shared.codes.filter { $0.first == name.first })
   }

@@ -1,12 +1,12 @@
-/// A language tag (RFC 5646) in the form that Carillon compares and stores.
+/// Language tag (RFC 5646) in the form that Carillon compares and stores.
 ///
-/// ``init(_:)`` reads what phones write: `zh_TW`, `en_US@calendar=japanese`, `iw`, `zh_TW_#Hant`, `de_DE.UTF-8`. Former codes
-/// become current ones. Extensions and private subtags are dropped. The value holds numbers only, so that expansion
-/// compares tags without allocating memory.
+/// ``init(_:)`` reads the tags of phones: `zh_TW`, `en_US@calendar=japanese`, `iw`, `zh_TW_#Hant`, `de_DE.UTF-8`.
+/// Former codes become current ones. Extensions and private subtags are dropped. The value contains only numbers, so
+/// that expansion compares tags without allocating memory.
 public struct LanguageTag: Hashable, Sendable {
   /// Two or three small letters, packed.
   private(set) var language: UInt32
-  /// Four letters, packed. CLDR's likely script where the text names none.
+  /// Four letters, packed. CLDR's likely script if the text names none.
   private(set) var script: UInt32
   /// Whether the text names the script.
   private(set) var isScriptGiven = false
@@ -15,11 +15,11 @@ public struct LanguageTag: Hashable, Sendable {
   /// The first variant in small letters, packed; 0 for none. Further variants are dropped.
   private(set) var variant: UInt64 = 0
 
-  /// The most bytes of a text that is read. The longest identifier of ICU's list has 11 bytes, and a calendar adds 20.
+  /// Maximum length of a text in bytes. The longest identifier of ICU's list has 11 bytes, and a calendar adds 20.
   static let mostBytes = 64
 
   /// - Parameter text: a tag as a phone writes it, in UTF-8.
-  /// - Returns: `nil` for a text that does not have the form of a tag. The language need not be a known one.
+  /// - Returns: `nil` for a text that does not have the form of a tag. The language may be unknown.
   init?(_ text: some Collection<UInt8>) {
     guard let parts = LanguageSubtags(text) else { return nil }
     (language, script, region, variant) = (parts.language, parts.script, parts.region, parts.variant)
@@ -45,25 +45,25 @@ public struct LanguageTag: Hashable, Sendable {
 
   // MARK: Matching
 
-  /// Whether two tags mean the same locale: `zh-TW` and `zh-Hant-TW` do.
+  /// Returns whether two tags mean the same locale, such as `zh-TW` and `zh-Hant-TW`.
   func isSame(as other: LanguageTag) -> Bool {
     language == other.language && script == other.script && region == other.region && variant == other.variant
   }
 
-  /// Whether two tags are of one language in one script.
+  /// Returns whether two tags have the same language and script.
   func isOfSameScript(as other: LanguageTag) -> Bool { language == other.language && script == other.script }
 
-  /// The same locale, with its script named where this tag leaves it out, and the other way round.
+  /// The same locale in the other notation: with the script if this tag omits it, otherwise without.
   var writtenOtherwise: LanguageTag {
     var tag = self
     tag.isScriptGiven.toggle()
     return tag
   }
 
-  /// The next locale that a text is looked for in: CLDR's parent locale. `nil` behind the last one.
+  /// Next locale of a search: CLDR's parent locale. `nil` after the last one.
   ///
-  /// `es-MX` has the parent `es-419`, and `zh-TW` has `zh-Hant`. A language in another than its likely script has no
-  /// parent: readers of `zh-Hant` may not read `zh-Hans`.
+  /// `es-MX` has the parent `es-419`, and `zh-TW` has `zh-Hant`. A language in a script other than its likely one has
+  /// no parent: readers of `zh-Hant` may not read `zh-Hans`.
   var parent: LanguageTag? {
     var tag = self
     if variant != 0 {
@@ -79,14 +79,14 @@ public struct LanguageTag: Hashable, Sendable {
     return tag
   }
 
-  /// Returns the place of the tag that is nearest to this one: its own, or that of its first parent that has one.
+  /// Returns the position of the nearest tag: this tag itself, or its first parent that the list contains.
   ///
-  /// Where two tags mean the same locale, such as `zh` and `zh-Hans`, the one that is written like this tag is taken. A tag
-  /// with its likely region stands for the tag without a region: `zh-TW` is what `zh-HK` finds where there is no `zh-Hant`.
+  /// If two tags mean the same locale, such as `zh` and `zh-Hans`, the one in the notation of this tag is used. A tag
+  /// with its likely region also represents the tag without a region: `zh-HK` finds `zh-TW` if there is no `zh-Hant`.
   ///
   /// - Parameters:
   ///   - tags: the tags to choose from.
-  ///   - tag: the tag of an element; `nil` for an element that has none.
+  ///   - tag: returns the tag of an element; `nil` for an element without one.
   func nearest<Tags: RandomAccessCollection>(in tags: Tags, _ tag: (Tags.Element) -> LanguageTag?) -> Tags.Index? {
     var wanted: LanguageTag? = self
     while let current = wanted {
@@ -107,7 +107,7 @@ public struct LanguageTag: Hashable, Sendable {
     return nil
   }
 
-  /// A tag without a region, with its likely region.
+  /// This tag with its likely region, if it has no region.
   private var withLikelyRegion: LanguageTag? {
     guard region == 0, variant == 0, let region = LanguageIndex.shared.likelyRegion(of: language, in: script) else {
       return nil
@@ -117,8 +117,8 @@ public struct LanguageTag: Hashable, Sendable {
     return tag
   }
 
-  /// Whether this tag is in a language range (RFC 4647, section 3.3.1), or has it as a parent locale: `zh-TW` is in `zh` and
-  /// `zh-Hant`, `es-MX` is in `es-419`.
+  /// Returns whether this tag is in a language range (RFC 4647, section 3.3.1) or has the range as a parent locale. For
+  /// example, `zh-TW` is in `zh` and `zh-Hant`, and `es-MX` is in `es-419`.
   func isIn(_ range: LanguageTag) -> Bool {
     guard language == range.language else { return false }
     if (script == range.script || !range.isScriptGiven && range.region == 0 && range.variant == 0)
@@ -137,7 +137,7 @@ public struct LanguageTag: Hashable, Sendable {
 }
 
 extension LanguageTag: CustomStringConvertible {
-  /// The tag as RFC 5646 writes it: `zh-Hant-TW`. The likely script is left out.
+  /// The tag in the notation of RFC 5646: `zh-Hant-TW`. A likely script that the text did not name is omitted.
   public var description: String {
     var text = LanguageSubtags.text(UInt64(language))
     if isScriptGiven { text += "-" + LanguageSubtags.text(UInt64(script)) }

@@ -1,23 +1,23 @@
-/// What the ledger knows of one target: twelve bytes, big-endian: state, attempt, status, reason, history, at. The highest four
-/// bits of `at`, which no time reaches before the year 2527, are the variant's.
+/// Ledger record of one target: twelve bytes, big-endian: state, attempt, status, reason, history, time. The highest
+/// four bits of the time, which no time uses before the year 2527, contain the variant.
 ///
-/// State is ordered, and a record only ever rises: within an attempt `granted < waiting`, a later attempt is above an
-/// earlier one, every terminal outcome above all. Twelve zero bytes, which is what an absent record reads as, are the
-/// first attempt, granted if the slice's high-water mark has passed it and untouched if not.
+/// States are ordered, and a record only ever rises. Within an attempt `granted < waiting`; a later attempt is above an
+/// earlier one; every terminal outcome is above all others. An absent record reads as twelve zero bytes. They mean the
+/// first attempt: granted if the slice's high-water mark has passed it, otherwise untouched.
 public struct LedgerRecord: Equatable, Sendable {
-  /// Bytes of one record.
+  /// Length of one record in bytes.
   public static let size = 12
 
-  /// Where a target is on its way.
+  /// State of a target in its delivery.
   public enum State: Equatable, Sendable {
-    /// May be sent, and may have been: in doubt until an answer is merged.
+    /// May be sent, and may have been sent: in doubt until a commit merges an answer.
     case granted
-    /// Answered with something that a retry may change; not in doubt.
+    /// Answered, and a retry may change the answer; not in doubt.
     case waiting
-    /// Over.
+    /// Finished.
     case terminal(Outcome)
 
-    /// As stored.
+    /// State byte as stored in Redis.
     public var code: UInt8 {
       switch self {
       case .granted: 0
@@ -39,18 +39,18 @@ public struct LedgerRecord: Equatable, Sendable {
   }
 
   public var state: State
-  /// Attempts before this one: 0 to 255.
+  /// Number of attempts before this one: 0 to 255.
   public var attempt: UInt8
-  /// What is known of those attempts.
+  /// Facts about those attempts.
   public var history: AttemptHistory
   /// The last HTTP status; 0 for none.
   public var status: UInt16
   /// The last reason, in the codes of the campaign's push service.
   public var reason: ReasonCode
-  /// What its user was told, in the end: one more than the variant's place (``CampaignVariants``); 0 for none, and before the
-  /// end. Counters by variant move with the record.
+  /// Final variant of its user: the variant's position (``CampaignVariants``) plus one. 0 if there is none, and before
+  /// the end. Counters by variant move with the record.
   public var variant: UInt8
-  /// When the state was reached, in ms since the epoch; in a commit, a waiting record has its delay here instead.
+  /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has its delay here instead.
   public var at: UInt64
 
   /// Memberwise.
@@ -67,8 +67,8 @@ public struct LedgerRecord: Equatable, Sendable {
     self.at = at
   }
 
-  /// Ends the target. An outcome that says that the push was not sent becomes ``Outcome/unknown`` if an attempt was
-  /// ambiguous.
+  /// Finishes the target. If an earlier attempt was ambiguous, an outcome that means "not sent" becomes
+  /// ``Outcome/unknown``.
   ///
   /// - Parameter now: ms since the epoch.
   public mutating func finish(_ outcome: Outcome, at now: UInt64) {
@@ -76,7 +76,7 @@ public struct LedgerRecord: Equatable, Sendable {
     at = now
   }
 
-  /// The outcome with which a granted target ends without being sent; `nil` if it is not withheld.
+  /// Outcome with which a granted target ends without being sent; `nil` if the target is not withheld.
   public var withheld: Outcome? {
     guard state == .granted, history.isWithheld else { return nil }
     return Outcome(rawValue: UInt8(truncatingIfNeeded: status))
@@ -84,11 +84,11 @@ public struct LedgerRecord: Equatable, Sendable {
 
   /// Returns the outcome of the target in its slice; `nil` while it has none.
   ///
-  /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `outcome.lua`. Closing
-  /// a cancelled slice writes no records, so there the outcome of an unfinished target follows from the slice's phase.
+  /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `outcome.lua`. Closing a
+  /// cancelled slice writes no records, so there the outcome of an unfinished target follows from the slice's phase.
   ///
   /// - Parameters:
-  ///   - phase: of the slice.
+  ///   - phase: the slice's phase.
   ///   - isGranted: whether the target is below the slice's high-water mark.
   public func outcome(in phase: SlicePhase, isGranted: Bool) -> Outcome? {
     if case .terminal(let outcome) = state { return outcome }
@@ -96,7 +96,7 @@ public struct LedgerRecord: Equatable, Sendable {
     return history.isAmbiguous || state == .granted && isGranted && !history.isWithheld ? .unknown : .cancelled
   }
 
-  /// Reads the record that begins at `offset`; behind the end of the bytes everything is zero.
+  /// Reads the record that begins at `offset`. All bytes after the end of the buffer count as zero.
   ///
   /// - Returns: `nil` for bytes that no version has written.
   public init?(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
@@ -113,10 +113,10 @@ public struct LedgerRecord: Equatable, Sendable {
       reason: ReasonCode(rawValue: bytes[offset + 4]), variant: UInt8(at >> 44), at: at & 0xfff_ffff_ffff)
   }
 
-  /// The last six bytes: when, and which variant.
+  /// Last six bytes of the record: time and variant.
   @inlinable public var packedTime: UInt64 { at & 0xfff_ffff_ffff | UInt64(variant) << 44 }
 
-  /// Appends the record as stored.
+  /// Appends the record in its stored form.
   public func write(to bytes: inout [UInt8]) {
     bytes.append(state.code)
     bytes.append(attempt)

@@ -1,36 +1,36 @@
-/// What finally became of one target. The raw values are stored in ledger records: never renumber.
+/// Final outcome of one target. The raw values are stored in ledger records: never renumber.
 ///
 /// Zero and one are not outcomes: they are the ledger's `granted` and `waiting` (see ``LedgerRecord``).
 public enum Outcome: UInt8, CaseIterable, Sendable {
-  /// The service took the push.
+  /// The service accepted the push.
   case accepted = 16
-  /// The device is not registered any more.
+  /// The device is no longer registered.
   case unregistered = 17
-  /// The token has come to its end.
+  /// The token has expired.
   case expiredToken = 18
-  /// The token is none, or not of this environment.
+  /// The token is invalid, or belongs to another environment.
   case badToken = 19
-  /// The token is another app's.
+  /// The token belongs to another app.
   case wrongTopic = 20
   /// Any other refusal that a retry can't change.
   case rejected = 21
-  /// Retries were used up.
+  /// All retries were used up.
   case failed = 22
   /// The campaign's expiration passed first.
   case expired = 23
-  /// It may have been delivered: an attempt was sent and not answered, and no later attempt was accepted or refused for
-  /// good.
+  /// The push may have been delivered: an attempt was sent without an answer, and no later attempt was accepted or
+  /// finally refused.
   case unknown = 24
   /// The campaign was cancelled first.
   case cancelled = 25
-  /// Its user has had as many pushes lately as a cap of the app allows: it was not sent.
+  /// Its user has reached a frequency cap of the app: the push was not sent.
   case capped = 26
-  /// Its user is on a suppression list that applies, since the campaign was expanded: it was not sent.
+  /// After the expansion, its user was added to a suppression list that applies: the push was not sent.
   case optedOut = 27
-  /// Its user no longer has the device, since the campaign was expanded: it was not sent.
+  /// After the expansion, its user lost the device: the push was not sent.
   case deviceGone = 28
 
-  /// Whether the service has not taken the push, though it was asked to, and the device is not just gone.
+  /// Whether the service got the push and did not accept it, for a reason other than a device that is gone.
   public var isRefusal: Bool {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true
@@ -38,8 +38,9 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Whether it says that the push was not delivered, though no push service has refused the target for good. A target with
-  /// an ambiguous attempt never ends like that: see ``LedgerRecord/finish(_:at:)``. `outcome.lua` has the same list.
+  /// Whether the outcome means that the push was not delivered, without a final refusal of the target by a push
+  /// service. A target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
+  /// `outcome.lua` has the same list.
   public var saysUndelivered: Bool {
     switch self {
     case .failed, .expired, .cancelled, .capped, .optedOut, .deviceGone: true

@@ -1,11 +1,11 @@
-/// Where a slice is in its life, as its hash says.
+/// Phase in the life of a slice, as stored in its hash.
 public enum SlicePhase: String, CaseIterable, Sendable {
-  /// Its targets are being found.
+  /// A worker is finding its targets.
   case expanding
-  /// Its targets are fixed and are being sent.
+  /// Its targets are fixed, and a worker sends them.
   case sealed
   /// Every target has an outcome in the ledger.
   case done
-  /// Its campaign was cancelled: a target without an outcome in the ledger gets one by the phase.
+  /// Its campaign was cancelled. The phase determines the outcome of a target without one in the ledger.
   case cancelled
 }

@@ -1,23 +1,23 @@
-/// How often an app's campaigns come to a user at most.
+/// Frequency cap: limits how many campaigns of an app a user gets in a period.
 public struct FrequencyCap: Sendable, Equatable {
-  /// Of which campaigns it is, by their category; `nil` for all of the app.
+  /// Category of the campaigns that the cap limits; `nil` for all campaigns of the app.
   public var category: String?
-  /// How many campaigns come to a user.
+  /// Maximum number of campaigns for a user.
   public var most: Int
-  /// In any so many seconds.
+  /// Length of the period in seconds. The cap holds for every period of this length.
   public var seconds: Int
 
-  /// Memberwise; the ranges are the configuration file's to check.
+  /// Memberwise. The configuration reader checks the ranges.
   public init(category: String? = nil, most: Int, seconds: Int) {
     self.category = category
     self.most = most
     self.seconds = seconds
   }
 
-  /// How many campaigns all caps of an app may allow together: what is kept of a user has no room for more.
+  /// Maximum sum of ``most`` of all caps of an app: the stored counters of a user have no room for more.
   public static let mostTogether = 255
-  /// Caps of an app at most.
+  /// Maximum number of caps of an app.
   public static let mostOfApp = 16
-  /// Seconds that a cap is of, from a minute to a year.
+  /// Allowed periods in seconds, from a minute to a year.
   public static let spans = 60...366 * 86_400
 }

@@ -1,20 +1,20 @@
-/// What decides, when a target of a campaign is granted, whether its user gets the push and what is counted for the user.
+/// Rules for granting a target of a campaign: whether its user gets the push, and what is counted for the user.
 public struct GrantRules: Sendable, Equatable {
-  /// The campaign's app: the user must still have the device of that app.
+  /// The campaign's app. The user must still have the device of this app.
   public var app: String
-  /// The suppression lists that apply: a user who is on one of them gets nothing.
+  /// Suppression lists that apply. A user on one of them gets nothing.
   public var suppression: [SuppressionList]
   /// The campaign's category.
   public var category: String?
-  /// The caps that it is held against, and counts for; none where it keeps to none.
+  /// Caps that limit the campaign and for which it counts; empty if no cap applies.
   public var caps: [FrequencyCap]
-  /// Seconds for which it is remembered what came to a user: the longest of all caps of the app, and no less than a
-  /// campaign may take that goes by each device's own time.
+  /// Seconds for which Redis keeps the frequency cap counters of a user. This is the longest period of the app's caps,
+  /// but at least the longest duration of a campaign that uses each device's local time.
   public var memory: Int
-  /// What is added to the badge of each user; 0 for none.
+  /// Number that is added to the badge of each user; 0 for none.
   public var badgeStep: Int
 
-  /// Memberwise; by default a target needs nothing but its device.
+  /// Memberwise. By default, a target only needs its device.
   public init(
     app: String, suppression: [SuppressionList] = [], category: String? = nil, caps: [FrequencyCap] = [],
     memory: Int = 0, badgeStep: Int = 0
@@ -27,9 +27,9 @@ public struct GrantRules: Sendable, Equatable {
     self.badgeStep = badgeStep
   }
 
-  /// The rules of a campaign.
+  /// Creates the rules of a campaign.
   ///
-  /// - Parameter caps: all of its app.
+  /// - Parameter caps: all caps of its app.
   public init(_ campaign: Campaign, caps: [FrequencyCap]) {
     self.init(
       app: campaign.app, suppression: campaign.suppression, category: campaign.recipients.category,
@@ -46,8 +46,8 @@ public struct GrantRules: Sendable, Equatable {
 }
 
 extension Campaign {
-  /// Whether it keeps to the caps of its app, and counts for them: not what is urgent or transactional, nor what names no
-  /// users, nor what shows nothing by itself.
+  /// Whether the caps of the app limit the campaign and count it. They do not apply to urgent and transactional
+  /// campaigns, campaigns without users, and companions, which show nothing on their own.
   public var keepsToCaps: Bool {
     guard part?.companion == nil else { return false }
     return switch recipients.audience {

@@ -1,20 +1,20 @@
-/// What a refusal says beyond its push: about the connection that it came on, and about the credential.
+/// Consequences of a refusal beyond its push: for its connection and for the credential.
 public struct AnswerMeaning: Sendable, Equatable {
-  /// How the connection is to be blamed.
+  /// Effect of the answer on the connection's record of errors.
   public enum Blame: Sendable, Equatable {
-    /// It isn't: it works.
+    /// The connection works: its record is cleared.
     case clears
-    /// Neither way.
+    /// No effect.
     case none
-    /// It may be at fault: some in a row replace it.
+    /// The connection may be at fault: several such answers in a row replace it.
     case counts
-    /// It is of no more use, whatever else comes on it.
+    /// The connection is of no more use and is replaced, regardless of later answers.
     case replaces
   }
 
-  /// For the connection.
+  /// Effect on the connection.
   public var blame: Blame
-  /// For the credential.
+  /// Event for the credential.
   public var event: CredentialEvent?
 
   /// Memberwise.

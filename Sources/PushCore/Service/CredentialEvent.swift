@@ -1,32 +1,34 @@
-/// What a push service said about a credential.
+/// Statement of a push service about a credential.
 public enum CredentialEvent: Sendable, Equatable {
   /// A push was accepted on a new connection.
   case accepted
-  /// The bearer token of this generation was refused as too old.
+  /// The service refused the bearer token of this generation as too old.
   case tokenExpired(generation: Int)
-  /// The service saw more bearer tokens than it likes; this was the last.
+  /// The service saw more bearer tokens than it allows; the token of this generation was the last.
   case tooManyTokens(generation: Int)
-  /// The certificate of this generation was refused in the TLS handshake, or right after it as TLS 1.3 does.
+  /// The service refused the certificate of this generation in the TLS handshake, or immediately after it as TLS 1.3
+  /// allows.
   case certificateRefused(TLSAlert, generation: Int)
-  /// The service refused the credential of this generation and said why: with an answer, or as it ended a connection
-  /// (GOAWAY). What is said of an earlier one says nothing of the present. Words are for a reason that has no name.
+  /// The service refused the credential of this generation and gave a reason: with an answer, or when it ended a
+  /// connection (GOAWAY). A refusal of an earlier generation does not concern the present one. `words` is the text of a
+  /// reason that has no name.
   case refused(ReasonCode, words: String? = nil, generation: Int)
-  /// A connection with this certificate was ended before the first push was looked at: what a service may do with a
-  /// certificate that is not for it, but also when a server shuts down.
+  /// The service ended a connection with this certificate before it processed the first push. A service may do that
+  /// with a certificate that is not valid for it, but also when a server shuts down.
   case turnedAway(generation: Int)
 }
 
-/// How a push service ended a connection (GOAWAY, RFC 9113 section 6.8), and on what.
+/// Facts about the end of a connection by a push service (GOAWAY, RFC 9113 section 6.8).
 public struct GoAwayFacts: Sendable, Equatable {
-  /// Its debug data, as received; empty for none.
+  /// Debug data of the GOAWAY frame, as received; empty for none.
   public var text: [UInt8]
-  /// Whether it names no error, and no stream that was processed.
+  /// Whether the GOAWAY frame has no error code, and no stream was processed.
   public var isBeforeAnything: Bool
-  /// Whether a push was accepted on the connection.
+  /// Whether the service accepted a push on the connection.
   public var isEstablished: Bool
-  /// Whether the connection was opened with a certificate; with a bearer token otherwise.
+  /// Whether the connection uses a certificate; otherwise it uses a bearer token.
   public var hasCertificate: Bool
-  /// Of the credential.
+  /// Generation of the credential.
   public var generation: Int
 
   /// Memberwise.
@@ -40,9 +42,9 @@ public struct GoAwayFacts: Sendable, Equatable {
 }
 
 extension PushService {
-  /// What an answer says of the credential: that it is refused, where a disposition of this service stops it for that.
+  /// Returns the event for the credential if the service's disposition of this answer stops the credential.
   ///
-  /// - Parameter unknownReason: the text of a reason that the service has no code for.
+  /// - Parameter unknownReason: the text of a reason without a code.
   public func refusal(of answer: PushAnswer, unknownReason: String?, generation: Int) -> CredentialEvent? {
     let disposition = disposition(
       ofRefusal: answer, attempt: 1, policy: RetryPolicy(), jitter: 0, isBreakerOpen: false)
@@ -51,7 +53,8 @@ extension PushService {
     return .refused(reason, words: words, generation: generation)
   }
 
-  /// Why a push was refused, for people: the reason, or the status with whatever word came in the reason's place.
+  /// Returns the reason of a refusal for people: its name, or the status with the unknown text that came instead of a
+  /// reason.
   public func words(of answer: PushAnswer, unknownReason: String?) -> String {
     let name = reasonName(of: answer.reason)
     return name.isEmpty ? "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "") : name

@@ -1,41 +1,41 @@
-/// What follows from one attempt to send a push: for the target, for its token, and beyond them.
+/// Consequences of one attempt to send a push: for the target, for its token, and beyond them.
 public struct Disposition: Sendable, Equatable {
-  /// What becomes of the target.
+  /// Decision about the target.
   public enum Target: Sendable, Equatable {
-    /// It is done.
+    /// The target is finished.
     case finish(Outcome)
-    /// It waits, then is sent again as the next attempt.
+    /// The target waits. Then the worker sends it again as the next attempt.
     case retry(afterMilliseconds: Int)
-    /// It is sent again at once, if possible on another connection.
+    /// The worker sends the target again immediately, if possible on another connection.
     case resendNow
   }
 
-  /// What becomes of the device token, subject to the guard.
+  /// Decision about the device token, subject to the guard.
   public enum TokenFate: Sendable, Equatable {
     case keep
-    /// Removed, unless the device registered after the answer's timestamp.
+    /// The token is removed, unless the device registered after the answer's timestamp.
     case prune
-    /// Not used any more, kept for review: the fault may be in the configuration.
+    /// The token is no longer used but kept for review, because the configuration may be at fault.
     case quarantine
   }
 
-  /// What the answer says about more than this target.
+  /// Effect of the answer on more than this target.
   public enum Effect: Sendable, Equatable {
     case none
-    /// Every push of the campaign would fail the same way, whoever sends it.
+    /// Every push of the campaign would fail the same way on every worker.
     case pauseCampaign(ReasonCode)
-    /// Every push of the campaign would fail the same way here: the fault may be the settings of this worker, or its way
-    /// to the service.
+    /// Every push of the campaign would fail the same way on this worker. Its settings or its network path to the
+    /// service may be at fault.
     case leaveCampaign(ReasonCode)
-    /// Every push with the credential would fail the same way: it stops (``PushService/refusal(of:generation:)``), and
-    /// somebody is told.
+    /// Every push with the credential would fail the same way. The credential stops
+    /// (``PushService/refusal(of:generation:)``), and an alarm reports it.
     case stopCredential(ReasonCode)
   }
 
   public var target: Target
   public var token: TokenFate
   public var effect: Effect
-  /// Whether sending again is a new attempt. A push that was provably not processed costs none.
+  /// Whether the next send counts as a new attempt. It does not count if the push was provably not processed.
   public var countsAttempt: Bool
 
   /// Memberwise.
@@ -46,18 +46,19 @@ public struct Disposition: Sendable, Equatable {
     self.countsAttempt = countsAttempt
   }
 
-  /// Decides. Pure.
+  /// Decides the consequences of an attempt. Pure.
   ///
-  /// What an answer that refuses a push means is the service's to say; the rest is the same for all.
+  /// The service interprets an answer that refuses a push. The rest is the same for all services.
   ///
   /// - Parameters:
-  ///   - answer: what is known of the attempt.
+  ///   - answer: the result of the attempt.
   ///   - attempt: its number, from 1.
-  ///   - service: whose answer it is.
+  ///   - service: the service that answered.
   ///   - policy: delays and the number of attempts.
-  ///   - ambiguity: what the campaign wants when it is unknown whether the service took the push.
+  ///   - ambiguity: the campaign's choice if it is unknown whether the service accepted the push.
   ///   - jitter: random, 0 to 1; spreads retries.
-  ///   - isBreakerOpen: whether the service answers nearly everything with 503: then nothing is gained by a quick retry.
+  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost everything with 503. A
+  ///     quick retry is useless then.
   public static func decide(
     _ answer: PushAnswer, attempt: Int, of service: any PushService, policy: RetryPolicy, ambiguity: Ambiguity,
     jitter: Double, isBreakerOpen: Bool = false
@@ -69,13 +70,13 @@ public struct Disposition: Sendable, Equatable {
         ofRefusal: answer, attempt: attempt, policy: policy, jitter: jitter, isBreakerOpen: isBreakerOpen)
       return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
-      // The connection was refused for its certificate: another would be too.
+      // The service refused the connection for its certificate. It would refuse another connection too.
       if answer.reason != .none { return .held(policy, answer.reason, jitter) }
       return Disposition(.resendNow, countsAttempt: false)
     case .ambiguous:
       let effect = answer.reason == .none ? Effect.none : .stopCredential(answer.reason)
       guard ambiguity == .resend else { return Disposition(.finish(.unknown), effect: effect) }
-      // A second doubt in a row means trouble on the way; more of the same at once would only feed it.
+      // A second ambiguous attempt in a row indicates a network problem. An immediate retry would make it worse.
       let target: Target =
         attempt <= 1
         ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, chance: jitter))
@@ -83,9 +84,9 @@ public struct Disposition: Sendable, Equatable {
     }
   }
 
-  // MARK: What services decide
+  // MARK: Decisions for services
 
-  /// A server is in trouble (5xx): the target is tried again after a short time once, then after a long one.
+  /// Handles a server error (5xx): retries the target once after a short delay, then after a long one.
   public static func laterAsServerFails(
     _ policy: RetryPolicy, _ answer: PushAnswer, attempt: Int, _ jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
@@ -93,35 +94,37 @@ public struct Disposition: Sendable, Equatable {
     return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
   }
 
-  /// The target is tried again after so many milliseconds.
+  /// Retries the target after a number of milliseconds.
   public static func later(_ milliseconds: Int) -> Disposition {
     Disposition(.retry(afterMilliseconds: milliseconds))
   }
 
-  /// Every push of the campaign would be refused: its targets are held, not failed, until somebody has mended it.
+  /// Handles an answer with which the service would refuse every push of the campaign. The targets are held, not
+  /// failed, until an operator has fixed the cause.
   public static func refusedForAll(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
     held(policy, jitter, .pauseCampaign(reason))
   }
 
-  /// Every push of the campaign from here would be refused: its targets are held for workers whose settings are right.
+  /// Handles an answer with which the service would refuse every push of the campaign from this worker. The targets are
+  /// held for workers with correct settings.
   public static func refusedHere(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
     held(policy, jitter, .leaveCampaign(reason))
   }
 
-  /// The credential is refused: its targets are held, not failed, until somebody has mended it.
+  /// Handles a refused credential. The targets are held, not failed, until an operator has fixed the cause.
   public static func held(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
     held(policy, jitter, .stopCredential(reason))
   }
 
-  /// A target that is held waits no longer than the pause of the campaign takes to get round: once it is resumed nothing
-  /// speaks against sending.
+  /// Holds a target, but no longer than a pause of the campaign needs to reach all workers. After a resume, nothing
+  /// prevents sending.
   private static func held(_ policy: RetryPolicy, _ jitter: Double, _ effect: Effect) -> Disposition {
     Disposition(
       .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)), effect: effect,
       countsAttempt: false)
   }
 
-  /// This disposition, unless it wants another attempt and none is left.
+  /// Returns this disposition, unless it asks for another attempt and none is left.
   private func limited(attempt: Int, policy: RetryPolicy, exhausted: Outcome) -> Disposition {
     guard countsAttempt, attempt >= policy.attempts else { return self }
     if case .finish = target { return self }
@@ -130,6 +133,6 @@ public struct Disposition: Sendable, Equatable {
 }
 
 extension PushAnswer {
-  /// Milliseconds that its `Retry-After` asks for.
+  /// Delay of its `Retry-After` in milliseconds.
   public var asked: Int { Int(retryAfter) * 1000 }
 }

@@ -1,19 +1,20 @@
-/// A rule of a push service for what is sent to it.
+/// Rule of a push service about the pushes that it gets.
 ///
-/// What breaks an error is refused; a warning is something that is only doubtful, or only matters to some.
+/// A push that breaks an error rule is refused. A warning marks a push that is only doubtful, or that matters only to
+/// some users.
 public struct PushRule: Sendable, Equatable {
-  /// How much it matters.
+  /// Severity of a rule.
   public enum Severity: String, Sendable {
     case error, warning
   }
 
-  /// Its name in messages and in JSON, never changed.
+  /// Identifier of the rule in messages and in JSON; never changed.
   public var id: String
-  /// How much it matters.
+  /// Severity of the rule.
   public var severity: Severity
-  /// The rule.
+  /// Text of the rule.
   public var summary: String
-  /// Who says so.
+  /// Source of the rule, such as a page of documentation.
   public var source: String
 
   /// Memberwise.
@@ -25,17 +26,17 @@ public struct PushRule: Sendable, Equatable {
   }
 }
 
-/// A rule that a push breaks: where, what is wrong, and what to do.
+/// Violation of a rule by a push: the place, the problem and the remedy.
 public struct Finding: Sendable, Equatable {
-  /// The rule.
+  /// Rule that the push breaks.
   public var rule: PushRule
-  /// The place, such as `payload.aps.badge`; empty for the whole.
+  /// Place of the violation, such as `payload.aps.badge`; empty for the whole push.
   public var path: String
-  /// What is wrong there.
+  /// Problem at this place.
   public var message: String
-  /// What to do about it.
+  /// Remedy.
   public var hint: String?
-  /// Where it stands in the text, when a text was looked at.
+  /// Position in the text, if the finding comes from a text.
   public var position: TextPosition?
 
   /// Memberwise.
@@ -51,7 +52,7 @@ public struct Finding: Sendable, Equatable {
 }
 
 extension JobError {
-  /// The error that keeps a push with this finding from being sent.
+  /// Creates the error that prevents a push with this finding from being sent.
   init(_ finding: Finding) {
     let source = "rule \(finding.rule.id): \(finding.rule.source)"
     self.init(

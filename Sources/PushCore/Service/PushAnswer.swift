@@ -1,20 +1,20 @@
-/// What is known of one attempt to send a push.
+/// Result of one attempt to send a push.
 public struct PushAnswer: Sendable, Equatable {
-  /// How much is known of what the push service did.
+  /// Certainty of the result.
   public enum Kind: UInt8, Sendable {
-    /// It answered; status and reason say what.
+    /// The service answered; status and reason have the result.
     case answered
-    /// Provably not processed: may be sent again at no risk.
+    /// The push was provably not processed. It may be sent again without risk.
     case notSent
-    /// It may or may not have been processed.
+    /// The push may or may not have been processed.
     case ambiguous
   }
 
-  /// How much is known.
+  /// Certainty of the result.
   public var kind: Kind
-  /// The HTTP status; 0 without an answer.
+  /// HTTP status; 0 without an answer.
   public var status: UInt16
-  /// The reason of a refusal. Without an answer: for what the service refuses the credential as a whole, if it does.
+  /// Reason of a refusal. Without an answer: the reason for which the service refuses the whole credential, if it does.
   public var reason: ReasonCode
   /// Seconds of a `Retry-After` header (RFC 9110 section 10.2.3); 0 without one.
   public var retryAfter: UInt16
@@ -30,17 +30,18 @@ public struct PushAnswer: Sendable, Equatable {
   /// An acceptance.
   public static let accepted = PushAnswer(kind: .answered, status: 200)
 
-  /// Whether the service took the push.
+  /// Whether the service accepted the push.
   public var isAccepted: Bool { kind == .answered && status / 100 == 2 && reason == .none }
 }
 
-/// An answer as a push service words it.
+/// Parsed answer of a push service.
 public struct PushReply: Sendable {
-  /// What it says.
+  /// Result that the answer contains.
   public var answer: PushAnswer
-  /// When the service found the token dead, in ms since the epoch; 0 when it doesn't say.
+  /// Time when the service found that the token is no longer valid, in ms since the epoch; 0 if the answer has none.
   public var timestamp: UInt64
-  /// The text of a reason that has no code, at most 64 bytes of printable ASCII. Rare, so a string is affordable.
+  /// Text of a reason without a code, at most 64 bytes of printable ASCII. Such a reason is rare, so a string is
+  /// affordable.
   public var unknownReason: String?
 
   /// Memberwise.

@@ -1,20 +1,20 @@
-/// Pushes that share their request, in contiguous storage: nothing is allocated per push.
+/// Pushes with a common request, in contiguous storage: nothing is allocated per push.
 public struct PushBatch: Sendable {
-  /// What all pushes of the batch share.
+  /// Request that all pushes of the batch use.
   public var request: PushRequest
-  /// Whether the service may well reject them: they go over a connection of their own, because a service may allow a
-  /// connection one stream at a time after a rejection, as APNs does, and the others are not to suffer.
+  /// Whether the service is likely to reject these pushes. They use a connection of their own, so that other pushes do
+  /// not suffer. After a rejection, a service such as APNs may allow only one stream at a time on a connection.
   public var isUnproven: Bool
-  /// Whose pushes these are: batches of one flow wait behind each other, flows of a lane take turns.
+  /// Flow of these pushes. Batches of one flow wait for each other; flows of a lane take turns.
   public var flow = 0
-  /// Raw tokens and payloads; ``Push`` points into it.
+  /// Raw tokens and payloads. The ranges of ``Push`` refer to these bytes.
   public var bytes: [UInt8]
   /// The pushes.
   public var pushes: [Push]
-  /// Where the payload stands that pushes share when they are added one by one.
+  /// Range of the common payload for pushes that are added one by one.
   private var payload: Range<Int32> = 0..<0
 
-  /// An empty batch.
+  /// Creates an empty batch.
   public init(request: PushRequest, isUnproven: Bool = false) {
     self.request = request
     self.isUnproven = isUnproven
@@ -22,11 +22,11 @@ public struct PushBatch: Sendable {
     pushes = []
   }
 
-  /// A batch of pushes with one payload, to be added by ``append(tag:id:token:)``.
+  /// Creates a batch for pushes with one payload. ``append(tag:id:token:)`` adds the pushes.
   ///
   /// - Parameters:
-  ///   - capacity: how many are expected.
-  ///   - bytesPerPush: about how large a payload of its own each has.
+  ///   - capacity: expected number of pushes.
+  ///   - bytesPerPush: approximate size of each push's own payload.
   public init(
     request: PushRequest, isUnproven: Bool = false, payload: [UInt8] = [], capacity: Int, bytesPerPush: Int = 0
   ) {
@@ -38,17 +38,17 @@ public struct PushBatch: Sendable {
     pushes.reserveCapacity(capacity)
   }
 
-  /// Adds a push with the batch's one payload.
+  /// Adds a push with the common payload of the batch.
   public mutating func append(tag: UInt64, id: (high: UInt64, low: UInt64), token: ArraySlice<UInt8>) {
     let start = Int32(bytes.count)
     bytes.append(contentsOf: token)
     pushes.append(Push(tag: tag, id: id, token: start..<Int32(bytes.count), payload: payload))
   }
 
-  /// Adds a push with a payload that is made of a campaign's content.
+  /// Adds a push whose payload is made from a campaign's content.
   ///
-  /// - Parameter most: bytes that a payload may have.
-  /// - Returns: whether it was added; not when its payload would be larger.
+  /// - Parameter most: maximum size of a payload in bytes.
+  /// - Returns: whether the push was added. It is not added if its payload would be larger.
   public mutating func append(
     tag: UInt64, id: (high: UInt64, low: UInt64), token: ArraySlice<UInt8>, _ content: PersonalContent,
     _ values: TargetValues, most: Int
@@ -78,13 +78,14 @@ public struct PushBatch: Sendable {
 
 /// One push of a batch.
 public struct Push: Sendable {
-  /// The caller's own number for it, given back with the completion.
+  /// Number that the caller chooses; the completion returns it.
   public var tag: UInt64
-  /// Its UUID, 16 bytes in network order, in two halves: by it a service knows a push that is sent twice.
+  /// UUID of the push, 16 bytes in network order, in two halves. A service uses it to recognise a push that is sent
+  /// twice.
   public var id: (high: UInt64, low: UInt64)
-  /// Where the raw token stands in ``PushBatch/bytes``.
+  /// Range of the raw token in ``PushBatch/bytes``.
   public var token: Range<Int32>
-  /// Where the payload stands in ``PushBatch/bytes``; pushes may share one.
+  /// Range of the payload in ``PushBatch/bytes``. Pushes may share one payload.
   public var payload: Range<Int32>
 
   /// Memberwise.

@@ -1,10 +1,10 @@
-/// How the push of a campaign is to be sent, as far as that is the service's to say.
+/// Options of a campaign's pushes that depend on the service.
 public struct PushOptions: Sendable, Equatable {
-  /// The service's word for what kind of push it is: `pushType`.
+  /// The service's name for the type of push: `pushType`.
   public var pushType: String
-  /// How much it matters, in the service's own numbers: `priority`.
+  /// Priority of the push, in the service's own numbers: `priority`.
   public var priority: Int
-  /// Until when it is of use unless the job says otherwise.
+  /// Expiration of the push, unless the job sets another one.
   public var expiration: Expiration
 
   /// Memberwise.
@@ -15,7 +15,7 @@ public struct PushOptions: Sendable, Equatable {
   }
 }
 
-/// Where a push goes.
+/// Destination of a push.
 public enum PushDestination: Sendable, Equatable {
   case devices
   /// A broadcast channel.

@@ -1,29 +1,29 @@
-/// The HTTP request that pushes share (a POST over HTTP/2), and what differs from one to the next.
+/// HTTP request that pushes have in common (a POST over HTTP/2), and the parts in which they differ.
 ///
-/// A class, so that connections know one that they have prepared by its identity: it is made once for a campaign, not for
-/// each batch.
+/// It is a class, so that a connection recognises a prepared request by its identity. One request is made for each
+/// campaign, not for each batch.
 public final class PushRequest: Sendable {
   /// A header field.
   public struct Field: Sendable, Equatable {
-    /// In lower case.
+    /// Name of the field, in lower case.
     public var name: String
-    /// Without control characters: a line break would begin another header (RFC 9113 section 8.2.1).
+    /// Value without control characters: a line break would begin another header (RFC 9113 section 8.2.1).
     public let value: String
 
-    /// - Parameter value: control characters are left out.
+    /// - Parameter value: the value; control characters are removed.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = String(decoding: value.utf8.filter { $0 >= 0x20 && $0 != 0x7f }, as: UTF8.self)
     }
   }
 
-  /// From the slash on.
+  /// Path of the URL, from the slash on.
   public let path: String
-  /// Bytes of the longest token that is written behind ``path``, in lower-case hex; `nil` where the path is complete.
+  /// Maximum length in bytes of a token that is appended to ``path`` in lower-case hex; `nil` if the path is complete.
   public let tokenInPath: Int?
-  /// Fields that stay the same; `authorization` and what HTTP/2 itself asks for are not among them.
+  /// Fields that are the same for all pushes, without `authorization` and the fields that HTTP/2 itself requires.
   public let fields: [Field]
-  /// The field that carries ``Push/id`` as a UUID; `nil` for none.
+  /// Name of the field that carries ``Push/id`` as a UUID; `nil` for none.
   public let identifier: String?
 
   /// Memberwise.
@@ -35,26 +35,27 @@ public final class PushRequest: Sendable {
   }
 }
 
-/// Makes the pushes of one campaign. Confined to one thread at a time.
+/// Composer that makes the pushes of one campaign. Confined to one thread at a time.
 public protocol PushComposer: AnyObject {
-  /// A batch for pushes of the campaign.
+  /// Returns an empty batch for pushes of the campaign.
   ///
   /// - Parameters:
   ///   - isUnproven: see ``PushBatch/isUnproven``.
-  ///   - capacity: how many are expected.
+  ///   - capacity: expected number of pushes.
   func batch(isUnproven: Bool, capacity: Int) -> PushBatch
 
-  /// Adds the push to a token, with its payload and id. The same push has the same id, whoever sends it and when.
+  /// Adds the push for a token, with its payload and id. The same push always has the same id, regardless of the sender
+  /// and the time.
   ///
-  /// Called for every push: it allocates nothing beyond the batch's room.
+  /// Called for every push: it allocates nothing beyond the batch's capacity.
   ///
-  /// - Parameter values: what the campaign's content knows of the target; `nil` where all pushes say the same.
-  /// - Returns: whether it was added; not when its payload would be larger than the service takes.
+  /// - Parameter values: the target's values for the campaign's content; `nil` if all pushes have the same content.
+  /// - Returns: whether the push was added. It is not added if its payload would be larger than the service allows.
   func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool
 }
 
 extension PushBatch {
-  /// Adds the push to a token as its campaign's composer makes it.
+  /// Adds the push for a token, made by its campaign's composer.
   @inlinable
   public mutating func append(
     _ token: ArraySlice<UInt8>, _ values: TargetValues? = nil, tag: UInt64, by composer: any PushComposer

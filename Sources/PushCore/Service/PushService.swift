@@ -1,115 +1,120 @@
-/// A push service, as configured for an app: what is the service's own, and nobody else knows. Pure: it does no I/O.
+/// Push service as configured for an app: everything specific to one service. Pure: it does no I/O.
 ///
-/// The store asks it what a token and a reason are, the job what its push may be, the worker for the pushes of a campaign
-/// and what follows from an answer, a connection what an answer says of it.
+/// The store asks it about tokens and reasons. The job asks it about the rules for its push. The worker asks it for the
+/// pushes of a campaign and for the consequences of an answer. A connection asks it about the consequences of an answer
+/// for the connection.
 public protocol PushService: Sendable {
   // MARK: Tokens and reasons
 
-  /// Its name in configurations, device files and Redis: a ``PlainName``.
+  /// Name in configurations, device files and Redis: a ``PlainName``.
   var name: String { get }
-  /// What people call it, in messages: "APNs".
+  /// Name in messages for people: "APNs".
   var title: String { get }
-  /// What the text of a token is, for messages: "hex of 1 to 200 bytes".
+  /// Description of a token's text, for messages: "hex of 1 to 200 bytes".
   var tokenForm: String { get }
 
-  /// The token that a text stands for, in any of the forms in which it is written; `nil` when it stands for none.
+  /// Returns the token that a text contains, in any of its notations; `nil` if the text is not a token.
   func token(_ text: String) -> DeviceToken?
 
-  /// Writes a token's canonical text: the one form under which other programs find it, and by which it has its partition.
+  /// Writes a token's canonical text. Other programs find the token by this form, and its partition depends on it.
   ///
-  /// Called for every push of a campaign that keeps all results, so it allocates nothing. It writes something of any
-  /// bytes: the only target of a campaign to a channel is no token.
+  /// Called for every push of a campaign that stores all results, so it allocates nothing. It must accept any bytes:
+  /// the only target of a campaign to a channel is not a token.
   ///
   /// - Parameters:
   ///   - token: 1 to ``DeviceToken/maximumLength`` bytes.
   ///   - buffer: room for twice as many bytes as the token has; no text is longer.
-  /// - Returns: how many bytes were written.
+  /// - Returns: the number of bytes written.
   func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int
 
-  /// The service's word for a reason, in UTF-8 without blanks; nothing for `none`, for `other`, for `payloadTooLarge`, and
-  /// for a code that it doesn't know.
+  /// Returns the service's name of a reason, in UTF-8 without blanks. The name is empty for `none`, `other`,
+  /// `payloadTooLarge` and unknown codes.
   ///
-  /// Called for every push that was refused: the answer is to come out of a table.
+  /// Called for every push that was refused: the answer must come from a table.
   func reasonText(of code: ReasonCode) -> [UInt8]
 
-  /// The kind of token that a campaign goes to.
+  /// Returns the kind of token to which a campaign sends.
   func tokenKind(for campaign: Campaign) -> TokenKind
 
   // MARK: Jobs
 
-  /// Why a text can't be the id of a broadcast channel; `nil` when it can.
+  /// Returns why a text can't be the id of a broadcast channel; `nil` if it can.
   func problem(ofChannel id: String) -> String?
 
-  /// How the push of a job is to be sent, every default filled in.
+  /// Returns the options of a job's push, with all defaults filled in.
   ///
-  /// - Throws: what is wrong with one of these fields by itself.
+  /// - Throws: an error if one of these fields is invalid on its own.
   func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions
 
-  /// A job with the times of its push written out that count from when its campaign begins; `nil` where it has none such.
+  /// Returns a job in which push times relative to the campaign's start are replaced by absolute times; `nil` if it has
+  /// no such time.
   ///
   /// - Parameters:
-  ///   - job: with the content of its template, if it names one.
-  ///   - pushType: what it says.
-  ///   - start: when it begins, in UNIX seconds.
-  /// - Throws: what is wrong with one of these times by itself.
+  ///   - job: the job with the content of its template, if it names one.
+  ///   - pushType: the job's type of push.
+  ///   - start: start of the campaign, in UNIX seconds.
+  /// - Throws: an error if one of these times is invalid on its own.
   func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]?
 
-  /// The service's rules that the push of a job breaks. What breaks an error is not sent.
+  /// Returns the service's rules that the push of a job breaks. A push that breaks an error rule is not sent.
   ///
   /// - Parameters:
-  ///   - job: a JSON object; what is wrong with its fields by themselves is not this function's to say.
-  ///   - bytes: the text that it stands in.
-  ///   - now: UNIX seconds; `nil` leaves out what depends on the time.
+  ///   - job: a JSON object. This function does not check its fields on their own.
+  ///   - bytes: the text that contains the job.
+  ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
-  /// The types of push that show nothing by themselves, and tell an app that there is something new.
+  /// Types of push that show nothing on their own and only notify the app of new content.
   var refreshTypes: [String] { get }
 
-  /// What such a push says; `nil` for any other type.
+  /// Returns the payload of such a push; `nil` for any other type.
   func refreshPayload(of pushType: String) -> [UInt8]?
 
   // MARK: Pushes
 
-  /// What makes the pushes of a campaign.
+  /// Returns the composer of a campaign's pushes.
   ///
-  /// - Parameter expiration: UNIX seconds after which they are of no use; 0 for one attempt at delivery, `nil` for no limit.
+  /// - Parameter expiration: UNIX seconds after which the pushes are useless; 0 for one delivery attempt, `nil` for no
+  ///   limit.
   func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer
 
   // MARK: Answers
 
-  /// Reads an answer. An empty one with status 200 needs no reading: it is an acceptance everywhere.
+  /// Reads an answer. The caller skips an empty answer with status 200: it is an acceptance for every service.
   ///
   /// - Parameters:
   ///   - status: 200 to 599.
-  ///   - body: as received; may be empty, cut off, or anything at all.
+  ///   - body: as received; may be empty, truncated, or arbitrary bytes.
   ///   - retryAfter: seconds of a `Retry-After` header; 0 without one.
   func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply
 
-  /// What a refusal says of its connection and of the credential.
+  /// Returns the consequences of a refusal for its connection and for the credential.
   ///
-  /// - Parameter generation: of the credential that the push went with.
+  /// - Parameter generation: generation of the credential with which the push was sent.
   func meaning(of answer: PushAnswer, generation: Int) -> AnswerMeaning
 
-  /// What the end of a connection says of the credential; `nil` for nothing.
+  /// Returns the event for the credential that follows from the end of a connection; `nil` for none.
   func event(of goAway: GoAwayFacts) -> CredentialEvent?
 
-  /// Whether an answer with status 503 says that the service as a whole takes no more pushes, and not just one server.
+  /// Returns whether an answer with status 503 means that the whole service accepts no more pushes, not only one
+  /// server.
   func isUnavailable(_ answer: PushAnswer) -> Bool
 
-  /// What follows from an answer that refuses a push.
+  /// Returns the consequences of an answer that refuses a push.
   ///
   /// - Parameters:
-  ///   - answer: with a status of its own; not an acceptance.
-  ///   - attempt: its number, from 1. Whether another is left is not this function's to say.
+  ///   - answer: a refusal with its own status; not an acceptance.
+  ///   - attempt: its number, from 1. This function does not check whether another attempt is left.
   ///   - policy: delays.
   ///   - jitter: random, 0 to 1; spreads retries.
-  ///   - isBreakerOpen: whether the service answers nearly everything with 503: then nothing is gained by a quick retry.
+  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost everything with 503. A
+  ///     quick retry is useless then.
   func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition
 
-  /// Whether a refusal is the token's own fault, so that the next push to it will hardly fare better, and goes over the
-  /// connection for unproven pushes.
+  /// Returns whether a refusal is the token's own fault. The next push to such a token will probably fail too, so it
+  /// uses the connection for unproven pushes.
   func blamesToken(_ answer: PushAnswer) -> Bool
 }
 
@@ -118,7 +123,7 @@ extension PushService {
   public var refreshTypes: [String] { [] }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 
-  /// The rules that a push breaks which only tells the app that there is something new.
+  /// Returns the rules that are broken by a push which only notifies the app of new content.
   func findings(ofRefresh pushType: String) -> [Finding] {
     guard let payload = refreshPayload(of: pushType) else { return [] }
     var json = JSONWriter()
@@ -132,7 +137,7 @@ extension PushService {
     return findings(in: root, job, now: nil)
   }
 
-  /// A token's canonical text.
+  /// Returns a token's canonical text.
   public func text(of token: DeviceToken) -> String {
     token.bytes.withUnsafeBytes { token in
       String(unsafeUninitializedCapacity: 2 * token.count) {
@@ -141,7 +146,8 @@ extension PushService {
     }
   }
 
-  /// As much of a token's text as tells tokens apart and is of no use to anybody else: for logs and terminals.
+  /// Returns an excerpt of a token's text for logs and terminals. It distinguishes tokens, but can't be used to send a
+  /// push.
   public func shortText(of token: DeviceToken) -> String {
     let text = text(of: token)
     return text.count > 16 ? "\(text.prefix(8))…\(text.suffix(4))" : text

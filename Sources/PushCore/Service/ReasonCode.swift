@@ -1,10 +1,10 @@
-/// A reason that a push service gives with an answer, as one byte. The service names its codes
+/// Reason that a push service gives with an answer, as one byte. The service names its codes
 /// (``PushService/reasonText(of:)``).
 ///
-/// Ledger records hold codes. A service only adds codes: it never changes or reuses a number. So a new code needs no new
-/// version of the slice format, and workers of two versions can share a campaign.
+/// Ledger records contain codes. A service only adds codes; it never changes or reuses a number. So a new code needs no
+/// new version of the slice format, and workers of two versions can share a campaign.
 public struct ReasonCode: RawRepresentable, Hashable, Sendable {
-  /// As stored.
+  /// Code as stored in Redis.
   public let rawValue: UInt8
 
   /// Any byte is a code.
@@ -14,9 +14,9 @@ public struct ReasonCode: RawRepresentable, Hashable, Sendable {
 
   /// No reason: an acceptance, an empty answer, or none at all.
   public static let none = ReasonCode(rawValue: 0)
-  /// A reason that the service has no code for; its text is kept beside the record.
+  /// A reason without a code in the service. Its text is stored next to the record.
   public static let other = ReasonCode(rawValue: 255)
-  /// Not a service's reason but ours: with this target's values the payload is larger than the service takes, so nothing was
-  /// sent. No service has a code of this number.
+  /// A reason of Carillon, not of a service: with this target's values the payload is larger than the service allows,
+  /// so nothing was sent. No service has a code with this number.
   public static let payloadTooLarge = ReasonCode(rawValue: 254)
 }

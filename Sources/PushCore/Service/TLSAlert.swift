@@ -1,4 +1,4 @@
-/// An alert by which a TLS peer refuses a certificate (RFC 8446 section 6).
+/// Alert with which a TLS peer refuses a certificate (RFC 8446 section 6).
 public enum TLSAlert: UInt8, Sendable, Equatable, CaseIterable {
   case badCertificate = 42
   case unsupportedCertificate = 43
@@ -9,7 +9,7 @@ public enum TLSAlert: UInt8, Sendable, Equatable, CaseIterable {
   case accessDenied = 49
   case certificateRequired = 116
 
-  /// The RFC's name.
+  /// Name in RFC 8446.
   public var name: String {
     switch self {
     case .badCertificate: "bad_certificate"

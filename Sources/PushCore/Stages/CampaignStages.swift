@@ -1,24 +1,24 @@
-/// The stages of a campaign: who gets it first, and what must become of them before others get it. The rest of the
-/// audience follows the last stage.
+/// Stages of a campaign: the users who get it first, and the conditions for the next stage. The rest of the audience
+/// follows the last stage.
 public struct CampaignStages: Sendable, Equatable {
-  /// Who is in a stage.
+  /// Users of a stage.
   public enum Members: Sendable, Equatable {
-    /// These users, if the audience has them. No sample and no control group leaves them out.
+    /// These users, if they are in the audience. A sample or a control group does not exclude them.
     case users([String])
-    /// A share of the users: above 0, below 1.
+    /// Share of the users: above 0, below 1.
     case share(Double)
   }
 
-  /// How the winning variant is found.
+  /// Rules for the choice of the winning variant.
   public struct Winner: Sendable, Equatable {
-    /// What a variant is judged by.
+    /// Measure by which variants are compared.
     public var measure: CampaignVariants.Measure
-    /// How many of the measured events all variants together need: with fewer, chance would decide.
+    /// Minimum number of measured events of all variants together. With fewer events, the choice would be chance.
     public var minimum: Int
-    /// The place of the variant that wins with fewer events; `nil` to ask a person.
+    /// Position of the variant that wins if there are fewer events; `nil` to ask an operator.
     public var otherwise: Int?
 
-    /// ``minimum`` where a job does not say so.
+    /// Default of ``minimum``.
     public static let standardMinimum = 20
 
     /// Memberwise.
@@ -29,19 +29,19 @@ public struct CampaignStages: Sendable, Equatable {
     }
   }
 
-  /// One stage, and what its gate asks for.
+  /// Stage with the conditions of its gate.
   public struct Stage: Sendable, Equatable {
-    /// Who is in it.
+    /// Users of the stage.
     public var members: Members
-    /// The least time between its last outcome and the first push of the next stage, in seconds.
+    /// Minimum time between its last outcome and the first push of the next stage, in seconds.
     public var wait: Int
-    /// Whether a person has to approve the next stage.
+    /// Whether the next stage needs approval.
     public var approval: Bool
-    /// The share of failed pushes above which the campaign pauses; `nil` for any.
+    /// Share of failed pushes above which the campaign pauses; `nil` for no check.
     public var mostFailures: Double?
-    /// The share of its users who must have opened the push; `nil` for any.
+    /// Share of its users who must have opened the push; `nil` for no check.
     public var leastOpened: Double?
-    /// How the variant is found that all later stages get; `nil` where no winner is chosen.
+    /// Rules for the choice of the variant that all later stages get; `nil` if no winner is chosen.
     public var winner: Winner?
 
     /// Memberwise.
@@ -58,37 +58,37 @@ public struct CampaignStages: Sendable, Equatable {
     }
   }
 
-  /// In their order; at least one.
+  /// Stages in their order; at least one.
   public let all: [Stage]
-  /// Which stage a user is in.
+  /// Assignment of users to stages.
   public let draw: StageDraw
 
-  /// The most stages of a job.
+  /// Maximum number of stages of a job.
   public static let maximum = 8
-  /// How many users a stage can list.
+  /// Maximum number of listed users of a stage.
   public static let maximumUsers = 100
-  /// Seconds that a stage can wait: up to a week, as long as results stay.
+  /// Allowed waits of a stage in seconds: up to a week, which is as long as results are kept.
   public static let waits = 0...7 * 86_400
 
   /// - Parameters:
   ///   - all: the stages; at least one.
-  ///   - id: the campaign's.
+  ///   - id: the id of the campaign.
   public init(_ all: [Stage], campaign id: String) {
     self.all = all
     draw = StageDraw(all.map(\.members), campaign: id)
   }
 
-  /// The place of the stage that chooses the winner; `nil` where none does.
+  /// Position of the stage that chooses the winner; `nil` for none.
   public var winnerPlace: Int? { all.firstIndex { $0.winner != nil } }
 
-  /// The seconds that the campaign takes at least from its start to the start of its rest.
+  /// Returns the minimum number of seconds from the start of the campaign to the start of its rest.
   ///
   /// - Parameter isLocal: whether each stage waits for the next day on which its local time comes.
   public func leastDuration(isLocal: Bool) -> Int {
     all.reduce(0) { $0 + max($1.wait, isLocal ? 86_400 : 0) }
   }
 
-  /// The share of the users who are in a stage; 0 for a stage that lists its users.
+  /// Returns the share of the users in a stage; 0 for a stage that lists its users.
   func share(ofStage place: Int) -> Double {
     guard place < all.count else { return 1 - all.reduce(0) { $0 + Self.share(of: $1) } }
     return Self.share(of: all[place])
@@ -98,15 +98,15 @@ public struct CampaignStages: Sendable, Equatable {
     if case .share(let share) = stage.members { share } else { 0 }
   }
 
-  /// How fast a stage may be sent.
+  /// Returns the rate of a stage.
   ///
-  /// What a job gives for all of its pushes is divided by the shares of the stages: each stage gets its share of a spread,
-  /// and of the time until `finishBy` that the waits leave. A stage that lists its users is sent at once.
+  /// A limit for all pushes of a job is divided by the shares of the stages. Each stage gets its share of a spread, or
+  /// of the time until `finishBy` without the waits. A stage that lists its users has no limit then.
   ///
   /// - Parameters:
-  ///   - rate: of the job.
-  ///   - place: of the stage.
-  ///   - start: when the stage begins, in UNIX seconds.
+  ///   - rate: the rate of the job.
+  ///   - place: the position of the stage.
+  ///   - start: start of the stage in UNIX seconds.
   func rate(_ rate: CampaignRate?, ofStage place: Int, start: Int) -> CampaignRate? {
     let share = share(ofStage: place)
     switch rate {
@@ -124,7 +124,7 @@ public struct CampaignStages: Sendable, Equatable {
 }
 
 extension CampaignStages: CustomStringConvertible {
-  /// In a sentence, such as `2 users, 5m later 5 % of the users, 30m later the rest`.
+  /// Text for people, such as `2 users, 5m later 5 % of the users, 30m later the rest`.
   public var description: String {
     let steps = all.map { stage in
       let who =

@@ -1,13 +1,13 @@
-/// A campaign that says different things to different users, and counts by what they were told.
+/// Variants of a campaign: different messages for different users, with separate counts.
 ///
-/// Which variant a user gets follows from the campaign's id and the user alone, so all devices of a user get the same, and
-/// nobody keeps a list. Where a stage chooses the winner, all later stages get that variant.
+/// The variant of a user depends only on the campaign's id and the user. So all devices of a user get the same variant,
+/// and no list is stored. If a stage chooses the winner, all later stages get that variant.
 public struct CampaignVariants: Sendable, Equatable {
-  /// One of them.
+  /// One variant.
   public struct Variant: Sendable, Equatable {
-    /// Allowed by `PlainName`.
+    /// Name, a valid `PlainName`.
     public let name: String
-    /// How many users get it, beside the weights of the others: above 0.
+    /// Weight of the variant relative to the weights of the others: above 0.
     public let weight: Double
 
     /// Memberwise.
@@ -17,16 +17,16 @@ public struct CampaignVariants: Sendable, Equatable {
     }
   }
 
-  /// What a variant is judged by. Raw values are names in a job.
+  /// Measure by which variants are compared. Raw values are names in a job.
   public enum Measure: String, CaseIterable, Sendable {
-    /// The app's word that a user opened it, of those pushes that were accepted.
+    /// Share of the accepted pushes that users opened, according to the app's receipts.
     case opened
-    /// The app's word that it arrived, of those pushes that were accepted.
+    /// Share of the accepted pushes that were delivered, according to the app's receipts.
     case delivered
-    /// Pushes that the service took, of those that it answered.
+    /// Share of the answered pushes that the service accepted.
     case accepted
 
-    /// The receipts that are counted; `nil` where it is outcomes.
+    /// Kind of the receipts that are counted; `nil` if outcomes are counted.
     public var receipt: ReceiptEvent.Kind? {
       switch self {
       case .opened: .opened
@@ -36,20 +36,20 @@ public struct CampaignVariants: Sendable, Equatable {
     }
   }
 
-  /// At least two.
+  /// Variants; at least two.
   public let all: [Variant]
-  /// Where in what users draw each ends, but the last.
+  /// Upper bounds of the variants' ranges in the users' random numbers, without the last one.
   private let bounds: [Double]
   private let draw: UserDraw
 
-  /// The most variants that a campaign has.
+  /// Maximum number of variants of a campaign.
   public static let maximum = 8
-  /// All places.
+  /// All possible positions.
   public static let places = 0..<maximum
 
   /// - Parameters:
   ///   - all: at least two, at most ``maximum``.
-  ///   - id: the campaign's.
+  ///   - id: the id of the campaign.
   public init(_ all: [Variant], campaign id: String) {
     self.all = all
     let total = all.reduce(0) { $0 + $1.weight }
@@ -61,36 +61,36 @@ public struct CampaignVariants: Sendable, Equatable {
     draw = UserDraw(salt: "variant of campaign " + id)
   }
 
-  /// The place of the variant that a user gets.
+  /// Returns the position of a user's variant.
   public func place(of user: UnsafeRawBufferPointer) -> Int {
     let share = draw.share(user)
     return bounds.firstIndex { share < $0 } ?? all.count - 1
   }
 
-  /// The place of a variant by its name; `nil` when there is none.
+  /// Returns the position of the variant with a name; `nil` if there is none.
   public func place(named name: String) -> Int? { all.firstIndex { $0.name == name } }
 
-  /// The share of the users who get a variant, by the weights.
+  /// Returns the share of the users who get a variant, according to the weights.
   public func share(of place: Int) -> Double { all[place].weight / all.reduce(0) { $0 + $1.weight } }
 
-  // MARK: Judging
+  // MARK: Choosing the winner
 
-  /// Which variant the later stages get.
+  /// Decision about the variant for the later stages.
   public enum Verdict: Sendable, Equatable {
-    /// The variant of this place.
+    /// The variant at this position wins.
     case winner(Int)
-    /// A person has to say so.
+    /// An operator must choose; the text has the reason.
     case unclear(String)
   }
 
-  /// Chooses the variant that the later stages get: that with the largest share of what is counted; of equals the first in
-  /// the job.
+  /// Chooses the variant for the later stages: the one with the largest measured share. If shares are equal, the first
+  /// in the job wins.
   ///
   /// - Parameters:
-  ///   - winner: how it is chosen.
-  ///   - counted: by variant, what it is judged by.
-  ///   - reached: by variant, of how many.
-  ///   - isOverruled: whether a person wants the best so far, however little was counted.
+  ///   - winner: the rules for the choice.
+  ///   - counted: the measured events of each variant.
+  ///   - reached: the number of pushes of each variant that the events are compared with.
+  ///   - isOverruled: whether an operator wants the best variant so far, regardless of the minimum.
   func verdict(
     _ winner: CampaignStages.Winner, counted: [Int], of reached: [Int], isOverruled: Bool = false
   ) -> Verdict {
@@ -106,7 +106,7 @@ public struct CampaignVariants: Sendable, Equatable {
         best = place
         continue
       }
-      // Whole numbers, so that equal shares are equal.
+      // The comparison uses whole numbers, so that equal shares are equal.
       if counted[place] * reached[known] > counted[known] * reached[place] { best = place }
     }
     return .winner(best ?? winner.otherwise ?? 0)
@@ -114,7 +114,7 @@ public struct CampaignVariants: Sendable, Equatable {
 }
 
 extension CampaignVariants: CustomStringConvertible {
-  /// In a sentence, such as `a 50 %, b 50 %`.
+  /// Text for people, such as `a 50 %, b 50 %`.
   public var description: String {
     all.indices.map { "\(all[$0].name) \(StageGate.percent(share(of: $0)))" }.joined(separator: ", ")
   }

@@ -1,15 +1,16 @@
-/// What a job sends beside its push: one of another type that shows nothing by itself and tells the app that there is something
-/// new, to the tokens of that type which the same users have.
+/// Companion: an additional push of another type that shows nothing on its own and notifies the app of new content. It
+/// goes to tokens of that type that belong to the same users.
 ///
-/// It is a part of its campaign (``CampaignPart``): the same users, stages and times, no content, no rate and no caps.
+/// It is a part of its campaign (``CampaignPart``) with the same users, stages and times, but without content, rate and
+/// caps.
 enum Companion {
-  /// What of a job holds for a companion, as a job.
+  /// Returns the job of a companion: the fields of the main job that also apply to it.
   ///
   /// - Parameters:
   ///   - job: a valid job.
-  ///   - pushType: one that it names.
-  ///   - payload: what is sent.
-  /// - Throws: when the job is not valid JSON.
+  ///   - pushType: a push type in `also` of the job.
+  ///   - payload: the payload to send.
+  /// - Throws: an error if the job is not valid JSON.
   static func job(of job: [UInt8], _ pushType: String, payload: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
     guard case .object(let members) = root.kind else { return job }
@@ -18,7 +19,7 @@ enum Companion {
     json.member("pushType", pushType)
     json.name("payload")
     json.raw(payload)
-    // The audience as it is: the same users are drawn.
+    // The audience is copied unchanged, so that the same users are selected.
     let kept = JobField.names(of: .companion)
     for member in members where kept.contains(member.name) {
       json.name(member.name)
@@ -30,12 +31,12 @@ enum Companion {
 
   // MARK: Reading
 
-  /// The push types that a job names.
+  /// Returns the push types in `also` of a job.
   ///
   /// - Parameters:
-  ///   - pushType: of the job itself.
-  ///   - audience: whom it goes to.
-  ///   - service: the app's.
+  ///   - pushType: the type of the job itself.
+  ///   - audience: the audience of the job.
+  ///   - service: the push service of the app.
   static func read(
     _ fields: JobFields, pushType: String, _ audience: JobAudience, of service: any PushService
   ) throws(JobError) -> [String] {

@@ -1,34 +1,34 @@
-/// Users who get nothing, so that those who do can be held against them.
+/// Control group: users who get nothing, so that the effect of the campaign can be measured.
 public struct ControlGroup: Sendable, Equatable {
-  /// Users who are in one of these are in the group.
+  /// Samples whose users form the group.
   private let samples: [UserSample]
 
   /// - Parameters:
-  ///   - campaign: has a group of its own, or none.
-  ///   - share: of the app's users who get nothing of it at all but what is transactional: more than 0, less than 1; `nil`
-  ///     for none. They are the same ones in all its campaigns.
+  ///   - campaign: the campaign, with or without a group of its own.
+  ///   - share: share of the app's users who get none of its campaigns except transactional ones: more than 0, less
+  ///     than 1; `nil` for none. It has the same users in all campaigns of the app.
   public init(of campaign: Campaign, app share: Double? = nil) {
     let ofApp = share.map { UserSample(share: $0, salt: "control of app " + campaign.app) }
     samples = [campaign.recipients.control, campaign.hasUsers && !campaign.recipients.isTransactional ? ofApp : nil]
       .compactMap { $0 }
   }
 
-  /// Whether nobody is in it.
+  /// Whether the group is empty.
   public var isEmpty: Bool { samples.isEmpty }
 
-  /// Whether a user is in it.
+  /// Returns whether a user is in the group.
   public func has(_ user: UnsafeRawBufferPointer) -> Bool { samples.contains { $0.has(user) } }
 
-  /// What a share has to be, for messages.
+  /// Form of a share, for messages.
   public static let form = "a number above 0 and below 1: 0.05 is a twentieth of the users"
 
-  /// Whether this can be the share of a group.
+  /// Returns whether a number can be the share of a group.
   public static func isValid(_ share: Double) -> Bool { share > 0 && share < 1 }
 }
 
 extension Campaign {
-  /// Whether it goes to users, and not to tokens or a channel, of which nobody knows whose they are, nor to who has asked
-  /// for it: a Live Activity.
+  /// Whether the campaign goes to users. Tokens and channels have no known users, and the users of a Live Activity have
+  /// asked for it.
   public var hasUsers: Bool {
     switch recipients.audience {
     case .segment, .users, .campaign: true
@@ -38,7 +38,7 @@ extension Campaign {
 }
 
 extension CampaignJob {
-  /// The control group of a job; `nil` for none.
+  /// Reads the control group of a job; `nil` for none.
   static func readControl(
     _ fields: JobFields, campaign id: String, _ audience: Audience, isTransactional: Bool
   ) throws(JobError) -> UserSample? {

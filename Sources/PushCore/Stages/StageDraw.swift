@@ -1,19 +1,19 @@
-/// Which stage of a campaign a user is in. It follows from the campaign's id and the user alone, so a user is in exactly one
-/// stage, whoever asks and whenever.
+/// Assignment of users to the stages of a campaign. It depends only on the campaign's id and the user, so a user is in
+/// exactly one stage, at any time and on any worker.
 ///
-/// A user whom a stage lists is in the first stage that lists the user. Everybody else draws a number: each share takes a
-/// stretch of the numbers, and who is in no stretch is in the rest.
+/// A user whom stages list is in the first of these stages. All other users get a random number: each share has a range
+/// of the numbers, and a user outside all ranges is in the rest.
 public struct StageDraw: Sendable, Equatable {
-  /// Users who are listed, with the places of their stages, by the length of their names: most users are told from all of
-  /// them by that.
+  /// Listed users with the positions of their stages, by the length of their names. For most users, the length alone
+  /// shows that they are not listed.
   private let listed: [Int: [(name: [UInt8], place: Int)]]
-  /// Where the stretch of each stage ends; the stretch of a stage that lists its users is empty.
+  /// End of each stage's range of numbers. The range of a stage that lists its users is empty.
   private let ends: [Double]
   private let draw: UserDraw
 
   /// - Parameters:
-  ///   - members: of the stages, in their order.
-  ///   - id: the campaign's.
+  ///   - members: the users of the stages, in their order.
+  ///   - id: the id of the campaign.
   init(_ members: [CampaignStages.Members], campaign id: String) {
     var listed: [Int: [(name: [UInt8], place: Int)]] = [:]
     var (ends, end): ([Double], Double) = ([], 0)
@@ -33,12 +33,12 @@ public struct StageDraw: Sendable, Equatable {
     draw = UserDraw(salt: "stage of campaign " + id)
   }
 
-  /// The place of the stage that lists a user; `nil` where none does.
+  /// Returns the position of the stage that lists a user; `nil` for none.
   public func listing(_ user: UnsafeRawBufferPointer) -> Int? {
     listed[user.count]?.first { user.elementsEqual($0.name) }?.place
   }
 
-  /// The place of the stage that a user is in; of the rest it is the number of stages.
+  /// Returns the position of a user's stage; for the rest, this is the number of stages.
   public func place(of user: UnsafeRawBufferPointer) -> Int {
     if let place = listing(user) { return place }
     let number = draw.share(user)

@@ -1,18 +1,18 @@
-/// The gate behind a stage: decides whether the next stage begins. Pure: the caller supplies the counts and the time.
+/// Gate after a stage: decides whether the next stage begins. Pure: the caller supplies the counts and the time.
 public struct StageGate: Sendable {
-  /// What became of the stage.
+  /// Results of the stage.
   public struct Finding: Sendable, Equatable {
-    /// When all of its targets had an outcome, in ms since the epoch; `nil` before.
+    /// Time when all of its targets had an outcome, in ms since the epoch; `nil` before.
     public var finishedAt: Int?
-    /// The outcomes of its pushes.
+    /// Outcomes of its pushes.
     public var outcomes: [Outcome: Int]
-    /// Users who have opened it.
+    /// Number of users who opened the push.
     public var opened: Int
-    /// By variant, what the winner is judged by, and of how many, in all stages so far.
+    /// Measured events of each variant, and the number of pushes to compare them with, in all stages so far.
     public var variants: (counted: [Int], of: [Int])
-    /// The place of the variant that a person has chosen; `nil` for none.
+    /// Position of the variant that an operator chose; `nil` for none.
     public var winner: Int?
-    /// Whether a person has resumed or approved the campaign after the gate had paused it.
+    /// Whether an operator resumed or approved the campaign after the gate had paused it.
     public var isOverruled: Bool
 
     /// Memberwise.
@@ -34,17 +34,17 @@ public struct StageGate: Sendable {
     }
   }
 
-  /// What follows.
+  /// Decision of the gate.
   public enum Verdict: Sendable, Equatable {
     /// The stage has targets without an outcome.
     case unfinished
-    /// The wait is over at this time, in ms since the epoch.
+    /// The wait ends at this time, in ms since the epoch.
     case wait(until: Int)
     /// The next stage begins.
     ///
-    /// - Parameter winner: the place of the variant that all later stages get; `nil` where the gate chooses none.
+    /// - Parameter winner: the position of the variant that all later stages get; `nil` if the gate chooses none.
     case open(winner: Int?)
-    /// The campaign pauses, and a person decides.
+    /// The campaign pauses, and an operator decides.
     case pause(String, needsApproval: Bool)
   }
 
@@ -54,9 +54,9 @@ public struct StageGate: Sendable {
   private let variants: CampaignVariants?
 
   /// - Parameters:
-  ///   - place: of the stage before the gate, from 0.
-  ///   - campaign: one with stages.
-  /// - Returns: `nil` where no gate stands behind that stage.
+  ///   - place: position of the stage before the gate, from 0.
+  ///   - campaign: a campaign with stages.
+  /// - Returns: `nil` if no gate follows that stage.
   public init?(behind place: Int, of campaign: Campaign) {
     guard let stages = campaign.delivery.stages, stages.all.indices.contains(place) else { return nil }
     stage = stages.all[place]
@@ -87,7 +87,8 @@ public struct StageGate: Sendable {
     return .open(winner: winner.place)
   }
 
-  /// How many pushes the service took, refused, and found without a device.
+  /// Returns the number of pushes that the service accepted, the number of failed ones, and the sum of these and the
+  /// pushes to devices that are gone.
   private static func answers(_ outcomes: [Outcome: Int]) -> (reached: Int, failed: Int, all: Int) {
     let failed = outcomes.reduce(0) { $0 + ($1.key.isRefusal ? $1.value : 0) }
     let reached = outcomes[.accepted] ?? 0
@@ -112,7 +113,7 @@ public struct StageGate: Sendable {
     return "\(finding.opened) of \(reached) users have opened it, less than \(Self.percent(least))"
   }
 
-  /// The winner, and why a person has to name it.
+  /// Returns the winner, or the reason why an operator must choose it.
   private func winner(_ finding: Finding) -> (place: Int?, reason: String?) {
     guard let winner = stage.winner, let variants else { return (nil, nil) }
     if let place = finding.winner { return (place, nil) }
@@ -124,7 +125,7 @@ public struct StageGate: Sendable {
     }
   }
 
-  /// A share for people: `2.5 %`.
+  /// Returns a share for people: `2.5 %`.
   static func percent(_ share: Double) -> String {
     let tenths = Int((share * 1000).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10).\(tenths % 10) %"

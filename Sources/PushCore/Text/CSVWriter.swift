@@ -1,26 +1,28 @@
-/// Writes CSV by RFC 4180.
+/// Writer of CSV according to RFC 4180.
 public struct CSVWriter: Sendable {
-  /// What has been written so far.
+  /// Bytes that were written and not yet taken.
   public private(set) var bytes: [UInt8] = []
-  /// Whether cells that a spreadsheet would run as a formula get an apostrophe in front, and characters are replaced by
-  /// which a cell would read as another, see ``Excerpt/harmless(_:)``. Line breaks and tabs stay.
+  /// Whether the text is safe for spreadsheets. A cell that a spreadsheet would run as a formula gets an apostrophe in
+  /// front. Characters that make a cell look like another one are replaced, see ``Excerpt/harmless(_:)``. Line breaks
+  /// and tabs are kept.
   public let spreadsheetSafe: Bool
   private var needsComma = false
 
-  /// - Parameter spreadsheetSafe: prefixes cells that begin with `=`, `+`, `-`, `@`, tab or carriage return; see OWASP, "CSV Injection".
+  /// - Parameter spreadsheetSafe: prefixes cells that begin with `=`, `+`, `-`, `@`, tab or carriage return; see OWASP,
+  ///   "CSV Injection".
   public init(spreadsheetSafe: Bool = false) {
     self.spreadsheetSafe = spreadsheetSafe
   }
 
-  /// Hands over what has been written since the last time.
+  /// Returns the bytes that were written since the last call.
   public mutating func take() -> [UInt8] {
     defer { bytes = [] }
     return bytes
   }
 
-  /// One more cell of the record; `nil` is an empty one.
+  /// Appends a cell to the record; `nil` is an empty cell.
   ///
-  /// - Parameter isQuoted: whether the cell stands in quotes, though no character of it needs them.
+  /// - Parameter isQuoted: whether the cell gets quotes even if none of its characters needs them.
   public mutating func cell(_ text: String?, isQuoted: Bool = false) {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
@@ -43,7 +45,7 @@ public struct CSVWriter: Sendable {
     }
   }
 
-  /// One more cell with a number.
+  /// Appends a cell with a number.
   public mutating func cell(_ number: Int?) { cell(number.map(String.init)) }
 
   /// Ends the record.

@@ -1,34 +1,34 @@
-/// Durations as people write them: a whole number and one unit, such as `90s`, `30m`, `4h` or `2d`.
+/// Durations in the notation for people: a whole number and one unit, such as `90s`, `30m`, `4h` or `2d`.
 public enum DurationText {
-  /// Ten years; far beyond any use, and seconds of it fit 32 bits.
+  /// Maximum duration: ten years. It is far beyond any use, and its seconds fit into 32 bits.
   public static let maximumSeconds = 3650 * 86400
 
-  /// What a duration has to look like, for messages.
+  /// Form of a duration, for messages.
   public static let form = "a whole number with s, m, h or d, such as 90s, 30m, 4h or 2d"
 
-  /// The same where `ms` is a unit too.
+  /// Form of a duration that may have the unit `ms`.
   public static let formWithMilliseconds = "a whole number with ms, s, m, h or d, such as 500ms, 90s, 30m or 4h"
 
-  /// The seconds, 0 to ``maximumSeconds``; `nil` for anything else.
+  /// Returns the seconds, 0 to ``maximumSeconds``; `nil` for any other text.
   public static func seconds(_ text: some StringProtocol) -> Int? {
     guard let milliseconds = milliseconds(text), !text.hasSuffix("ms") else { return nil }
     return milliseconds / 1000
   }
 
-  /// The milliseconds, where `ms` is a unit too; `nil` for anything else.
+  /// Returns the milliseconds, with `ms` as an additional unit; `nil` for any other text.
   public static func milliseconds(_ text: some StringProtocol) -> Int? {
     let digits = text.utf8.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     guard !digits.isEmpty, let unit = unitMilliseconds(text.utf8.dropFirst(digits.count)) else { return nil }
     var number = 0
     for digit in digits {
       number = number * 10 + Int(digit - UInt8(ascii: "0"))
-      // Checked at every digit, so that no product overflows.
+      // The check for every digit prevents an overflow of the product.
       guard number * unit <= maximumSeconds * 1000 else { return nil }
     }
     return number * unit
   }
 
-  /// The shortest text that ``milliseconds(_:)`` reads as this many.
+  /// Returns the shortest text that ``milliseconds(_:)`` reads as this number.
   public static func format(milliseconds: Int) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")]
     for (unit, letter) in units where milliseconds != 0 && milliseconds % unit == 0 {

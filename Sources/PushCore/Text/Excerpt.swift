@@ -1,6 +1,7 @@
-/// Text of somebody else's, made fit for a message of ours.
+/// Excerpts of foreign text that are safe in Carillon's messages.
 public enum Excerpt {
-  /// The text in single quotes: at most 48 characters of it, characters replaced that could mislead, see ``misleads(_:)``.
+  /// Returns the text in single quotes: at most 48 characters, with misleading characters replaced, see
+  /// ``misleads(_:)``.
   public static func quoted(_ text: some StringProtocol) -> String {
     var shown = "'"
     var count = 0
@@ -15,10 +16,10 @@ public enum Excerpt {
     return shown + "'"
   }
 
-  /// The whole text on one line, characters replaced that could mislead, see ``misleads(_:)``.
+  /// Returns the whole text on one line, with misleading characters replaced, see ``misleads(_:)``.
   public static func harmless(_ text: String) -> String { replacing(in: text, misleads) }
 
-  /// Replaces the characters of a text for which a condition holds by U+FFFD.
+  /// Replaces each character that meets a condition by U+FFFD.
   static func replacing(in text: String, _ condition: (Unicode.Scalar) -> Bool) -> String {
     guard text.unicodeScalars.contains(where: condition) else { return text }
     var result = ""
@@ -26,10 +27,10 @@ public enum Excerpt {
     return result
   }
 
-  /// The same without the quotes: a name of the producer's in a path.
+  /// Returns the same as ``quoted(_:)`` without the quotes, for a producer's name in a path.
   public static func bare(_ text: some StringProtocol) -> String { String(quoted(text).dropFirst().dropLast()) }
 
-  /// Whether a person may read something else than what is there: a control character can drive a terminal, and a
+  /// Returns whether a person may read something else than the text. A control character can drive a terminal, and a
   /// bidirectional control character changes the order in which the characters around it are shown.
   ///
   /// Source: Unicode Standard Annex #9, section 2, "Directional Formatting Characters".
@@ -40,7 +41,7 @@ public enum Excerpt {
     }
   }
 
-  /// C0, DEL, C1, and the line and paragraph separators.
+  /// Returns whether a character is in C0 or C1, DEL, or a line or paragraph separator.
   public static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
   }

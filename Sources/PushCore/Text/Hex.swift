@@ -1,9 +1,9 @@
-/// The alphabet that tokens, ids and digests are written in.
+/// Hexadecimal text, the notation of tokens, ids and digests.
 public enum Hex {
   /// ASCII `0` to `f`.
   public static let digits: [UInt8] = Array("0123456789abcdef".utf8)
 
-  /// Two lower-case digits for every byte.
+  /// Returns two lower-case digits for every byte.
   @inlinable
   public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { buffer, count in
@@ -15,8 +15,8 @@ public enum Hex {
     }
   }
 
-  /// Two lower-case digits for every byte, at the beginning of a buffer that has the room. Four bytes at a time: it is done
-  /// for every push.
+  /// Writes two lower-case digits for every byte to the beginning of a buffer, which must have room. It processes four
+  /// bytes at a time, because it runs for every push.
   public static func encode(_ bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) {
     precondition(buffer.count >= bytes.count * 2)
     var place = 0
@@ -31,22 +31,23 @@ public enum Hex {
     }
   }
 
-  /// The eight digits of a number, the first in the highest byte; all at once, as there are 25 such words in a push.
+  /// Returns the eight digits of a number, with the first in the highest byte. It computes all digits together, because
+  /// a push has 25 such words.
   static func digits(of number: UInt32) -> UInt64 {
     var nibbles = UInt64(number)
     nibbles = (nibbles & 0xffff_0000) << 16 | nibbles & 0xffff
     nibbles = (nibbles & 0x0000_ff00_0000_ff00) << 8 | nibbles & 0x0000_00ff_0000_00ff
     nibbles = (nibbles & 0x00f0_00f0_00f0_00f0) << 4 | nibbles & 0x000f_000f_000f_000f
-    // Of each byte, one if it is ten or more: then the digit is as far on as `a` is behind `9`.
+    // A byte of `letters` is one if its digit is ten or more. Such a digit needs the distance from `9` to `a` added.
     let letters = (nibbles + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return nibbles + 0x3030_3030_3030_3030 + letters * UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
   }
 
-  /// ASCII of a value below 16.
+  /// Returns the ASCII digit of a value below 16.
   @inlinable
   static func digit(_ value: UInt8) -> UInt8 { value + (value < 10 ? 0x30 : 0x57) }
 
-  /// The value of a hex digit of any case; `nil` for any other byte.
+  /// Returns the value of a hex digit of any case; `nil` for any other byte.
   @inlinable
   public static func value(of digit: UInt8) -> UInt8? {
     switch digit {

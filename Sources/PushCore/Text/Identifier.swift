@@ -2,24 +2,25 @@ import Foundation
 
 /// An error in an identifier.
 public struct IdentifierError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One sentence without its place.
+  /// One sentence without the place of the error.
   public var description: String
 }
 
-/// The one form in which Carillon stores and looks up identifiers: ids of users and names of attributes.
+/// Canonical form in which Carillon stores and looks up identifiers: ids of users and names of attributes.
 ///
-/// Two texts that a person can't tell apart must be one identifier, in every file, event, job, command and request.
+/// Two texts that a person can't distinguish must be one identifier, in every file, event, job, command and request.
 /// Otherwise a user who opted out under one of them gets the push under the other.
 public enum Identifier {
-  /// Returns the form of an identifier that Carillon stores: without white space at its edges, and in NFC.
+  /// Returns the form of an identifier that Carillon stores: without white space at both ends, and in NFC.
   ///
-  /// A plain ASCII identifier, which is the usual one in an import of millions of rows, is returned as it is.
+  /// A plain ASCII identifier is returned unchanged. It is the usual case in an import of millions of rows.
   ///
   /// - Parameters:
   ///   - text: the input.
   ///   - noun: the kind of identifier in messages, such as `a user id`.
-  ///   - maximumLength: the longest identifier in bytes of UTF-8.
-  /// - Throws: when the identifier is empty or too long, has control characters, or has an invisible character at an edge.
+  ///   - maximumLength: the maximum length of an identifier in bytes of UTF-8.
+  /// - Throws: an error if the identifier is empty or too long, has control characters, or has an invisible character
+  ///   at an end.
   static func read(_ text: String, as noun: String, maximumLength: Int) throws(IdentifierError) -> String {
     let identifier = isPlain(text) ? text : try normalized(text, noun)
     guard !identifier.isEmpty else { throw IdentifierError(description: "\(noun) must not be empty") }
@@ -30,7 +31,7 @@ public enum Identifier {
     return identifier
   }
 
-  /// Returns the text without ASCII white space at its edges: space, tab, line feed and carriage return.
+  /// Returns the text without ASCII white space at both ends: space, tab, line feed and carriage return.
   public static func trimmed(_ text: String) -> String {
     guard let first = text.utf8.first, let last = text.utf8.last, isBlank(first) || isBlank(last) else { return text }
     let bytes = text.utf8
@@ -47,7 +48,7 @@ public enum Identifier {
     text.utf8.contains { $0 >= 0xCC } ? text.precomposedStringWithCanonicalMapping : text
   }
 
-  /// Whether the text is printable ASCII without a blank at an edge.
+  /// Returns whether the text is printable ASCII without a blank at an end.
   private static func isPlain(_ text: String) -> Bool {
     text.utf8.first != UInt8(ascii: " ") && text.utf8.last != UInt8(ascii: " ")
       && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
@@ -72,7 +73,8 @@ public enum Identifier {
     return composed(text)
   }
 
-  /// Whether a character shows nothing where it stands at an edge. A variation selector belongs to the emoji before it.
+  /// Returns whether a character is invisible at the end of a text. A variation selector belongs to the emoji before
+  /// it.
   private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: true

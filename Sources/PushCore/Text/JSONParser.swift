@@ -1,6 +1,6 @@
 import TextInput
 
-/// A strict recursive descent over JSON bytes. Its depth is bounded, so its stack is.
+/// Strict recursive descent parser for JSON bytes. The nesting depth is limited, and therefore the stack.
 struct JSONParser {
   private let bytes: [UInt8]
   private let maximumDepth: Int
@@ -14,7 +14,7 @@ struct JSONParser {
     self.allowsRepeats = allowsRepeats
   }
 
-  /// The white space of RFC 8259.
+  /// Returns whether a byte is white space of RFC 8259.
   static func isBlank(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
@@ -52,7 +52,7 @@ struct JSONParser {
     return JSONValue(kind: kind, range: start..<position)
   }
 
-  /// Steps over an opening bracket. After an error nobody asks for the depth any more.
+  /// Moves past an opening bracket. After an error, the depth is no longer used.
   private mutating func descend() throws(JSONSyntaxError) {
     guard depth < maximumDepth else { throw error("nested more than \(maximumDepth) deep") }
     depth += 1
@@ -144,7 +144,7 @@ struct JSONParser {
     throw error("a string that is never closed", at: start)
   }
 
-  /// The rest of a string from its first escape on; what stands before it is `bytes[plain..<position]`.
+  /// Parses the rest of a string from its first escape on; the text before the escape is `bytes[plain..<position]`.
   private mutating func parseEscapedString(from plain: Int, stringAt start: Int) throws(JSONSyntaxError) -> String {
     var text = try decode(plain..<position, stringAt: start)
     while position < bytes.count {
@@ -187,7 +187,7 @@ struct JSONParser {
     }
   }
 
-  /// The rest of `\uXXXX`, and of the second half where the first is a high surrogate.
+  /// Parses the rest of `\uXXXX`, and of the second half if the first is a high surrogate.
   private mutating func parseUnicodeEscape(at start: Int) throws(JSONSyntaxError) -> Unicode.Scalar {
     let first = try parseHexQuad()
     if let scalar = Unicode.Scalar(first) { return scalar }
@@ -234,7 +234,7 @@ struct JSONParser {
 
   private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-  /// What stands at the position, as a message names it.
+  /// Text at the position, for messages.
   private var found: String {
     guard let byte = peek() else { return "the end" }
     return (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16)

@@ -1,10 +1,10 @@
-/// A text that is not JSON, or that goes beyond what is accepted of it.
+/// Error for a text that is not JSON, or exceeds the accepted limits.
 public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The line, from 1.
+  /// Line, from 1.
   public var line: Int
-  /// The column, from 1, in bytes.
+  /// Column in bytes, from 1.
   public var column: Int
-  /// What is wrong there.
+  /// Description of the error.
   public var message: String
 
   /// Memberwise.

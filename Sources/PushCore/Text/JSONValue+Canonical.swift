@@ -1,6 +1,6 @@
 extension JSONValue {
-  /// Writes the value in the one way that all texts of the same value share: members by the bytes of their names, numbers
-  /// and strings in one spelling each, no white space.
+  /// Writes the value in the canonical form that all texts of the same value share. Members are sorted by the bytes of
+  /// their names, each number and string has one spelling, and there is no white space.
   func writeCanonical(to json: inout JSONWriter) {
     switch kind {
     case .object(let members): Self.writeCanonical(members, to: &json)
@@ -15,7 +15,7 @@ extension JSONValue {
     }
   }
 
-  /// Writes an object of these members.
+  /// Writes an object with these members.
   static func writeCanonical(_ members: [Member], to json: inout JSONWriter) {
     json.beginObject()
     for member in members.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
@@ -26,12 +26,13 @@ extension JSONValue {
   }
 }
 
-/// Numbers of JSON as their digits: a binary number would take different ones for the same.
+/// Numbers of JSON as decimal digits. A binary number would represent different decimal numbers by the same value.
 enum JSONNumber {
-  /// The one spelling of a number: digits without zeros at either end, and the power of ten. `10`, `10.0` and `1e1` are
-  /// `1e1`; `-0` is `0`, as in RFC 8785. An exponent beyond 64 bits stays as it is written.
+  /// Returns the canonical spelling of a number: digits without zeros at either end, and the power of ten. `10`, `10.0`
+  /// and `1e1` become `1e1`; `-0` becomes `0`, as in RFC 8785. A number with an exponent beyond 64 bits is returned
+  /// unchanged.
   ///
-  /// - Parameter text: a number by the grammar of RFC 8259.
+  /// - Parameter text: a number in the grammar of RFC 8259.
   static func canonical(_ text: String) -> String {
     let parts = text.split(maxSplits: 1, whereSeparator: { $0 == "e" || $0 == "E" })
     guard let written = parts.count == 2 ? Int(parts[1]) : 0 else { return text }

@@ -1,35 +1,37 @@
-/// One value of a JSON text, and where in the text it stands: errors can point at it, and it can be copied byte for byte.
+/// Value of a JSON text with its range in the text. An error can refer to the range, and the value can be copied byte
+/// for byte.
 public struct JSONValue: Sendable {
-  /// What it is.
+  /// Kind of a value.
   public enum Kind: Sendable {
     case object([Member])
     case array([JSONValue])
     case string(String)
-    /// A number as it is written: what becomes of its digits is for whoever uses it.
+    /// Number as written. The caller decides about its digits.
     case number(String)
     case bool(Bool)
     case null
   }
 
-  /// A member of an object, in the order of the text.
+  /// Member of an object, in the order of the text.
   public struct Member: Sendable {
     public let name: String
-    /// Where the name stands in the text, quotes included.
+    /// Range of the name in the text, including the quotes.
     public let nameRange: Range<Int>
     public let value: JSONValue
   }
 
-  /// What it is.
+  /// Kind with the contents.
   public let kind: Kind
-  /// Its bytes in the text.
+  /// Range of the value in the text.
   public let range: Range<Int>
 
-  /// Parses a whole text: RFC 8259 in UTF-8, no more and no less, save that names may not repeat in an object.
+  /// Parses a whole text: exactly RFC 8259 in UTF-8, except that names may not repeat in an object.
   ///
   /// - Parameters:
   ///   - bytes: the text; a byte order mark at its start is skipped, as RFC 8259, section 8.1, allows.
-  ///   - maximumDepth: how many objects and arrays may stand in each other.
-  ///   - allowsRepeats: whether a name may repeat in an object, as it may in RFC 8259; for whoever reports it otherwise.
+  ///   - maximumDepth: the maximum nesting of objects and arrays.
+  ///   - allowsRepeats: whether a name may repeat in an object, as RFC 8259 allows, for a caller that reports it in
+  ///     another way.
   public init(parsing bytes: [UInt8], maximumDepth: Int, allowsRepeats: Bool = false) throws(JSONSyntaxError) {
     var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth, allowsRepeats: allowsRepeats)
     self = try parser.parseDocument()
@@ -40,7 +42,7 @@ public struct JSONValue: Sendable {
     self.range = range
   }
 
-  /// The kind as messages name it.
+  /// Name of the kind, for messages.
   public var kindName: String {
     switch kind {
     case .object: "an object"
@@ -52,9 +54,9 @@ public struct JSONValue: Sendable {
     }
   }
 
-  /// A copy of the text without the white space between tokens, otherwise byte for byte.
+  /// Returns a copy of the text without the white space between tokens, otherwise byte for byte.
   ///
-  /// - Parameter json: a valid JSON text or a value's ``range`` of one.
+  /// - Parameter json: a valid JSON text, or the ``range`` of a value in one.
   public static func minified(_ json: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(json.count)
@@ -81,7 +83,7 @@ public struct JSONValue: Sendable {
 }
 
 extension [JSONValue.Member] {
-  /// The value of this name; `nil` for none, and for `null`, which is as good as none.
+  /// Returns the value of a name; `nil` if there is none, or if it is `null`.
   public func value(_ name: String) -> JSONValue? {
     guard let value = first(where: { $0.name == name })?.value else { return nil }
     if case .null = value.kind { return nil }

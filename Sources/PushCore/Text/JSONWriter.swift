@@ -1,17 +1,17 @@
-/// Writes JSON on one line, members in the order they are given: commas and escapes are its business, brackets are the
-/// caller's.
+/// Writer of JSON on one line, with members in the given order. The writer adds commas and escapes; the caller opens
+/// and closes the brackets.
 public struct JSONWriter: Sendable {
-  /// What has been written so far.
+  /// Bytes that were written and not yet taken.
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
-  /// An empty writer.
+  /// Creates an empty writer.
   public init() {}
 
-  /// The text written so far.
+  /// Text that was written and not yet taken.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Hands over what has been written since the last time.
+  /// Returns the bytes that were written since the last call.
   public mutating func take() -> [UInt8] {
     defer {
       bytes = []
@@ -31,7 +31,7 @@ public struct JSONWriter: Sendable {
   public mutating func beginArray() { open(UInt8(ascii: "[")) }
   public mutating func endArray() { close(UInt8(ascii: "]")) }
 
-  /// The name of a member; its value comes next.
+  /// Writes the name of a member; its value must follow.
   public mutating func name(_ name: String) {
     separate()
     quote(name)
@@ -39,7 +39,7 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
-  /// A string; `nil` writes `null`.
+  /// Writes a string; `nil` becomes `null`.
   public mutating func value(_ text: String?) {
     guard let text else { return null() }
     separate()
@@ -47,15 +47,15 @@ public struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// A number; `nil` writes `null`.
+  /// Writes a number; `nil` becomes `null`.
   public mutating func value(_ number: Int?) {
     guard let number else { return null() }
     literal("\(number)")
   }
 
-  /// A number; `null` for an infinite one and for what is no number, which JSON lacks.
+  /// Writes a number; an infinite number or NaN becomes `null`, because JSON does not have them.
   public mutating func value(_ number: Double) {
-    // Swift writes the fewest digits that read back as the same number, in a form that RFC 8259 section 6 has.
+    // Swift writes the fewest digits that are read as the same number, in a form of RFC 8259, section 6.
     number.isFinite ? literal("\(number)") : null()
   }
 
@@ -63,7 +63,7 @@ public struct JSONWriter: Sendable {
 
   public mutating func null() { literal("null") }
 
-  /// An object with one member, a string.
+  /// Returns an object with one member, a string.
   public static func object(_ name: String, _ text: String) -> String {
     var json = JSONWriter()
     json.beginObject()
@@ -72,26 +72,26 @@ public struct JSONWriter: Sendable {
     return json.text
   }
 
-  /// JSON that is already written.
+  /// Writes JSON text unchanged.
   public mutating func raw(_ json: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: json)
     needsComma = true
   }
 
-  /// A member with a string; `nil` writes `null`.
+  /// Writes a member with a string; `nil` becomes `null`.
   public mutating func member(_ name: String, _ text: String?) {
     self.name(name)
     value(text)
   }
 
-  /// A member with a number; `nil` writes `null`.
+  /// Writes a member with a number; `nil` becomes `null`.
   public mutating func member(_ name: String, _ number: Int?) {
     self.name(name)
     value(number)
   }
 
-  /// A member with a number; `null` for one that JSON lacks.
+  /// Writes a member with a number; a number that JSON does not have becomes `null`.
   public mutating func member(_ name: String, _ number: Double) {
     self.name(name)
     value(number)
@@ -123,14 +123,15 @@ public struct JSONWriter: Sendable {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
   }
 
-  /// A text as it stands in a JSON string, without the quotes around it.
+  /// Returns a text in the form of a JSON string, without the quotes around it.
   static func escaped(_ text: String) -> [UInt8] {
     var json = JSONWriter()
     json.value(text)
     return Array(json.bytes.dropFirst().dropLast())
   }
 
-  /// RFC 8259, 7: quote, backslash and what is below 0x20 must be escaped, nothing else.
+  /// Writes a string. RFC 8259, section 7, requires escapes for the quote, the backslash and all bytes below 0x20, and
+  /// for nothing else.
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text.utf8 {

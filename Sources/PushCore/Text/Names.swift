@@ -1,19 +1,21 @@
-/// The id of a user, as the application's own backend chose it.
+/// Id of a user, chosen by the application's own backend.
 public enum UserID {
-  /// The longest id in bytes of UTF-8: beyond any UUID, mail address or hash, and ten million of them still fit.
+  /// Maximum length of an id in bytes of UTF-8: longer than any UUID, mail address or hash. Ten million ids of this
+  /// length still fit.
   public static let maximumLength = 256
 
-  /// Returns the id that a text means, see ``Identifier``. Every reader of ids uses it.
+  /// Returns the canonical id of a text, see ``Identifier``. Every reader of ids uses this function.
   ///
-  /// - Throws: for an id that is empty, longer than ``maximumLength``, or has invisible characters.
+  /// - Throws: an error for an id that is empty, longer than ``maximumLength``, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
-    // Ids are lines of files and arguments of redis-cli: a line feed in one would break both.
+    // Ids are lines of files and arguments of redis-cli. A line feed in an id would break both.
     try Identifier.read(text, as: "a user id", maximumLength: maximumLength)
   }
 
-  /// Returns the id that a JSON value means: a string, or a whole number such as `4711` or `4711.0`.
+  /// Returns the id of a JSON value: a string, or a whole number such as `4711` or `4711.0`.
   ///
-  /// - Throws: for a fraction, a number with an exponent, a boolean, and what ``read(_:)-(String)`` refuses.
+  /// - Throws: an error for a fraction, a number with an exponent, a boolean, and every id that ``read(_:)-(String)``
+  ///   refuses.
   public static func read(_ value: JSONValue) throws(IdentifierError) -> String {
     switch value.kind {
     case .string(let text): return try read(text)
@@ -28,39 +30,39 @@ public enum UserID {
   }
 }
 
-/// The name of an attribute of users.
+/// Name of an attribute of users.
 public enum AttributeName {
-  /// Returns the name that a text means, see ``Identifier``.
+  /// Returns the canonical name of a text, see ``Identifier``.
   ///
-  /// - Throws: for a name that is empty, longer than 64 bytes, or has invisible characters.
+  /// - Throws: an error for a name that is empty, longer than 64 bytes, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
     try Identifier.read(text, as: "an attribute name", maximumLength: DeviceRowDraft.maximumAttributeName)
   }
 }
 
-/// The names that Carillon itself gives meaning to: campaign ids and segments.
+/// Names with a meaning in Carillon itself: campaign ids and segments.
 public enum PlainName {
-  /// The longest name in bytes.
+  /// Maximum length of a name in bytes.
   public static let maximumLength = 64
 
-  /// What a name has to look like, for messages.
+  /// Form of a name, for messages.
   public static let form = "1 to 64 of A-Z a-z 0-9 . _ -"
 
-  /// Returns the name that a text means: the text without white space at its edges, as for ``Identifier``.
+  /// Returns the name in a text: the text without white space at both ends, as for ``Identifier``.
   ///
-  /// - Returns: `nil` for a text that is no such name.
+  /// - Returns: `nil` for a text that is not a valid name.
   public static func read(_ text: String) -> String? {
     let name = Identifier.trimmed(text)
     return isValid(name) ? name : nil
   }
 
-  /// Whether it is 1 to ``maximumLength`` of `A-Za-z0-9._-`: no character of it has a meaning in a key, an expression, a
-  /// shell or a URL.
+  /// Returns whether a text is 1 to ``maximumLength`` of `A-Za-z0-9._-`. None of these characters has a meaning in a
+  /// key, an expression, a shell or a URL.
   public static func isValid(_ name: some StringProtocol) -> Bool {
     (1...maximumLength).contains(name.utf8.count) && name.utf8.allSatisfy(isLetter)
   }
 
-  /// Whether an ASCII character may stand in such a name.
+  /// Returns whether an ASCII character is allowed in such a name.
   public static func isLetter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -71,16 +73,16 @@ public enum PlainName {
   }
 }
 
-/// The name of somebody who submits or approves campaigns, as people write it.
+/// Name of a person who submits or approves campaigns, as people write it.
 public enum PersonName {
-  /// The longest name in bytes of UTF-8.
+  /// Maximum length of a name in bytes of UTF-8.
   public static let maximumLength = 256
 
-  /// What is wrong with a name; `nil` when nothing is.
+  /// Returns the problem with a name; `nil` if it is valid.
   public static func problem(_ name: String) -> String? {
     if name.isEmpty { return "a name must not be empty" }
     if name.utf8.count > maximumLength { return "a name has at most \(maximumLength) bytes" }
-    // It stands in a line, apart from others by tabs.
+    // The name is stored in a line with tabs between the fields.
     if name.unicodeScalars.contains(where: Excerpt.isControl) { return "a name must not have control characters" }
     return nil
   }

@@ -1,13 +1,14 @@
-/// Finds what somebody probably meant by a name that doesn't exist.
+/// Search for the name that a person probably meant by an unknown name.
 public enum Nearest {
-  /// Names longer than this get no suggestion: no name of ours is, and the distance costs length × length.
+  /// Maximum length of a name that gets a suggestion. None of Carillon's names is longer, and the distance costs length
+  /// × length.
   static let longestName = 64
 
-  /// The known name nearest to `name`, or `nil` when none is near enough to be what was meant.
+  /// Returns the known name nearest to `name`; `nil` if none is near enough.
   ///
-  /// A name that differs in case only is always near; otherwise a third of its letters may differ, and at least one.
+  /// A name that differs only in case is always near. Otherwise a third of its letters may differ, and at least one.
   ///
-  /// - Parameter most: the most letters that may differ, however long the name is.
+  /// - Parameter most: maximum number of letters that may differ, regardless of the length of the name.
   public static func match(
     _ name: String, among known: some Sequence<String>, within most: Int = .max
   ) -> String? {
@@ -22,17 +23,17 @@ public enum Nearest {
     return best.name
   }
 
-  /// A hint for an unknown name: the nearest known one, or else all of them.
+  /// Returns a hint for an unknown name: the nearest known one, or otherwise all of them.
   public static func hint(_ name: String, among known: some Sequence<String>) -> String {
     if let match = match(name, among: known) { return "did you mean '\(match)'?" }
     let all = known.sorted()
     guard !all.isEmpty else { return "there are none" }
-    // More than a screen line of names helps nobody.
+    // More names than fit on a line of the screen are of no use.
     let shown = all.prefix(20).joined(separator: ", ")
     return "known: " + shown + (all.count > 20 ? ", …" : "")
   }
 
-  /// Levenshtein's distance, where two neighbours that swapped places count as one step.
+  /// Returns Levenshtein's distance, with a swap of two neighbours counted as one step.
   static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
     var beforePrevious: [Int] = []
     var previous = Array(0...second.count)

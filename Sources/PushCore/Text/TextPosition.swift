@@ -1,14 +1,14 @@
-/// A place in a text, as editors and compilers count.
+/// Position in a text, counted as in editors and compilers.
 public struct TextPosition: Sendable, Equatable, CustomStringConvertible {
-  /// From 1.
+  /// Line, from 1.
   public var line: Int
-  /// From 1, in bytes.
+  /// Column in bytes, from 1.
   public var column: Int
 
   init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
 
   /// - Parameters:
-  ///   - offset: of a byte of the text, or of its end.
+  ///   - offset: the offset of a byte of the text, or of its end.
   ///   - bytes: the text.
   public init(of offset: Int, in bytes: [UInt8]) {
     let before = bytes[..<offset]
@@ -19,7 +19,7 @@ public struct TextPosition: Sendable, Equatable, CustomStringConvertible {
   public var description: String { "line \(line), column \(column)" }
 }
 
-/// Where the lines of a text begin: for the positions of many places, in one pass over the text.
+/// Beginnings of the lines of a text. With them, many positions need only one pass over the text.
 public struct TextLines: Sendable {
   private let starts: [Int]
 

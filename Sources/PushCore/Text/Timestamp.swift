@@ -1,20 +1,20 @@
-/// Instants as RFC 3339 text and as milliseconds since 1970. Works on bytes alone: no formatter, locale or time zone data.
+/// Times as RFC 3339 text and as milliseconds since 1970. Works on bytes alone: no formatter, locale or time zone data.
 public enum Timestamp {
-  /// What an instant has to look like, for messages.
+  /// Form of a time, for messages.
   public static let form = "RFC 3339, such as 2026-12-01T09:00:00Z"
 
-  /// The instants that ``format(milliseconds:)`` can write: the years 0000 to 9999.
+  /// Range that ``format(milliseconds:)`` can write: the years 0000 to 9999.
   public static let range = -62_167_219_200_000...253_402_300_799_999
 
-  /// Milliseconds since 1970 of an RFC 3339 date-time; `nil` for anything else.
+  /// Returns milliseconds since 1970 of an RFC 3339 date-time; `nil` for any other text.
   ///
-  /// Smaller fractions are cut off. A leap second counts as the second after it, as UNIX time has none.
+  /// Smaller fractions are cut off. A leap second counts as the second after it, because UNIX time has none.
   public static func milliseconds(_ text: some StringProtocol) -> Int? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.number(digits: 4), scanner.take("-"),
       let month = scanner.number(digits: 2), (1...12).contains(month), scanner.take("-"),
       let day = scanner.number(digits: 2), (1...CivilDate.days(in: month, of: year)).contains(day),
-      // RFC 3339, 5.6: lower case is allowed, and a blank for readability.
+      // RFC 3339, section 5.6, allows lower case, and a blank for readability.
       scanner.take("T") || scanner.take("t") || scanner.take(" "),
       let hour = scanner.number(digits: 2), hour < 24, scanner.take(":"),
       let minute = scanner.number(digits: 2), minute < 60, scanner.take(":"),
@@ -26,14 +26,15 @@ public enum Timestamp {
     return (((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + fraction
   }
 
-  /// The instant in UTC with milliseconds: `2026-12-01T09:00:00.000Z`. Outside ``range`` the nearest end of it.
+  /// Returns the time in UTC with milliseconds: `2026-12-01T09:00:00.000Z`. A time outside ``range`` becomes the
+  /// nearest end of the range.
   public static func format(milliseconds: Int) -> String {
     var bytes: [UInt8] = []
     append(milliseconds: milliseconds, to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Appends what ``format(milliseconds:)`` gives: 24 bytes.
+  /// Appends the 24 bytes of ``format(milliseconds:)``.
   public static func append(milliseconds: Int, to bytes: inout [UInt8]) {
     let clamped = min(max(milliseconds, range.lowerBound), range.upperBound)
     let (days, time) = clamped.floorDivided(by: 86_400_000)
@@ -54,7 +55,7 @@ public enum Timestamp {
     bytes.append(UInt8(ascii: "Z"))
   }
 
-  /// What calendar and clock show in UTC.
+  /// Returns the date and the time of day in UTC.
   static func civil(milliseconds: Int) -> (year: Int, month: Int, day: Int, hour: Int, minute: Int) {
     let (days, time) = milliseconds.floorDivided(by: 86_400_000)
     let date = CivilDate(daysSince1970: days)
@@ -70,7 +71,7 @@ public enum Timestamp {
     }
   }
 
-  /// Takes the parts of a date-time off the front of a text.
+  /// Scanner that removes the parts of a date-time from the front of a text.
   private struct Scanner {
     var rest: ArraySlice<UInt8>
 
@@ -95,7 +96,7 @@ public enum Timestamp {
       return number
     }
 
-    /// Milliseconds of the fraction; 0 where there is none.
+    /// Returns the milliseconds of the fraction; 0 if there is none.
     mutating func fraction() -> Int? {
       guard take(".") else { return 0 }
       guard var digit = digit() else { return nil }
@@ -109,7 +110,7 @@ public enum Timestamp {
       }
     }
 
-    /// Minutes east of UTC.
+    /// Returns the minutes east of UTC.
     mutating func offset() -> Int? {
       if take("Z") || take("z") { return 0 }
       let sign = take("-") ? -1 : 1

@@ -1,6 +1,6 @@
-/// A UUID as text: 8-4-4-4-12 lower-case hex digits (RFC 9562 section 4).
+/// UUID as text: 8-4-4-4-12 lower-case hex digits (RFC 9562 section 4).
 public enum UUIDText {
-  /// Its characters.
+  /// Number of characters.
   public static let count = 36
 
   /// - Parameter id: 16 bytes in network order, in two halves.

@@ -1,9 +1,9 @@
-/// Versions as apps and systems write them: `5.2`, `v5.2`, `iOS 17.1`, `Version 17.1 (Build 21B74)`.
+/// Versions in the notation of apps and systems: `5.2`, `v5.2`, `iOS 17.1`, `Version 17.1 (Build 21B74)`.
 enum VersionText {
-  /// Returns the version from its first digit on: what conditions compare.
+  /// Returns the version from its first digit on, which is the form that conditions compare.
   ///
-  /// - Parameter text: a version, perhaps behind a `v` or the name of a system, and before a build in parentheses.
-  /// - Returns: `nil` for any other text, which would compare with nothing.
+  /// - Parameter text: a version, optionally after a `v` or the name of a system, and before a build in parentheses.
+  /// - Returns: `nil` for any other text, because it could not be compared.
   static func read(_ text: String) -> String? {
     var rest = Identifier.trimmed(text)[...]
     if let build = rest.firstIndex(of: "("), rest.last == ")", build > rest.startIndex {
@@ -14,7 +14,7 @@ enum VersionText {
     let isNamed = name.isEmpty || name.last == " " || name.lowercased() == "v"
     guard isNamed || name.hasSuffix(" v") || name.hasSuffix(" V") else { return nil }
     rest = rest.dropFirst(name.count)
-    // What follows the number, such as `-beta.2`, stays.
+    // A suffix of the number, such as `-beta.2`, is kept.
     guard let first = rest.utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first, !rest.contains(" ") else {
       return nil
     }

@@ -1,11 +1,11 @@
-/// Whole numbers as JSON writers put them: `4711`, or `4711.0` from a column of floating-point numbers.
+/// Whole numbers in the notation of JSON writers: `4711`, or `4711.0` from a column of floating-point numbers.
 enum WholeNumber {
-  /// The largest number up to which a floating-point column keeps every whole number: 2^53 (IEEE 754, binary64).
+  /// Largest number up to which a floating-point column can represent every whole number: 2^53 (IEEE 754, binary64).
   private static let largestExact = 1 << 53
 
   /// Returns the digits of a whole number, without a fraction of zeros.
   ///
-  /// - Parameter number: a number as JSON writes it.
+  /// - Parameter number: a number in the notation of JSON.
   /// - Returns: `nil` for a fraction, for an exponent, and for a number with a fraction that is too large to be exact.
   static func text(_ number: String) -> String? {
     let parts = number.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,48 +1,49 @@
-/// When the pushes of a campaign are sent, as far as its beginning alone does not say so.
+/// Rules for the times of a campaign's pushes that do not follow from its start alone.
 public struct CampaignTiming: Sendable, Equatable {
-  /// At which time of its own clock each device gets it; `nil` for when the campaign begins.
+  /// Local time at which each device gets the push; `nil` to send it when the campaign begins.
   public var localTime: LocalTime?
-  /// The zone of devices of which none is known.
+  /// Time zone for devices with an unknown one.
   public var defaultZone = CampaignTiming.utc
-  /// Seconds by which `sendAt` may have passed when the job is submitted; by each device's own clock, seconds by which that
-  /// time may have passed when the campaign begins: a device that is later than that gets nothing.
+  /// Maximum lateness in seconds. Without local time, `sendAt` may have passed by this much when the job is submitted.
+  /// With local time, a device's time may have passed by this much when the campaign begins; a later device gets
+  /// nothing.
   public var late = CampaignTiming.defaultLate
-  /// When devices get nothing.
+  /// Quiet hours, in which devices get nothing.
   public var quietHours: QuietHours?
-  /// Seconds after which nothing more is sent: from the beginning, or from each device's own time.
+  /// Seconds after which nothing more is sent, counted from the start or from each device's own time.
   public var maxDuration: Int?
-  /// When a campaign like it begins, again and again; `nil` for one that is sent itself.
+  /// Schedule of a recurring campaign; `nil` for a campaign that runs once.
   public var repetition: Repetition?
 
-  /// The zone of those of which no other is known, unless the job says otherwise.
+  /// Default of ``defaultZone``.
   public static let utc = "UTC"
-  /// An hour: who registers, or submits, a little late means it all the same.
+  /// Default of ``late``: an hour, for jobs that are submitted a little late.
   public static let defaultLate = 3600
 
-  /// At once, to everybody.
+  /// Creates the timing of a campaign that sends to all devices immediately.
   public init() {}
 
-  /// Whether it depends on a device's clock when that gets it.
+  /// Whether the time of a push depends on the device's clock.
   public var isPerDevice: Bool { localTime != nil || quietHours != nil }
 
-  /// The attribute of users that it depends on.
+  /// Attribute of users on which the time depends.
   public var attribute: String? { localTime?.attribute }
 
-  /// UNIX seconds from which on nothing is sent to a device; `nil` for never.
+  /// Returns the UNIX seconds from which on nothing is sent to a device; `nil` for no limit.
   ///
   /// - Parameters:
-  ///   - start: when the campaign began, in UNIX seconds.
-  ///   - due: when the device gets it; `nil` for at once.
+  ///   - start: start of the campaign in UNIX seconds.
+  ///   - due: time at which the device gets the push; `nil` for immediately.
   public func deadline(start: Int, due: Int?) -> Int? {
     maxDuration.map { (localTime == nil ? start : due ?? start) + $0 }
   }
 }
 
-/// A time by each device's own clock.
+/// Local time: a time by each device's own clock.
 public struct LocalTime: Sendable, Equatable {
-  /// What the clock shows then, as ``ZoneRules`` counts it.
+  /// Wall time, in the unit of ``ZoneRules``.
   public var wall: Int
-  /// The attribute of users that has the hour of that day in the place of this one; those who have none get it at ``wall``.
+  /// Attribute of users that contains their own time of day. Users without it get the push at ``wall``.
   public var attribute: String?
 
   /// Memberwise.
@@ -51,22 +52,22 @@ public struct LocalTime: Sendable, Equatable {
     self.attribute = attribute
   }
 
-  /// Seconds by which the clocks are ahead of UTC that come first: those of Kiritimati.
+  /// Offset in seconds of the first clocks that show a time: Kiritimati is ahead of UTC by this much.
   static let furthestAhead = 14 * 3600
 
-  /// Seconds by which the clocks are behind UTC that come last: those of Baker Island.
+  /// Offset in seconds of the last clocks that show a time: Baker Island is behind UTC by this much.
   static let furthestBehind = 12 * 3600
 
-  /// The midnight before, by the wall clock.
+  /// Midnight before ``wall``, as a wall time.
   private var midnight: Int { wall.floorDivided(by: 86400).quotient * 86400 }
 
-  /// UNIX seconds before which no clock shows it.
+  /// UNIX seconds before which no clock shows this time.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
 
-  /// UNIX seconds from which on every clock has shown it.
+  /// UNIX seconds from which on every clock has shown this time.
   var ending: Int { (attribute == nil ? wall : midnight + 86400) + Self.furthestBehind }
 
-  /// The same time of day on the first day on which no clock has shown it at an instant.
+  /// Returns the same time of day on the first day for which no clock has shown it at a given time.
   ///
   /// - Parameter instant: UNIX seconds.
   func onFirstDay(notBefore instant: Int) -> LocalTime {
@@ -74,15 +75,15 @@ public struct LocalTime: Sendable, Equatable {
     return LocalTime(wall: wall + days * 86_400, attribute: attribute)
   }
 
-  /// What the clock shows when a user gets it.
+  /// Returns the wall time at which a user gets the push.
   ///
-  /// - Parameter timeOfDay: seconds after midnight; `nil` for those who have not said.
+  /// - Parameter timeOfDay: seconds after midnight; `nil` for a user without a time of their own.
   public func wall(timeOfDay: Int?) -> Int { timeOfDay.map { midnight + $0 } ?? wall }
 
-  /// The time of day that a user wants: an hour, 0 to 23, or `HH:MM`.
+  /// Returns the time of day in a user's attributes: an hour, 0 to 23, or `HH:MM`.
   ///
-  /// - Parameter attributes: the user's, a JSON object.
-  /// - Returns: seconds after midnight; `nil` for one who has none that can be read.
+  /// - Parameter attributes: the user's attributes, a JSON object.
+  /// - Returns: seconds after midnight; `nil` if the user has no valid time.
   public func timeOfDay(of attributes: [UInt8]) -> Int? {
     guard let attribute, let bytes = PredicateAttributes(attributes, of: [attribute])[0].first else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)
@@ -91,13 +92,14 @@ public struct LocalTime: Sendable, Equatable {
   }
 }
 
-/// When a device gets a push, decided when a slice is expanded and again when it is to be sent. Pure.
+/// Decision about the time at which a device gets a push. It is made when a worker expands the slice, and again when it
+/// sends the push. Pure.
 public struct TargetTiming: Sendable, Equatable {
-  /// When a device gets it.
+  /// Time slot of a device.
   public struct Slot: Sendable, Hashable {
-    /// ms since the epoch; 0 for at once.
+    /// Due time in ms since the epoch; 0 for immediately.
     public var due: Int
-    /// Whether it gets nothing: its time has passed, or is a quiet one.
+    /// Whether the device gets nothing, because its time has passed or is in its quiet hours.
     public var isDropped: Bool
 
     /// Memberwise.
@@ -106,28 +108,28 @@ public struct TargetTiming: Sendable, Equatable {
       self.isDropped = isDropped
     }
 
-    /// It gets nothing.
+    /// Slot of a device that gets nothing.
     public static let dropped = Slot(due: 0, isDropped: true)
   }
 
-  /// What the campaign says.
+  /// Timing of the campaign.
   public let timing: CampaignTiming
-  /// When it began, in ms since the epoch.
+  /// Start of the campaign in ms since the epoch.
   private let start: Int
 
   /// - Parameters:
-  ///   - timing: what the campaign says.
-  ///   - start: when it began, in ms since the epoch.
+  ///   - timing: the timing of the campaign.
+  ///   - start: start of the campaign in ms since the epoch.
   public init(_ timing: CampaignTiming, start: Int) {
     self.timing = timing
     self.start = start
   }
 
-  /// When a device gets it.
+  /// Returns the slot of a device.
   ///
   /// - Parameters:
-  ///   - zone: the device's.
-  ///   - timeOfDay: the user's own hour, in seconds after midnight; `nil` for one who has none.
+  ///   - zone: the time zone of the device.
+  ///   - timeOfDay: the user's own time of day in seconds after midnight; `nil` for none.
   ///   - now: ms since the epoch.
   public func slot(in zone: ZoneRules, timeOfDay: Int?, now: Int) -> Slot {
     var slot = Slot(due: 0)
@@ -140,14 +142,14 @@ public struct TargetTiming: Sendable, Equatable {
     guard let end = quiet.end(at: earliest, in: zone) else { return slot }
     guard quiet.fate == .hold else { return .dropped }
     slot.due = end * 1000
-    // What would be held for longer than it may take is not held.
+    // A push that would be held beyond its deadline is dropped immediately.
     if let deadline = timing.deadline(start: start / 1000, due: end), deadline <= end { return .dropped }
     return slot
   }
 
-  /// When the quiet time of a zone ends; `nil` when there is none now.
+  /// Returns the end of the present quiet hours in a zone; `nil` if there are none now.
   ///
-  /// - Parameter now: ms since the epoch, as the answer.
+  /// - Parameter now: ms since the epoch, like the result.
   public func quietEnd(in zone: ZoneRules, now: Int) -> Int? {
     timing.quietHours?.end(at: now.floorDivided(by: 1000).quotient, in: zone).map { $0 * 1000 }
   }

@@ -1,12 +1,12 @@
-/// A day of the Gregorian calendar.
+/// Day of the Gregorian calendar.
 ///
-/// Computed by its cycle of 400 years, after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": years begin
-/// in March, so that the day that comes and goes is a year's last.
+/// The calculation uses the calendar's cycle of 400 years, after Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms". Years begin in March, so that the leap day is the last day of a year.
 struct CivilDate: Sendable, Equatable {
   var year: Int
-  /// From 1.
+  /// Month, from 1.
   var month: Int
-  /// From 1.
+  /// Day, from 1.
   var day: Int
 
   /// Memberwise.
@@ -42,12 +42,12 @@ struct CivilDate: Sendable, Equatable {
     }
   }
 
-  /// 0 for Sunday. The first day of 1970 was a Thursday.
+  /// Returns the weekday; 0 for Sunday. The first day of 1970 was a Thursday.
   static func weekday(daysSince1970 days: Int) -> Int { (days + 4).floorDivided(by: 7).remainder }
 }
 
 extension Int {
-  /// The quotient that is rounded down, and what is left: never negative.
+  /// Returns the quotient, rounded down, and the remainder, which is never negative.
   func floorDivided(by divisor: Int) -> (quotient: Int, remainder: Int) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

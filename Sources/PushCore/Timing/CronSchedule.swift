@@ -1,30 +1,31 @@
-/// Times that come again and again: five fields as crontab(5) has them, minute, hour, day of the month, month, weekday.
+/// Recurring schedule: five fields as in crontab(5): minute, hour, day of the month, month, weekday.
 ///
-/// What it names are wall times. Where clocks skip one, its time is the instant at which they skip it; where they show it
-/// twice, it is the first of them. So a run is missed by no change of the clocks, and none comes twice.
+/// The fields are wall times. If clocks skip a time, the run begins when they skip it. If they show a time twice, the
+/// run begins at the first one. So a change of the clocks neither skips a run nor repeats one.
 public struct CronSchedule: Sendable, Equatable {
-  /// Bits of what each field allows.
+  /// Bits of the allowed values of each field.
   private let minutes: UInt64
   private let hours: UInt64
   private let days: UInt64
   private let months: UInt64
   private let weekdays: UInt64
-  /// Whether a day must be allowed by both of its fields: one of them says nothing. Else one is enough (crontab(5)).
+  /// Whether both day fields must allow a day, because one of them is `*`. Otherwise one of them is sufficient
+  /// (crontab(5)).
   private let needsBoth: Bool
 
-  /// What a schedule has to look like, for messages.
+  /// Form of a schedule, for messages.
   public static let form =
     "minute, hour, day, month and weekday, such as '0 9 * * mon-fri': each *, a number, a range, or a list of these, "
     + "with /n for every n-th"
 
-  /// Characters of a schedule; all sixty minutes, one by one, have fewer.
+  /// Maximum number of characters of a schedule. A list of all sixty minutes has fewer.
   public static let longest = 512
 
-  /// Days within which there is a time, if ever: the 29th of February comes after eight years at most.
+  /// Number of days within which a possible time occurs: the 29th of February comes after at most eight years.
   private static let horizon = 8 * 366 + 1
 
   /// - Parameter text: five fields with blanks between them.
-  /// - Throws: what is wrong.
+  /// - Throws: an error with the problem.
   public init(parsing text: String) throws(CronError) {
     guard !text.hasPrefix("@") else {
       throw CronError(message: "\(Excerpt.quoted(text)) is not read: give five fields")
@@ -39,7 +40,7 @@ public struct CronSchedule: Sendable, Equatable {
     days = try Field.day.bits(fields[2])
     months = try Field.month.bits(fields[3])
     let weekdays = try Field.weekday.bits(fields[4])
-    // Both 0 and 7 are Sunday.
+    // Both 0 and 7 mean Sunday.
     self.weekdays = (weekdays | weekdays >> 7) & 0x7f
     needsBoth = fields[2].hasPrefix("*") || fields[4].hasPrefix("*")
     guard nextDay(from: 0) != nil else {
@@ -47,13 +48,13 @@ public struct CronSchedule: Sendable, Equatable {
     }
   }
 
-  /// The first of its times after an instant; `nil` where the calendar ends before.
+  /// Returns the first time of the schedule after an instant; `nil` if the calendar ends before.
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
-  ///   - zone: whose wall clocks count.
+  ///   - zone: the zone of the wall times.
   public func next(after instant: Int, in zone: ZoneRules) -> Int? {
-    // The later a wall time, the later its instant: nothing that clocks have shown can be next.
+    // A later wall time never has an earlier instant. So a wall time that clocks have already shown can't be next.
     var wall = zone.wall(at: instant).floorDivided(by: 60).quotient * 60
     while let match = nextWall(after: wall) {
       let found = zone.instant(ofWall: match)
@@ -63,9 +64,10 @@ public struct CronSchedule: Sendable, Equatable {
     return nil
   }
 
-  /// The last of its times that is not after an instant, and is after another one.
+  /// Returns the last time of the schedule that is after one instant and not after another.
   public func last(until instant: Int, after start: Int, in zone: ZoneRules) -> Int? {
-    // The nearest stretch that has any: what comes every minute must not be gone through from far away.
+    // The search begins with the shortest period before the end, because a schedule for every minute has too many times
+    // in a long one.
     for stretch in [3600, 86400, 32 * 86400, Int.max] {
       let from = stretch == .max ? start : max(start, instant - stretch)
       var found: Int?
@@ -75,7 +77,7 @@ public struct CronSchedule: Sendable, Equatable {
     return nil
   }
 
-  /// The first wall time after another one.
+  /// Returns the first allowed wall time after another one.
   private func nextWall(after wall: Int) -> Int? {
     let (day, time) = (wall + 60).floorDivided(by: 86400)
     if allows(day: day), let found = nextTime(from: time) { return day * 86400 + found }
@@ -83,7 +85,7 @@ public struct CronSchedule: Sendable, Equatable {
     return next * 86400 + found
   }
 
-  /// The first time of day from one on, in seconds.
+  /// Returns the first allowed time of day from a time on, in seconds.
   private func nextTime(from seconds: Int) -> Int? {
     let start = (seconds + 59) / 60
     for hour in start / 60..<24 where hours >> UInt64(hour) & 1 == 1 {
@@ -107,11 +109,11 @@ public struct CronSchedule: Sendable, Equatable {
     return needsBoth ? isDay && isWeekday : isDay || isWeekday
   }
 
-  /// One of the five.
+  /// One of the five fields.
   private struct Field {
     let name: String
     let range: ClosedRange<Int>
-    /// Names of the numbers from the first on.
+    /// Names of the numbers, beginning with the first.
     var names: [String] = []
 
     static let minute = Field(name: "minute", range: 0...59)
@@ -136,7 +138,7 @@ public struct CronSchedule: Sendable, Equatable {
         }
         let allowed: ClosedRange<Int>
         if pieces[0] == "*" {
-          // Sunday is 0 here, and not also 7.
+          // Here Sunday is only 0, not also 7.
           allowed = range.lowerBound...(range.upperBound == 7 ? 6 : range.upperBound)
         } else {
           let ends = pieces[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -177,9 +179,9 @@ public struct CronSchedule: Sendable, Equatable {
   }
 }
 
-/// A schedule that doesn't parse.
+/// Syntax error in a schedule.
 public struct CronError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong.
+  /// Description of the error.
   public var message: String
 
   public var description: String { message }

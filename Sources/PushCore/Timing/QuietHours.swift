@@ -1,14 +1,14 @@
-/// Hours of the day, by the clock of each device, in which it gets nothing.
+/// Quiet hours: hours of the day, by the clock of each device, in which the device gets nothing.
 public struct QuietHours: Sendable, Equatable {
-  /// What becomes of a push that falls into them. Raw values are names in a job.
+  /// Handling of a push in the quiet hours. Raw values are names in a job.
   public enum Fate: String, CaseIterable, Sendable {
-    /// It waits for their end.
+    /// The push waits for the end of the quiet hours.
     case hold
-    /// It is not sent: its outcome is `expired`.
+    /// The push is not sent: its outcome is `expired`.
     case drop
   }
 
-  /// Seconds after midnight. What ends before it begins is over on the next day.
+  /// Seconds after midnight. If `to` is before `from`, the quiet hours end on the next day.
   public var from: Int
   public var to: Int
   public var fate: Fate
@@ -17,19 +17,19 @@ public struct QuietHours: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - from: seconds after midnight.
-  ///   - to: likewise, another time than `from`.
+  ///   - to: seconds after midnight; must differ from `from`.
   public init(from: Int, to: Int, fate: Fate) {
     self.from = from
     self.to = to
     self.fate = fate
   }
 
-  /// When the quiet time ends that an instant is in: both in UNIX seconds; `nil` when it is in none.
+  /// Returns the end of the quiet hours that contain an instant, both in UNIX seconds; `nil` if none contain it.
   ///
-  /// They begin and end when the clocks get there: at the instant at which clocks skip it, and at the first of two.
+  /// If clocks skip the begin or the end, the instant of the skip counts. If they show it twice, the first one counts.
   public func end(at instant: Int, in zone: ZoneRules) -> Int? {
     let today = zone.wall(at: instant).floorDivided(by: 86400).quotient
-    // Those that began the day before may still last.
+    // Quiet hours that began on the day before may not have ended.
     for day in today - 1...today + 1 {
       let start = zone.instant(ofWall: day * 86400 + from)
       let end = zone.instant(ofWall: (from < to ? day : day + 1) * 86400 + to)

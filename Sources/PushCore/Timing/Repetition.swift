@@ -1,18 +1,19 @@
-/// When campaigns of one job begin, again and again.
+/// Schedule of the campaigns of a recurring job.
 public struct Repetition: Sendable, Equatable {
-  /// At which times.
+  /// Times of the runs.
   public var schedule: CronSchedule
-  /// The same as its job has it.
+  /// Text of the schedule as in the job.
   public var text: String
-  /// Whose clocks those times are of; where the campaigns are for each device's own time, the devices' own count.
+  /// Time zone of the schedule. If the campaigns use each device's local time, the devices' own zones count instead.
   public var zone: String
-  /// No run is later than this: by the wall clock where each device's own counts, else in UNIX seconds; `nil` for no end.
+  /// Time of the last possible run: a wall time if devices' local time is used, otherwise UNIX seconds. `nil` for no
+  /// end.
   public var end: Int?
-  /// No run is before this, likewise.
+  /// Time of the first possible run, in the same unit; `nil` for no limit.
   public var start: Int?
-  /// How many runs there are; `nil` for no end.
+  /// Number of runs; `nil` for no limit.
   public var count: Int?
-  /// Whether a run is left out when the one before has not ended.
+  /// Whether a run is skipped while the previous one has not ended.
   public var skipsIfRunning: Bool
 
   /// Memberwise.
@@ -29,11 +30,11 @@ public struct Repetition: Sendable, Equatable {
     self.skipsIfRunning = skipsIfRunning
   }
 
-  /// One campaign of it.
+  /// Run: one campaign of the job.
   public struct Run: Sendable, Equatable {
-    /// When it begins, in UNIX seconds.
+    /// Start of the campaign in UNIX seconds.
     public var begins: Int
-    /// What the clocks that count show at its time; for each device's own time, what they will show then.
+    /// Wall time of the run in the zone of the schedule, or on the devices.
     public var wall: Int
 
     /// Memberwise.
@@ -43,17 +44,17 @@ public struct Repetition: Sendable, Equatable {
     }
   }
 
-  /// Runs that workers missed are made up for by one, the last of them.
+  /// Returns the last run that is due. One run replaces all runs that workers missed.
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
-  ///   - missed: when the first one should have begun that is not later.
-  ///   - local: where each device's own time counts; `nil` where the zone does.
+  ///   - missed: time at which the first missed run should have begun; not later than `instant`.
+  ///   - local: the local time of the devices; `nil` if the zone counts.
   ///   - zone: the rules of ``zone``.
   public func last(until instant: Int, from missed: Int, _ local: LocalTime?, in zone: ZoneRules) -> Run? {
     var run: Run?
     if local != nil {
-      // Days before the beginning of what comes next are enough: a beginning is a day and 14 hours ahead at most.
+      // Going back three days is sufficient, because a campaign begins at most a day and 14 hours before its wall time.
       var next = self.next(after: max(missed - 1, instant - 3 * 86400), local, in: zone)
       while let found = next, found.begins <= instant {
         run = found
@@ -65,11 +66,11 @@ public struct Repetition: Sendable, Equatable {
     return last.map { Run(begins: $0, wall: zone.wall(at: $0)) }
   }
 
-  /// The first run that begins after an instant; `nil` when there is none any more.
+  /// Returns the first run that begins after an instant; `nil` if there is none.
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
-  ///   - local: where each device's own time counts; `nil` where the zone does.
+  ///   - local: the local time of the devices; `nil` if the zone counts.
   ///   - zone: the rules of ``zone``.
   public func next(after instant: Int, _ local: LocalTime?, in zone: ZoneRules) -> Run? {
     guard let local else {
@@ -86,15 +87,14 @@ public struct Repetition: Sendable, Equatable {
     return nil
   }
 
-  /// The id of a run's campaign: `digest~20261201T0900`.
+  /// Returns the id of a run's campaign: `digest~20261201T0900`.
   public static func id(of run: Run, parent: String) -> String {
     parent + String(CampaignID.separator) + WallTime.format(run.wall).filter { $0 != "-" && $0 != ":" }.prefix(13)
   }
 
   /// Splits the id of a run.
   ///
-  /// - Returns: the id of the repeated job, and what the clocks that count show at the time of the run; `nil` for the id of
-  ///   no run.
+  /// - Returns: the id of the recurring job and the wall time of the run; `nil` if the text is not the id of a run.
   public static func run(_ id: String) -> (parent: String, wall: Int)? {
     guard let place = id.lastIndex(of: CampaignID.separator) else { return nil }
     let time = Array(id[id.index(after: place)...])
@@ -103,6 +103,6 @@ public struct Repetition: Sendable, Equatable {
     return WallTime.seconds(text).map { (String(id[..<place]), $0) }
   }
 
-  /// Characters that such an id has beyond that of the job.
+  /// Number of characters that the id of a run has in addition to the job's id.
   public static let suffixLength = 14
 }

@@ -1,24 +1,24 @@
-/// Times as clocks show them, without a zone.
+/// Wall times: times as clocks show them, without a zone.
 public enum WallTime {
-  /// What a wall time has to look like, for messages.
+  /// Form of a wall time, for messages.
   public static let form = "a local time without a zone, such as 2026-12-01T09:00:00"
 
-  /// The seconds that UTC has counted since 1970 when its clocks show this: `2026-12-01T09:00:00`. `nil` for anything
-  /// else, an instant with a zone too.
+  /// Returns the seconds since 1970 at which UTC shows a wall time: `2026-12-01T09:00:00`. `nil` for any other text,
+  /// also for a time with a zone.
   public static func seconds(_ text: String) -> Int? {
-    // A zone makes an instant of it, and nothing else does.
+    // Only a zone makes the text a valid timestamp.
     guard Timestamp.milliseconds(text) == nil, let milliseconds = Timestamp.milliseconds(text + "Z"),
       milliseconds % 1000 == 0
     else { return nil }
     return milliseconds / 1000
   }
 
-  /// The text that ``seconds(_:)`` reads as these.
+  /// Returns the text that ``seconds(_:)`` reads as this number.
   public static func format(_ seconds: Int) -> String {
     String(Timestamp.format(milliseconds: seconds * 1000).prefix(19))
   }
 
-  /// Seconds after midnight of a time of day, `HH:MM`; `nil` for anything else.
+  /// Returns seconds after midnight of a time of day, `HH:MM`; `nil` for any other text.
   public static func timeOfDay(_ text: String) -> Int? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, 1...2 ~= parts[0].utf8.count, parts[1].utf8.count == 2, let hour = number(parts[0]),
@@ -27,7 +27,7 @@ public enum WallTime {
     return hour * 3600 + minute * 60
   }
 
-  /// `HH:MM` of seconds after midnight.
+  /// Returns `HH:MM` for seconds after midnight.
   public static func format(timeOfDay seconds: Int) -> String {
     let (hour, minute) = (seconds / 3600, seconds / 60 % 60)
     return (hour < 10 ? "0" : "") + "\(hour):" + (minute < 10 ? "0" : "") + "\(minute)"

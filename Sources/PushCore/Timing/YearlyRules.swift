@@ -1,16 +1,17 @@
-/// How the clocks of a zone go every year: a POSIX `TZ` string, with what RFC 8536, 3.3.1, adds to it (hours from -167 to 167).
+/// Yearly rules for the clocks of a zone: a POSIX `TZ` string with the extension of RFC 8536, 3.3.1 (hours from -167 to
+/// 167).
 struct YearlyRules: Sendable, Equatable {
-  /// A day of the year.
+  /// Day of the year.
   enum Day: Sendable, Equatable {
-    /// `Jn`: 1 to 365; the 29th of February is not counted.
+    /// `Jn`: 1 to 365; the 29th of February is never counted.
     case julian(Int)
-    /// `n`: 0 to 365; it is.
+    /// `n`: 0 to 365; the 29th of February is counted.
     case ofYear(Int)
-    /// `Mm.w.d`: a weekday from 0, Sunday, in a week from 1 of a month; week 5 is the last.
+    /// `Mm.w.d`: a weekday (0 is Sunday) in a week of a month, from 1; week 5 is the last.
     case ofMonth(Int, week: Int, weekday: Int)
   }
 
-  /// When the clocks change, by the wall clock until then.
+  /// Time of a change, by the wall clock before the change.
   struct Rule: Sendable, Equatable {
     var day: Day
     /// Seconds after midnight; may be on another day.
@@ -19,7 +20,7 @@ struct YearlyRules: Sendable, Equatable {
 
   /// Seconds ahead of UTC.
   let standard: Int
-  /// Seconds ahead of UTC in summer, and when that begins and ends; `nil` where clocks do not change.
+  /// Summer time: seconds ahead of UTC, with beginning and end. `nil` if clocks do not change.
   let summer: Summer?
 
   struct Summer: Sendable, Equatable {
@@ -28,14 +29,14 @@ struct YearlyRules: Sendable, Equatable {
     var end: Rule
   }
 
-  /// The offset at an instant, in seconds.
+  /// Returns the offset at an instant, in seconds.
   func offset(at instant: Int) -> Int {
     guard summer != nil else { return standard }
     let year = CivilDate(daysSince1970: instant.floorDivided(by: 86400).quotient).year
     return candidates(from: year - 1, to: year + 1).last { $0.at <= instant }?.offset ?? standard
   }
 
-  /// The changes in a stretch of time.
+  /// Returns the changes in a period.
   func changes(in range: Range<Int>) -> [ZoneRules.Change] {
     guard summer != nil, !range.isEmpty else { return [] }
     let first = CivilDate(daysSince1970: range.lowerBound.floorDivided(by: 86400).quotient).year
@@ -49,14 +50,15 @@ struct YearlyRules: Sendable, Equatable {
     return found
   }
 
-  /// The changes of some years in their order, one for each instant.
+  /// Returns the changes of some years in their order, one for each instant.
   private func candidates(from first: Int, to last: Int) -> [ZoneRules.Change] {
     guard let summer else { return [] }
     var changes: [ZoneRules.Change] = []
     for year in first...last {
       let start = ZoneRules.Change(at: summer.start.instant(in: year, offset: standard), offset: summer.offset)
       let end = ZoneRules.Change(at: summer.end.instant(in: year, offset: summer.offset), offset: standard)
-      // South of the equator summer ends first. Where the end of one is the start of the next, it never ends (RFC 8536).
+      // South of the equator, summer time ends before it begins in a year. If the end of one summer time is the start
+      // of the next, summer time never ends (RFC 8536).
       changes += start.at < end.at ? [start, end] : [end, start]
     }
     var ordered: [ZoneRules.Change] = []
@@ -70,7 +72,7 @@ struct YearlyRules: Sendable, Equatable {
 }
 
 extension YearlyRules.Rule {
-  /// The instant at which clocks that are ahead of UTC by `offset` change in a year.
+  /// Returns the instant of the change in a year, for clocks that are ahead of UTC by `offset`.
   fileprivate func instant(in year: Int, offset: Int) -> Int {
     let newYear = CivilDate(year: year, month: 1, day: 1).daysSince1970
     let day: Int
@@ -91,7 +93,7 @@ extension YearlyRules.Rule {
 
 extension YearlyRules {
   /// - Parameter text: such as `CET-1CEST,M3.5.0,M10.5.0/3`.
-  /// - Returns: `nil` for anything that is none.
+  /// - Returns: `nil` for any other text.
   init?(posix text: some Collection<UInt8>) {
     var rest = Array(text)[...]
     guard Self.takeName(&rest), let west = Self.takeTime(&rest, hours: 24) else { return nil }
@@ -106,7 +108,7 @@ extension YearlyRules {
       guard let west = Self.takeTime(&rest, hours: 24) else { return nil }
       offset = -west
     }
-    // POSIX leaves open when summer is where no rule follows: no file of the database does.
+    // POSIX does not define when summer time begins if no rule follows. No file of the database omits the rule.
     guard let start = Self.takeRule(&rest), let end = Self.takeRule(&rest), rest.isEmpty else { return nil }
     summer = Summer(offset: offset, start: start, end: end)
   }
@@ -149,7 +151,7 @@ extension YearlyRules {
     return Rule(day: day, time: time)
   }
 
-  /// `[+-]hh[:mm[:ss]]` in seconds.
+  /// Removes `[+-]hh[:mm[:ss]]` and returns its seconds.
   private static func takeTime(_ rest: inout ArraySlice<UInt8>, hours most: Int) -> Int? {
     var sign = 1
     if let first = rest.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
@@ -166,7 +168,7 @@ extension YearlyRules {
     return sign * seconds
   }
 
-  /// At most three digits: nothing in a rule has more.
+  /// Removes a number of at most three digits and returns it. No number in a rule has more digits.
   private static func takeNumber(_ rest: inout ArraySlice<UInt8>) -> Int? {
     let digits = rest.prefix(while: isDigit)
     guard 1...3 ~= digits.count else { return nil }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// The name of a time zone, as Carillon stores it: a name of the IANA database such as `Europe/Berlin`, `UTC`, or a fixed
-/// offset such as `+05:30`.
+/// Name of a time zone in Carillon's canonical form: a name of the IANA database such as `Europe/Berlin`, `UTC`, or a
+/// fixed offset such as `+05:30`.
 public struct ZoneName: Equatable, Sendable {
-  /// The name.
+  /// Canonical text of the name.
   public let text: String
 
-  /// The reason why a text names no time zone. A message stands behind the text.
+  /// Reason why a text names no time zone. The message follows the text.
   struct Problem: Error, Equatable {
     var message: String
     var hint: String
   }
 
-  /// Names of the database without a slash. Each means one zone. Abbreviations such as `EST` are not among them.
+  /// Names of the database without a slash. Each means one zone. Abbreviations such as `EST` are not included.
   private static let plain: Set = [
     "CET", "CST6CDT", "Cuba", "EET", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "Hongkong", "Iceland", "Iran",
     "Israel",
@@ -21,7 +21,7 @@ public struct ZoneName: Equatable, Sendable {
   ]
   /// Other names of UTC.
   private static let utc: Set = ["GMT0", "Greenwich", "UCT", "Universal", "Zulu"]
-  /// Zones that Foundation knows and the database does not.
+  /// Prefixes of zones that Foundation has and the database does not.
   private static let foreign = ["SystemV/"]
 
   /// - Parameter text: a name as a phone or a person writes it.
@@ -45,24 +45,26 @@ public struct ZoneName: Equatable, Sendable {
     }
   }
 
-  /// The names that are suggested.
+  /// Names for suggestions.
   private static let usual = TimeZone.knownTimeZoneIdentifiers + [CampaignTiming.utc]
   private static let known = Set(usual)
 
-  /// Whether a text is a name of the database. Foundation brings its own list, so it is the same on every machine.
+  /// Returns whether a text is a name of the database. Foundation contains its own list, so the result is the same on
+  /// every machine.
   private static func isName(_ text: String) -> Bool {
     if known.contains(text) || plain.contains(text) { return true }
-    // Foundation takes abbreviations, too.
+    // Foundation also accepts abbreviations.
     return text.contains("/") && !foreign.contains(where: text.hasPrefix)
       && TimeZone(identifier: text)?.identifier == text
   }
 
-  /// The letters of an abbreviation: `EST` and `ChST` in the database, `ET` among people, five to be safe.
+  /// Number of letters of an abbreviation: `EST` and `ChST` in the database, `ET` in common use, and five as a margin.
   private static let abbreviationLetters = 2...5
 
-  /// Whether a text has the form of an abbreviation, such as `PST` or `IST`.
+  /// Returns whether a text has the form of an abbreviation, such as `PST` or `IST`.
   ///
-  /// The database has files for some of them. A file says what an abbreviation means there, not what a phone meant by it.
+  /// The database has files for some abbreviations. A file has one meaning of the abbreviation, and a phone may have
+  /// used another.
   public static func isAbbreviation(_ text: String) -> Bool {
     abbreviationLetters ~= text.utf8.count
       && text.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xDF }

@@ -1,12 +1,12 @@
-/// Time zones that are a fixed offset from UTC, as phones write them: `GMT+0530`, `UTC-3`, `+02:00`.
+/// Time zones with a fixed offset from UTC, in the notations of phones: `GMT+0530`, `UTC-3`, `+02:00`.
 public enum ZoneOffset {
-  /// The offsets that clocks on Earth have, in seconds: Baker Island's to Kiritimati's.
+  /// Offsets of clocks on Earth in seconds, from Baker Island to Kiritimati.
   private static let range = -12 * 3600...14 * 3600
   private static let minus: [UInt8] = Array("\u{2212}".utf8)
 
   /// Reads an offset without allocating memory.
   ///
-  /// - Parameter text: `UTC`, `GMT` or `Z` in any case, an offset in hours, `hh:mm` or `hhmm` behind a sign, or both.
+  /// - Parameter text: `UTC`, `GMT` or `Z` in any case, an offset in hours, `hh:mm` or `hhmm` after a sign, or both.
   /// - Returns: seconds ahead of UTC; `nil` for any other text.
   public static func seconds(_ text: some Collection<UInt8>) -> Int? {
     // No form is longer than `UTC+05:30` with a sign of three bytes.
@@ -28,9 +28,9 @@ public enum ZoneOffset {
     return range ~= offset ? offset : nil
   }
 
-  /// The text of an offset, as Carillon stores it: `UTC` or `+05:30`.
+  /// Returns the canonical text of an offset: `UTC` or `+05:30`.
   ///
-  /// - Parameter seconds: ahead of UTC, whole minutes.
+  /// - Parameter seconds: seconds ahead of UTC, in whole minutes.
   public static func text(_ seconds: Int) -> String {
     guard seconds != 0 else { return CampaignTiming.utc }
     let minutes = abs(seconds) / 60
@@ -38,7 +38,7 @@ public enum ZoneOffset {
     return (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
   }
 
-  /// Takes `UTC`, `GMT` or `Z` off the beginning.
+  /// Removes `UTC`, `GMT` or `Z` from the beginning.
   private static func takeName<Rest: Collection<UInt8>>(_ rest: inout Rest) -> Bool where Rest.SubSequence == Rest {
     if rest.count == 1, rest.first.map({ $0 | 0x20 }) == UInt8(ascii: "z") {
       rest = rest.dropFirst()
@@ -55,7 +55,7 @@ public enum ZoneOffset {
     return false
   }
 
-  /// The seconds of `h`, `hh`, `h:mm`, `hh:mm`, `hmm` or `hhmm`.
+  /// Returns the seconds of `h`, `hh`, `h:mm`, `hh:mm`, `hmm` or `hhmm`.
   private static func clock(_ text: some Collection<UInt8>) -> Int? {
     var (number, digits, colon) = (0, 0, -1)
     for byte in text {

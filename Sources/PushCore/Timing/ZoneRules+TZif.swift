@@ -1,16 +1,16 @@
-/// Files of the time zone database as the system has them: TZif, RFC 8536.
+/// Reader for the system's files of the time zone database: TZif, RFC 8536.
 extension ZoneRules {
-  /// The largest file that is read: those of the database have 4 kB at most.
+  /// Maximum size of a file in bytes. Files of the database have at most 4 kB.
   public static let largestFile = 1 << 20
 
-  /// Reads a file of any version. Of leap seconds, which no zone of the database proper has, nothing is read.
+  /// Reads a file of any version. Leap seconds are skipped; no zone of the database proper has any.
   ///
-  /// - Returns: `nil` for what is none.
+  /// - Returns: `nil` for bytes that are not a TZif file.
   public init?(tzif bytes: [UInt8]) {
     guard bytes.count <= Self.largestFile, var header = Header(bytes, at: 0) else { return nil }
     var (start, isWide) = (Header.size, false)
     if header.version >= 2 {
-      // The first block is for programs that know no other: 32 bits (RFC 8536, 3.2).
+      // The first block is for programs that can read only 32-bit times (RFC 8536, 3.2).
       let second = Header.size + header.length(timeSize: 4)
       guard let next = Header(bytes, at: second), next.version >= 2 else { return nil }
       (header, start, isWide) = (next, second + Header.size, true)
@@ -34,7 +34,7 @@ extension ZoneRules {
       let type = Int(bytes[indexes + number])
       guard at > last, type < offsets.count else { return nil }
       last = at
-      // Only the name may have changed, or whether it is called summer.
+      // An entry may change only the name, or only the flag for summer time.
       if offsets[type] != previous { changes.append(Change(at: at, offset: offsets[type])) }
       previous = offsets[type]
     }
@@ -48,16 +48,16 @@ extension ZoneRules {
       if !text.isEmpty {
         guard let rules = YearlyRules(posix: text) else { return nil }
         future = rules
-        // What the file says last holds until the rules say otherwise, from the last instant that it speaks of.
+        // The last entry of the file and the rules must agree at the last instant of the file.
         if header.times > 0, rules.offset(at: last) != previous { return nil }
-        // The rules hold from there on, even where the last thing said was no change of the offset.
+        // The rules apply from that instant on, even if the last entry did not change the offset.
         if header.times > 0, changes.last?.at != last { changes.append(Change(at: last, offset: previous)) }
       }
     }
     self.init(first: offsets[0], changes: changes, future: future)
   }
 
-  /// The six counts of a block, and its version.
+  /// Header of a block: its six counts and its version.
   private struct Header {
     static let size = 44
 
@@ -83,7 +83,7 @@ extension ZoneRules {
     }
   }
 
-  /// A signed big-endian number.
+  /// Reads a signed big-endian number.
   private static func number(_ bytes: [UInt8], at start: Int, size: Int) -> Int {
     var value = Int(Int8(bitPattern: bytes[start]))
     for byte in bytes[start + 1..<start + size] { value = value << 8 | Int(byte) }

@@ -1,8 +1,8 @@
-/// What clocks show in a time zone: its offsets from UTC and the instants at which they change.
+/// Rules of a time zone: its offsets from UTC and the instants at which they change.
 ///
-/// *Wall time* is what a clock shows, as the seconds that UTC would have counted since 1970 when its clocks show the same.
+/// A *wall time* is the time that a clock shows. Its number is the seconds since 1970 at which UTC shows the same time.
 public struct ZoneRules: Sendable, Equatable {
-  /// From this instant on, in UNIX seconds, clocks are ahead of UTC by so many seconds.
+  /// Change of the offset: from the instant `at`, in UNIX seconds, clocks are ahead of UTC by `offset` seconds.
   public struct Change: Sendable, Hashable {
     public var at: Int
     public var offset: Int
@@ -14,42 +14,42 @@ public struct ZoneRules: Sendable, Equatable {
     }
   }
 
-  /// What clocks of a zone show in a stretch of time. Zones that are equal in this show the same in it.
+  /// Behaviour of a zone's clocks in a period. Two zones with equal behaviour show the same times in the period.
   public struct Behaviour: Sendable, Hashable {
-    /// At its beginning.
+    /// Offset at the beginning of the period.
     public var offset: Int
-    /// Within it, in their order.
+    /// Changes within the period, in their order.
     public var changes: [Change]
   }
 
-  /// The offset before the first change.
+  /// Offset before the first change.
   let first: Int
-  /// In their order; neighbours differ in their offsets.
+  /// Changes in their order; neighbours differ in their offsets.
   let changes: [Change]
-  /// What happens after the last change; `nil` for nothing any more.
+  /// Rules after the last change; `nil` if the offset never changes again.
   let future: YearlyRules?
 
   /// - Parameters:
   ///   - first: the offset before the first change.
-  ///   - changes: in their order.
-  ///   - future: what happens after the last change; `nil` for nothing any more.
+  ///   - changes: the changes in their order.
+  ///   - future: the rules after the last change; `nil` if the offset never changes again.
   init(first: Int, changes: [Change], future: YearlyRules?) {
     self.first = first
     self.changes = changes
     self.future = future
   }
 
-  /// Clocks that always show UTC.
+  /// Rules of clocks that always show UTC.
   public static let utc = fixed(offset: 0)
 
-  /// Clocks that are always so many seconds ahead of UTC.
+  /// Returns the rules of clocks with a fixed offset from UTC, in seconds.
   public static func fixed(offset: Int) -> ZoneRules { ZoneRules(first: offset, changes: [], future: nil) }
 
-  /// How far clocks are ahead of UTC at an instant: both in seconds.
+  /// Returns the offset from UTC at an instant, both in seconds.
   public func offset(at instant: Int) -> Int {
     guard let last = changes.last else { return future?.offset(at: instant) ?? first }
     if instant >= last.at { return future?.offset(at: instant) ?? last.offset }
-    // The first change that is still to come.
+    // Binary search for the first change after the instant.
     var (low, high) = (0, changes.count)
     while low < high {
       let middle = (low + high) / 2
@@ -58,7 +58,7 @@ public struct ZoneRules: Sendable, Equatable {
     return low == 0 ? first : changes[low - 1].offset
   }
 
-  /// The changes in a stretch of time, in their order.
+  /// Returns the changes in a period, in their order.
   public func changes(in range: Range<Int>) -> [Change] {
     var found = changes.filter { range.contains($0.at) }
     if let future {
@@ -68,15 +68,15 @@ public struct ZoneRules: Sendable, Equatable {
     return found
   }
 
-  /// What clocks show in a stretch of time.
+  /// Returns the behaviour of the clocks in a period.
   public func behaviour(in range: Range<Int>) -> Behaviour {
     Behaviour(offset: offset(at: range.lowerBound), changes: changes(in: range.lowerBound + 1..<range.upperBound))
   }
 
-  /// The first instant at which clocks have reached a wall time: of one that they show twice the first, of one that they
-  /// skip the instant at which they skip it.
+  /// Returns the first instant at which clocks have reached a wall time. If they show it twice, this is the first one.
+  /// If they skip it, this is the instant at which they skip it.
   public func instant(ofWall wall: Int) -> Int {
-    // No clock is so far from UTC: TZif allows 26 hours.
+    // No clock differs from UTC by this much: TZif allows 26 hours.
     let window = 27 * 3600
     var offset = offset(at: wall - window)
     for change in changes(in: wall - window + 1..<wall + window) {
@@ -87,6 +87,6 @@ public struct ZoneRules: Sendable, Equatable {
     return wall - offset
   }
 
-  /// What clocks show at an instant.
+  /// Returns the wall time at an instant.
   public func wall(at instant: Int) -> Int { instant + offset(at: instant) }
 }

@@ -1,30 +1,30 @@
-/// What became of the columns and the devices of a foreign export, for whoever wants to know before it is imported.
+/// Summary of the columns and devices of a foreign export, shown before the import.
 public struct ForeignColumns: Sendable {
-  /// A column that was seen.
+  /// Column of the export.
   public struct Column: Sendable, Equatable {
-    /// Its name, or its path in JSON.
+    /// Name of the column, or its path in JSON.
     public var name: String
-    /// What it becomes, for people; `nil` where nobody knows: then it is left out.
+    /// Meaning of the column, for people; `nil` for an unknown column, which is left out.
     public var meaning: String?
-    /// Values that could not be used, and so are left out.
+    /// Number of values that could not be used and are left out.
     public var unusable = 0
-    /// The first of them.
+    /// First of these values.
     public var example: String?
   }
 
-  /// Columns that are told one by one: a file with more has data for names.
+  /// Maximum number of columns in the summary. In a file with more, the names are data.
   static let maximum = 500
 
-  /// In the order in which they were seen.
+  /// Columns in the order of their first occurrence.
   public private(set) var columns: [Column] = []
-  /// Devices that are none of ours, by the reason.
+  /// Number of devices that are not imported, by reason.
   public private(set) var leftOut: [String: Int] = [:]
   private var places: [String: Int] = [:]
 
-  /// Nothing was seen yet.
+  /// Creates an empty summary.
   public init() {}
 
-  /// Names of columns that nobody knows.
+  /// Names of unknown columns.
   public var unknown: [String] { columns.filter { $0.meaning == nil }.map(\.name) }
 
   mutating func see(_ name: String, _ meaning: @autoclosure () -> String?) {

@@ -1,8 +1,8 @@
-/// What the columns of a foreign export become, by their paths. A path that ends with a dot stands for all below it.
+/// Meanings of the columns of a foreign export, by path. A path that ends with a dot includes everything below it.
 struct ForeignMapping: Sendable {
   private let meanings: [String: ForeignMeaning]
   private let prefixes: [String]
-  /// Whether the system knows devices but nobody who has them: then a token is its own user.
+  /// Whether the system has devices but no users. In that case, a token is its own user.
   let lacksUsers: Bool
 
   init(_ meanings: [String: ForeignMeaning], nothing: String = "", lacksUsers: Bool = false) {
@@ -12,7 +12,7 @@ struct ForeignMapping: Sendable {
     self.lacksUsers = lacksUsers
   }
 
-  /// What a column becomes; `nil` where nobody knows.
+  /// Returns the meaning of a column; `nil` if it is unknown.
   func meaning(of path: String) -> ForeignMeaning? {
     if let meaning = meanings[path] ?? meanings[path + "."] { return meaning }
     guard let prefix = prefixes.first(where: path.hasPrefix), let meaning = meanings[prefix] else { return nil }
@@ -20,7 +20,7 @@ struct ForeignMapping: Sendable {
     return meaning
   }
 
-  /// Whether it is in this column that tokens stand.
+  /// Returns whether a column contains tokens.
   func isToken(_ path: String) -> Bool {
     switch meaning(of: path) {
     case .column(.token, _), .apnsToken, .tokens, .each: true
@@ -28,18 +28,18 @@ struct ForeignMapping: Sendable {
     }
   }
 
-  /// The columns in which tokens can stand.
+  /// Columns that may contain tokens.
   var tokenColumns: [String] { meanings.keys.filter(isToken).sorted() }
 
-  /// Whether a column is known by what is in it.
+  /// Returns whether the meaning of a column depends on its members.
   func hasMembers(of path: String) -> Bool { meanings.keys.contains { $0.hasPrefix(path + ".") } }
 }
 
-// The tables. Names are those of the systems' own pages; what a system adds later is an unknown column, which is named and
-// left out.
+// The tables use the names of the systems' documentation. A column that a system adds later is unknown: it is reported
+// and left out.
 
 extension ForeignMapping {
-  /// The CSV of `players/csv_export`, with any of its extra fields.
+  /// CSV of `players/csv_export`, with any of its extra fields.
   static let onesignal = ForeignMapping(
     [
       "external_user_id": .column(.user),
@@ -65,7 +65,7 @@ extension ForeignMapping {
     nothing: "session_count device_model ad_id playtime amount_spent badge_count location lat lon rooted ip web_auth "
       + "web_p256 sdk test_type")
 
-  /// The lines of `users/export/segment`: a user each, with all devices.
+  /// Lines of `users/export/segment`: one user on each line, with all devices.
   static let braze = ForeignMapping(
     [
       "external_id": .column(.user),
@@ -91,7 +91,7 @@ extension ForeignMapping {
       + "canvases_received cards_clicked created_at custom_events devices dob email email_subscribe last_coordinates "
       + "phone purchases random_bucket total_revenue user_aliases sms_subscribe purchases_count sessions")
 
-  /// The endpoints of an export job, as JSON lines or CSV.
+  /// Endpoints of an export job, as JSON lines or CSV.
   static let pinpoint = ForeignMapping(
     [
       "User.UserId": .column(.user),
@@ -115,7 +115,8 @@ extension ForeignMapping {
     nothing: "ApplicationId CohortId RequestId Demographic.Make Demographic.Model Demographic.ModelVersion "
       + "Demographic.Platform Location.Latitude Location.Longitude Location.PostalCode Location.Region")
 
-  /// Documents of one's own: Firebase has no export of devices. Names are those of its pages, and what apps make of them.
+  /// Documents that an app writes itself, because Firebase has no export of devices. The names are those of its
+  /// documentation and common choices of apps.
   static let firebase = ForeignMapping(
     [
       "uid": .column(.user), "userId": .column(.user), "user_id": .column(.user), "user": .column(.user),
@@ -136,7 +137,7 @@ extension ForeignMapping {
   private static let otherToken = ForeignMeaning.apnsToken(
     otherwise: "an FCM token, of which only the app knows the APNs token")
 
-  /// Requests to `/api/push`, a line each, or the notifications of them: gorush itself keeps no devices.
+  /// Requests to `/api/push`, one on each line, or their notifications. gorush itself stores no devices.
   static let gorush: ForeignMapping = {
     let notification: [String: ForeignMeaning] = [
       "tokens": .tokens,

@@ -1,26 +1,27 @@
-/// What a column of a foreign export becomes. A member of an object in JSON is a column, too, by its path: `User.UserId`.
+/// Meaning of a column in a foreign export. A member of a JSON object is also a column, with its path as the name:
+/// `User.UserId`.
 enum ForeignMeaning: Sendable {
-  /// A column of ours.
+  /// A column of Carillon.
   case column(DeviceColumn, ForeignText = .plain)
-  /// The same, where no other column gives it.
+  /// A column of Carillon, if no other column contains it.
   case standIn(DeviceColumn, ForeignText = .plain)
-  /// An attribute of the user, under this name.
+  /// An attribute of the user, with this name.
   case attribute(String)
-  /// An object whose members are attributes, or in CSV its JSON.
+  /// An object whose members are attributes; in CSV, its JSON text.
   case attributes
-  /// Says which device it is by one of these values, in lower case; any other one is an error unless `otherwise` says
-  /// what it means.
+  /// The kind of device, by these values in lower case. Any other value is an error, unless `otherwise` has a meaning
+  /// for it.
   case device([String: ForeignDevice], otherwise: ForeignDevice? = nil)
-  /// A token of APNs, or one of another kind that only looks like the column's: then the device is left out.
+  /// An APNs token. A token of another kind in this column means that the device is left out.
   case apnsToken(otherwise: String)
-  /// A list of objects, each of one device.
+  /// A list of objects, each with one device.
   case each(ForeignMapping)
   /// A list of texts, each the token of one device.
   case tokens
-  /// Nothing that a push needs.
+  /// A column that a push does not need.
   case nothing
 
-  /// For people, behind the column's name.
+  /// Explanation for people, shown after the column's name.
   var explanation: String {
     switch self {
     case .column(let column, let text): column.rawValue + text.explanation
@@ -36,11 +37,11 @@ enum ForeignMeaning: Sendable {
   }
 }
 
-/// What a value says of a device.
+/// Properties of a device that a value implies.
 struct ForeignDevice: Sendable {
   var kind: TokenKind?
   var environment: PushEnvironment?
-  /// Why the device is left out; `nil` where it is taken.
+  /// Reason why the device is left out; `nil` if it is imported.
   var reason: String?
 
   static let taken = ForeignDevice()

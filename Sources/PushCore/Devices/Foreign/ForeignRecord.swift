@@ -1,9 +1,9 @@
-/// One record of a foreign export on its way to rows of ours.
+/// Record of a foreign export, converted to Carillon's rows.
 ///
-/// A record may have several devices (a list in it, ``ForeignMeaning/each(_:)``) or none that APNs knows. What is wrong
-/// with a detail, such as a zone that nobody has heard of, costs the detail and not the device.
+/// A record may have several devices (a list in it, ``ForeignMeaning/each(_:)``) or none of APNs. An error in a detail,
+/// such as an unknown zone, drops the detail and not the device.
 struct ForeignRecord {
-  /// What is known of a device: of the whole record first, then of one in a list.
+  /// Facts about a device: first those of the whole record, then those of one device in a list.
   private struct Facts {
     var columns: [DeviceColumn: (text: String, name: String)] = [:]
     var standIns: [DeviceColumn: (text: String, name: String)] = [:]
@@ -18,7 +18,7 @@ struct ForeignRecord {
 
   private static let noToken = "no token"
 
-  /// A level deeper than anything that a system writes.
+  /// Maximum nesting: one level deeper than any of the systems writes.
   static let maximumNesting = 32
 
   private init(_ system: ForeignSystem, _ vocabulary: DeviceVocabulary) {
@@ -26,12 +26,12 @@ struct ForeignRecord {
     self.vocabulary = vocabulary
   }
 
-  /// The rows of a record.
+  /// Returns the rows of a record.
   ///
   /// - Parameters:
-  ///   - members: the members of its object, or a line's fields as texts under their names.
-  ///   - seen: hears of every column, and of what is left out.
-  /// - Returns: a row or what is wrong with it for each device that is taken.
+  ///   - members: the members of its object, or the fields of a line as texts with their names.
+  ///   - seen: collects every column and every device that is left out.
+  /// - Returns: a row or its error for each device that is imported.
   static func rows(
     _ members: [(name: String, value: JSONValue)], of system: ForeignSystem, _ vocabulary: DeviceVocabulary,
     _ seen: inout ForeignColumns
@@ -50,7 +50,7 @@ struct ForeignRecord {
     return record.listed(&seen)
   }
 
-  /// How many devices it is about.
+  /// Number of devices in the record.
   private var devices: Int { lists.isEmpty ? 1 : lists.reduce(0) { $0 + $1.elements.count } }
 
   private func listed(_ seen: inout ForeignColumns) -> [Result<DeviceRow, DeviceRowDraft.Problem>] {
@@ -93,8 +93,8 @@ struct ForeignRecord {
   }
 
   /// - Parameters:
-  ///   - path: where it stands, as the mapping has it.
-  ///   - shown: where it stands in the record.
+  ///   - path: the path of the value in the mapping.
+  ///   - shown: the path of the value in the record.
   private mutating func read(
     _ value: JSONValue, of mapping: ForeignMapping, path: String, shown: String, into facts: inout Facts,
     _ seen: inout ForeignColumns
@@ -141,7 +141,7 @@ struct ForeignRecord {
       if Self.isHex(text) {
         facts.columns[.token] = facts.columns[.token] ?? (text, shown)
       } else {
-        // Where the APNs token stands beside it that one is taken.
+        // If another column has the APNs token, that one is used.
         facts.standIns[.token] = (reason, shown)
       }
     case .each(let mapping): try list(value, mapping, shown)
@@ -160,12 +160,12 @@ struct ForeignRecord {
 
   private func add(_ value: JSONValue, as name: String, of column: String, into facts: inout Facts) {
     guard let text = value.scalarText else { return }
-    // Under the name of a column nobody could ask for it.
+    // A condition can't refer to an attribute with the name of a column.
     let name = DeviceColumn(rawValue: name) == nil ? name : "\(system.rawValue).\(name)"
     facts.attributes[name] = (text, column)
   }
 
-  /// `nil` where there is no device of ours.
+  /// Returns the row of a device; `nil` if the device is not imported.
   private func row(
     _ facts: Facts, lacksUsers: Bool, _ seen: inout ForeignColumns
   ) -> Result<DeviceRow, DeviceRowDraft.Problem>? {
@@ -202,7 +202,7 @@ struct ForeignRecord {
     }
   }
 
-  /// The members of an object, or of its JSON in a field of CSV.
+  /// Returns the members of an object, or of the JSON text in a CSV field.
   private static func object(_ value: JSONValue, _ name: String) throws(DeviceRowDraft.Problem) -> [JSONValue.Member] {
     switch value.kind {
     case .object(let members): return members
@@ -216,7 +216,7 @@ struct ForeignRecord {
     }
   }
 
-  /// The value of an id, a number as ``UserID`` reads it.
+  /// Returns the value of an id; a number is converted as in ``UserID``.
   private static func id(_ value: JSONValue, _ name: String) throws(DeviceRowDraft.Problem) -> JSONValue {
     switch value.kind {
     case .number, .bool, .object, .array:
@@ -229,12 +229,12 @@ struct ForeignRecord {
     }
   }
 
-  /// Whether a token can be one of APNs: 32 bytes in hex, or more. FCM's have other letters.
+  /// Returns whether a text may be an APNs token: at least 32 bytes in hex. FCM tokens contain other letters.
   private static func isHex(_ text: String) -> Bool { text.utf8.count >= 64 && text.allSatisfy(\.isHexDigit) }
 }
 
 extension DeviceColumn {
-  /// Whether a device is worth having without it.
+  /// Whether a device is useful without this column.
   fileprivate var isDetail: Bool {
     switch self {
     case .locale, .timezone, .appVersion, .osVersion, .registeredAt, .lastSeen: true

@@ -1,8 +1,8 @@
-/// A system that others come from with what they have exported of it. Raw values are those of `devices import --from`.
+/// System from which users migrate with an export of its data. Raw values are those of `devices import --from`.
 public enum ForeignSystem: String, CaseIterable, Sendable {
   case onesignal, braze, pinpoint, firebase, gorush
 
-  /// What its exports are made of.
+  /// Meanings of the columns in its exports.
   var mapping: ForeignMapping {
     switch self {
     case .onesignal: .onesignal

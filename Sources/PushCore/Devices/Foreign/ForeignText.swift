@@ -1,15 +1,15 @@
-/// How a foreign value is written, and what it is in a column of ours.
+/// Notation of a foreign value, and its conversion to a column of Carillon.
 enum ForeignText: Sendable {
-  /// As it is.
+  /// The text itself.
   case plain
-  /// An instant: seconds or milliseconds since 1970, RFC 3339, `2026-12-01 09:00:00 UTC`, or an object with `seconds`.
+  /// A time: seconds or milliseconds since 1970, RFC 3339, `2026-12-01 09:00:00 UTC`, or an object with `seconds`.
   case instant
   /// Seconds ahead of UTC, in whole minutes.
   case offset
-  /// Behind these words: what says whose number it is.
+  /// The text with this prefix, which names the system of the id.
   case prefixed(String)
 
-  /// For people, behind the column's name.
+  /// Explanation for people, shown after the column's name.
   var explanation: String {
     switch self {
     case .plain, .instant: ""
@@ -18,7 +18,7 @@ enum ForeignText: Sendable {
     }
   }
 
-  /// - Returns: `nil` where the value says nothing.
+  /// - Returns: `nil` if the value is empty or invalid.
   func text(_ value: JSONValue) -> String? {
     switch self {
     case .plain: return value.scalarText
@@ -36,13 +36,14 @@ enum ForeignText: Sendable {
     }
   }
 
-  /// A number of seconds or, as it is after 2001 when taken for milliseconds, of milliseconds.
+  /// Returns milliseconds for a number of seconds or milliseconds. A number that is after 2001 when read as
+  /// milliseconds is taken as milliseconds.
   private static func milliseconds(_ text: String) -> String? {
     guard let number = Double(text), number >= 0, number < 1e15 else { return nil }
     return String(Int(number < 1e12 ? number * 1000 : number))
   }
 
-  /// RFC 3339 from what leaves its zone out, or writes it as `UTC`: all of them mean UTC.
+  /// Returns RFC 3339 for a text without a zone, or with the zone `UTC`. All of these mean UTC.
   private static func timestamp(_ text: String) -> String {
     var text = text
     for zone in [" UTC", " +0000", "+0000"] where text.hasSuffix(zone) { text = text.dropLast(zone.utf8.count) + "Z" }
@@ -52,8 +53,8 @@ enum ForeignText: Sendable {
 }
 
 extension JSONValue {
-  /// A text, a number or a truth as text; of a list of such its elements behind commas. `nil` for nothing, and for what is
-  /// deeper.
+  /// Text of a string, a number or a bool; for a list of such values, its elements with commas between them. `nil` for
+  /// an empty or nested value.
   var scalarText: String? {
     switch kind {
     case .string(let text): text.isEmpty ? nil : text
