@@ -2,20 +2,20 @@ internal import Dispatch
 public import PushCore
 public import TLS
 
-/// One request to a push service on a connection of its own, and everything of the answer: for people who look, and for channel
-/// management. Not for campaigns: it connects for every request, and holds a thread meanwhile.
+/// One request to a push service on its own connection, with the complete answer, for inspection by people and for
+/// channel management. Not for campaigns: each request opens a connection and blocks a thread.
 public enum HTTPExchange {
-  /// What is sent.
+  /// Request to send.
   public struct Request: Sendable {
     /// `POST`, `GET` or `DELETE`.
     public var method: String
-    /// From the slash on.
+    /// Path of the URL, from the slash on.
     public var path: String
-    /// Names in lower case, in the order in which they are sent.
+    /// Headers in the order in which they are sent, with names in lower case.
     public var headers: [Header]
-    /// `nil` sends none.
+    /// Body; `nil` for none.
     public var body: [UInt8]?
-    /// Whether the answer ends with its headers: then nothing of its body is read, however long that is.
+    /// Whether the answer ends with its headers. If so, nothing of its body is read, regardless of its length.
     public var endsAtHeaders = false
 
     /// Memberwise.
@@ -30,18 +30,18 @@ public enum HTTPExchange {
   /// A header field.
   public typealias Header = PushRequest.Field
 
-  /// What came back.
+  /// Answer to the request.
   public struct Response: Sendable {
     /// The HTTP status.
     public var status: UInt16
-    /// Every header, in the order of the answer.
+    /// All headers in the order of the answer.
     public var headers: [Header]
-    /// The body, of which at most the first 64 kB are read.
+    /// Body. At most the first 64 kB are read.
     public var body: [UInt8]
 
     /// - Parameters:
     ///   - status: the HTTP status.
-    ///   - headers: in their order; names in lower case.
+    ///   - headers: the headers in their order, with names in lower case.
     ///   - body: as received.
     public init(status: UInt16, headers: [Header], body: [UInt8]) {
       self.status = status
@@ -49,36 +49,36 @@ public enum HTTPExchange {
       self.body = body
     }
 
-    /// The value of the first header of this name.
+    /// Returns the value of the first header with this name.
     public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
   }
 
-  /// Why there is no answer.
+  /// Reason why there is no answer.
   public struct Failure: Error, Sendable {
-    /// In words.
+    /// Description for people.
     public var message: String
-    /// Whether the request may have been processed all the same.
+    /// Whether the request may have been processed nevertheless.
     public var isInDoubt: Bool
   }
 
-  /// Where a request may go.
+  /// Allowed destinations of a request.
   public enum Reach: Sendable {
-    /// Anywhere, and by a proxy where the endpoint or the environment names one.
+    /// All destinations, and a proxy if the endpoint or the environment names one.
     case any
-    /// Anywhere, and by no proxy.
+    /// All destinations, without a proxy.
     case direct
-    /// By no proxy, and to no private address, whatever the name leads to.
+    /// Only public addresses, regardless of the name, and without a proxy.
     case publicOnly
   }
 
   /// Sends the request and waits for the answer.
   ///
   /// - Parameters:
-  ///   - endpoint: where it is, and whom to trust there.
-  ///   - identity: the certificate to show; `nil` for none.
-  ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
-  ///   - timeout: ms for the whole.
-  ///   - reach: where it may go.
+  ///   - endpoint: the URL and the trusted authorities.
+  ///   - identity: the client certificate; `nil` for none.
+  ///   - connectTimeout: ms for lookup, connection and TLS handshake.
+  ///   - timeout: ms for the whole exchange.
+  ///   - reach: the allowed destinations.
   public static func perform(
     _ request: Request, at endpoint: PushEndpoint, identity: TLSIdentity? = nil, connectTimeout: Int = 5000,
     timeout: Int = 30_000, reach: Reach = .any
@@ -86,7 +86,7 @@ public enum HTTPExchange {
     let exchange = CurlExchange(
       request, endpoint: endpoint, identity: identity, connectTimeout: connectTimeout, timeout: timeout,
       reach: reach)
-    // libcurl blocks: a thread of its own, not one of Swift's few.
+    // libcurl blocks, so it gets its own thread and not one of Swift's few.
     let result = await withCheckedContinuation { continuation in
       DispatchQueue(label: "carillon.exchange").async { continuation.resume(returning: exchange.perform()) }
     }

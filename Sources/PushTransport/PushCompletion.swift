@@ -1,14 +1,14 @@
 public import PushCore
 
-/// What became of one push.
+/// Result of one push.
 public struct PushCompletion: Sendable {
-  /// The push's own ``PushCore/Push/tag``.
+  /// Tag of the push (``PushCore/Push/tag``).
   public var tag: UInt64
-  /// What the service answered, or what is known without an answer.
+  /// Answer of the service, or the result without an answer.
   public var answer: PushAnswer
-  /// When the service found the token dead, in ms since the epoch; 0 when it doesn't say.
+  /// Time when the service found that the token is no longer valid, in ms since the epoch; 0 if the answer has none.
   public var timestamp: UInt64
-  /// The text of a reason that the service has no code for. Rare, so a string is affordable.
+  /// Text of a reason without a code. Such a reason is rare, so a string is affordable.
   public var unknownReason: String?
 
   /// Memberwise.
@@ -19,15 +19,15 @@ public struct PushCompletion: Sendable {
     self.unknownReason = unknownReason
   }
 
-  /// A push that was answered.
+  /// Creates the completion of a push that was answered.
   init(tag: UInt64, _ reply: PushReply) {
     self.init(tag: tag, answer: reply.answer, timestamp: reply.timestamp, unknownReason: reply.unknownReason)
   }
 
-  /// How much is known of what the service did.
+  /// Certainty of the result.
   public var kind: PushAnswer.Kind { answer.kind }
-  /// The HTTP status; 0 without an answer.
+  /// HTTP status; 0 without an answer.
   public var status: UInt16 { answer.status }
-  /// The reason of a refusal.
+  /// Reason of a refusal.
   public var reason: ReasonCode { answer.reason }
 }

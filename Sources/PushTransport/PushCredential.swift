@@ -1,26 +1,28 @@
 public import PushCore
 public import TLS
 
-/// What a push service lets pushes in for: bearer tokens that are made anew now and then, or a client certificate.
+/// Credential for a push service: bearer tokens that are renewed from time to time, or a client certificate.
 ///
-/// The seam between pools, which only ask what to send with, and where that comes from. Safe to use from any thread;
-/// pools of the same credential share one. One credential speaks for one account of the service, and so do the connections of its pools.
+/// This is the boundary between pools, which only ask for the present authorization, and its source. Safe to use from
+/// any thread; pools of the same credential share one object. One credential belongs to one account of the service, and
+/// so do the connections of its pools.
 public protocol PushCredential: AnyObject, Sendable {
-  /// With what to send now; `nil` while there is nothing, and when stopped.
+  /// Returns the present authorization; `nil` while there is none, and while the credential is stopped.
   func authorization() -> PushAuthorization?
-  /// What the service did to what was sent with it. One that is refused is stopped: nothing is sent until ``resume()``.
+  /// Records the service's reaction to the credential. A refused credential is stopped: nothing is sent until
+  /// ``resume()``.
   func note(_ event: CredentialEvent)
-  /// Why nothing is sent with it any more; `nil` while it is.
+  /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
-  /// When it ceases to be valid, in UNIX seconds; `nil` for never.
+  /// Time when the credential expires, in UNIX seconds; `nil` for never.
   var expiry: Int64? { get }
-  /// Tries it again, as after a start.
+  /// Tries the credential again, as after a start.
   func resume()
-  /// What the reason means for this credential and what to mend, for people.
+  /// Returns the meaning of the reason for this credential and the remedy, for people.
   func explain(_ reason: ReasonCode) -> String
-  /// Sets how many seconds the fleet's clock is ahead of this machine's.
+  /// Sets the number of seconds by which the fleet's clock is ahead of this machine's.
   func setOffset(_ seconds: Int64)
-  /// Calls `body` whenever ``authorization()`` may have changed other than by time, on any thread.
+  /// Calls `body` whenever ``authorization()`` may have changed for another reason than time, on any thread.
   func observe(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -28,14 +30,15 @@ extension PushCredential {
   public var expiry: Int64? { nil }
 }
 
-/// With what a push is sent.
+/// Authorization with which a push is sent.
 public enum PushAuthorization: Sendable, Equatable {
-  /// In the `authorization` header.
+  /// Bearer token in the `authorization` header.
   case token(BearerToken)
-  /// In the TLS handshake; then there is no header.
+  /// Client certificate in the TLS handshake, without a header.
   case certificate(TLSIdentity, generation: Int)
 
-  /// Tells an answer about an older token or certificate from one about this.
+  /// Generation of the token or certificate. It distinguishes answers about an older one from answers about the present
+  /// one.
   public var generation: Int {
     switch self {
     case .token(let token): token.generation
@@ -43,8 +46,8 @@ public enum PushAuthorization: Sendable, Equatable {
     }
   }
 
-  /// Connections are opened for one of these and never used with another: a service may bind them to the first account
-  /// it sees on them, and does bind them to the certificate.
+  /// Credential number of connections. A connection is opened for one number and never used with another, because a
+  /// service may bind it to the first account that it sees on it, and does bind it to the certificate.
   var connection: Int {
     switch self {
     case .token(let token): token.connection
@@ -52,7 +55,7 @@ public enum PushAuthorization: Sendable, Equatable {
     }
   }
 
-  /// What the client shows in the TLS handshake.
+  /// Client certificate for the TLS handshake.
   public var identity: TLSIdentity? {
     switch self {
     case .token: nil
@@ -61,13 +64,14 @@ public enum PushAuthorization: Sendable, Equatable {
   }
 }
 
-/// A bearer token (RFC 6750): the secret that a push carries in its `authorization` header.
+/// Bearer token (RFC 6750): the secret that a push carries in its `authorization` header.
 public struct BearerToken: Sendable, Equatable {
-  /// Without the `bearer` in front.
+  /// Text without the prefix `bearer`.
   public let text: String
-  /// Counts the tokens of one source; tells an answer about an older token from one about this.
+  /// Generation: the number of the token among those of one source. It distinguishes answers about an older token from
+  /// answers about the present one.
   public let generation: Int
-  /// Counts what the source signs with: tokens of one number may share a connection.
+  /// Number of the source's signing key; tokens with the same number may share a connection.
   public let connection: Int
 
   /// Memberwise.

@@ -1,10 +1,10 @@
-/// Where pushes go, and whom to trust there.
+/// Endpoint of pushes, with its proxy and the trusted authorities.
 public struct PushEndpoint: Sendable, Equatable {
-  /// An HTTP proxy that connections are tunnelled through (CONNECT).
+  /// HTTP proxy through which connections are tunnelled (CONNECT).
   public struct Proxy: Sendable, Equatable {
-    /// `http://host:port`, or `https://` when the way to the proxy is encrypted itself.
+    /// `http://host:port`, or `https://` if the connection to the proxy is encrypted itself.
     public var url: String
-    /// Who we are to the proxy, by Basic or Digest, whichever it asks for; `nil` for nobody.
+    /// Login at the proxy, with Basic or Digest as the proxy requires; `nil` for none.
     public var login: Login?
 
     /// Name and password.
@@ -28,12 +28,12 @@ public struct PushEndpoint: Sendable, Equatable {
 
   /// `https://host:port`, without a path.
   public var url: String
-  /// A PEM file of the authorities to trust instead of the system's; for the simulator or a proxy.
+  /// PEM file of the authorities to trust instead of the system's; for the simulator or a proxy.
   public var trustRoots: String?
-  /// The proxy on the way there; `nil` leaves it to the environment (`https_proxy`, `no_proxy`), as libcurl does.
+  /// Proxy for the endpoint; `nil` to use the environment (`https_proxy`, `no_proxy`), as libcurl does.
   public var proxy: Proxy?
 
-  /// For one request to a whole URL.
+  /// Creates the endpoint of one request to a complete URL.
   init(verbatim url: String, trustRoots: String?) {
     self.url = url
     self.trustRoots = trustRoots
@@ -42,7 +42,7 @@ public struct PushEndpoint: Sendable, Equatable {
   /// - Parameters:
   ///   - url: `https://host[:port]`; a trailing slash is dropped. Cleartext HTTP/2 is not supported.
   ///   - trustRoots: a PEM file, or `nil` for the system's authorities.
-  ///   - proxy: on the way there.
+  ///   - proxy: the proxy for the endpoint.
   public init(url: String, trustRoots: String? = nil, proxy: Proxy? = nil) {
     self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
     self.trustRoots = trustRoots

@@ -1,10 +1,10 @@
-/// What became of pushes during one round trip of a ``CongestionWindow``. Pure.
+/// Results of the pushes during one round trip of a ``CongestionWindow``. Pure.
 struct AnswerRound: Sendable, Equatable {
-  /// When it began, in monotonic nanoseconds.
+  /// Beginning of the round, in monotonic nanoseconds.
   private(set) var began: UInt64 = 0
-  /// Pushes on their way at most.
+  /// Maximum number of pushes in flight.
   private(set) var peak = 0
-  /// The peer's stream limit kept pushes waiting.
+  /// Whether the peer's stream limit kept pushes waiting.
   private(set) var isHeldBack = false
   private(set) var count = 0
   private(set) var accepted = 0
@@ -12,13 +12,13 @@ struct AnswerRound: Sendable, Equatable {
   private(set) var busy = 0
   private(set) var failed = 0
   private var samples: [UInt64] = []
-  /// Answers to pass over until the next sample.
+  /// Number of answers to skip until the next sample.
   private var passing = 0
 
-  /// Latencies that are kept of a round: with so many, the median of the same answers varies by a tenth.
+  /// Number of latencies that are kept of a round. With this many, the median of the same answers varies by a tenth.
   private static let sampleCount = 32
 
-  /// Forgets everything, and begins anew.
+  /// Clears all counts and begins a new round.
   mutating func restart(_ now: UInt64) {
     began = now
     peak = 0
@@ -32,13 +32,13 @@ struct AnswerRound: Sendable, Equatable {
     passing = 0
   }
 
-  /// Takes note of what became of one push.
+  /// Records the result of one push.
   ///
   /// - Parameters:
-  ///   - latency: from sending to answer, in nanoseconds.
+  ///   - latency: time from sending to the answer, in nanoseconds.
   ///   - inFlight: pushes handed over and not answered at that time.
-  ///   - waiting: of them, those that the connection had not begun to send.
-  ///   - width: of the window, which is about how many answers the round will have.
+  ///   - waiting: those of them that the connection had not begun to send.
+  ///   - width: width of the window, which is about the number of answers in the round.
   mutating func note(
     _ signal: CongestionWindow.Signal, latency: UInt64, inFlight: Int, waiting: Int, width: Double
   ) {
@@ -50,7 +50,7 @@ struct AnswerRound: Sendable, Equatable {
     case .rejected: break
     case .throttled: throttled += 1
     case .busy: busy += 1
-    // A push without an answer took no time that would mean anything.
+    // A push without an answer has no meaningful latency.
     case .failed:
       failed += 1
       return
@@ -64,8 +64,8 @@ struct AnswerRound: Sendable, Equatable {
     passing = Int(width) / Self.sampleCount
   }
 
-  /// The median of what answers took, in nanoseconds: neither a few that stall nor a burst read late move it. `nil`
-  /// without an answer.
+  /// Returns the median latency of the answers in nanoseconds; `nil` without an answer. Neither a few stalled answers
+  /// nor a burst that is read late change the median much.
   mutating func median() -> UInt64? {
     guard !samples.isEmpty else { return nil }
     samples.sort()

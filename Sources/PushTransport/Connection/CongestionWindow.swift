@@ -1,36 +1,39 @@
 internal import PushCore
 
-/// How many pushes may be on their way on one connection at once. Pure: time is an argument.
+/// Congestion window: the number of pushes that may be in flight on one connection. Pure: time is an argument.
 ///
-/// Starts at one, as APNs asks of a connection with a provider token (Apple, "Establishing a token-based connection to
-/// APNs"), and has ``first`` from the first acceptance on. After that it is looked at once a round: a round ends when
-/// what was sent after its beginning comes back, so it is a round trip, however wide the window.
+/// The window starts at one, as APNs requires of a connection with a provider token (Apple, "Establishing a token-based
+/// connection to APNs"). After the first acceptance it is ``first``. Then it is evaluated once per round. A round ends
+/// when a push that was sent after its beginning is answered, so it takes one round trip, regardless of the window's
+/// width.
 ///
-/// The idea is the gradient of Netflix' concurrency-limits and of TCP Vegas: answers that take longer than on an empty
-/// connection stand in a queue, and a wider window only makes that longer. A round widens the window by a share that
-/// doubles from round to round while there is nothing against it, less the nearer answers come to what
-/// ``LatencyGauge`` puts up with; beyond that the window stays. Answers that remain late may mean a queue or a longer
-/// way, and looking at them doesn't tell which. So, as in BBR, the window is narrowed for two round trips: what answers
-/// take then is the way, and the window goes back to what fits it. Errors narrow it by half their share, as in DCTCP:
-/// when all fail it halves each round trip, and a few are noise (``ErrorShares``).
+/// The idea is the gradient of Netflix' concurrency-limits and of TCP Vegas. Answers that take longer than on an empty
+/// connection wait in a queue, and a wider window only makes the queue longer. A round widens the window by a share.
+/// The share doubles from round to round while nothing prevents growth. It is smaller when the latency is closer to the
+/// limit of ``LatencyGauge``; beyond the limit, the window does not grow.
 ///
-/// Only the time from the moment the connection began to send counts: what waits in this process, for the peer's stream
-/// limit or for a turn, says nothing of the server.
+/// If answers remain late, the cause may be a queue or a longer path, and the latencies alone can't distinguish these.
+/// So, as in BBR, the window is narrowed for two round trips. The latency during that time is the path's, and the
+/// window then becomes as wide as this path allows. Errors narrow the window by half their share, as in DCTCP: if all
+/// pushes fail, it halves each round trip, while a few errors are noise (``ErrorShares``).
+///
+/// Only the time after the connection began to send a push counts. A push that waits in this process, for the peer's
+/// stream limit or for a turn, says nothing about the server.
 public struct CongestionWindow: Sendable, Equatable {
-  /// What an answer, or its absence, says about the connection.
+  /// Meaning of an answer, or of a missing answer, for the connection.
   public enum Signal: Sendable, Equatable {
     /// The push was accepted.
     case accepted
     /// A rejection that concerns the push alone.
     case rejected
-    /// 429: one concerns a single device, many mean that the service has had enough.
+    /// 429: one concerns a single device; many mean that the service is overloaded.
     case throttled
-    /// 5xx: the server is in trouble.
+    /// 5xx: the server has a problem.
     case busy
-    /// No answer: refused, reset, timed out.
+    /// No answer: refused, reset or timed out.
     case failed
 
-    /// What an answer says.
+    /// Returns the meaning of an answer.
     init(_ answer: PushAnswer) {
       switch answer.status {
       case 429: self = .throttled
@@ -40,46 +43,50 @@ public struct CongestionWindow: Sendable, Equatable {
     }
   }
 
-  /// The width while answers that remain late are looked into.
+  /// State of a measurement with a narrow window, after answers remained late.
   private struct Measurement: Equatable {
-    /// Before.
+    /// Width before the measurement.
     var width: Double
-    /// What answers took before, in nanoseconds.
+    /// Latency before the measurement, in nanoseconds.
     var latency: UInt64
-    /// The first round only ends what was under way.
+    /// Whether the first round is over, which only waits for the pushes that were in flight.
     var isSettled = false
   }
 
-  /// The width never exceeds this.
+  /// Maximum width.
   public let maximum: Int
-  /// Pushes that may be on their way now.
+  /// Number of pushes that may be in flight now.
   public var limit: Int { Int(width.rounded()) }
 
-  /// What it never goes below, once a push was accepted.
+  /// Minimum width after the first acceptance.
   private let minimum: Double
   private var width = 1.0
   private var isTrusted = false
-  /// The width on the last connection that accepted a push.
+  /// Width on the last connection that accepted a push.
   private var before = 0.0
-  /// The share by which the next round widens it.
+  /// Share by which the next round widens the window.
   private var pace = 1.0
   private var round = AnswerRound()
   private var gauge = LatencyGauge()
   private var errors = ErrorShares()
   private var measurement: Measurement?
 
-  /// The width from the first acceptance on: what any path carries (RFC 6928 begins with ten packets as well), and four
-  /// round trips less to a thousand.
+  /// Width after the first acceptance. Any path can carry this many (RFC 6928 also begins with ten packets), and it
+  /// saves four round trips on the way to a thousand.
   private static let first = 16.0
-  /// Growth after something spoke against it.
+  /// Growth after a sign of congestion.
   private static let leastPace = 1.0 / 16
-  /// A quarter empties what ``LatencyGauge`` lets stand in a queue, and is told from all of it beyond doubt.
+  /// Share of the width during a measurement. A quarter empties the queue that ``LatencyGauge`` tolerates, and its
+  /// latency differs clearly from that of a full queue.
   private static let measurementShare = 0.25
-  /// Between a quarter, which is a queue, and one, which is the way; nearer the quarter, because it may have emptied.
+  /// Threshold between a quarter, which indicates a queue, and one, which indicates the path. It is nearer to the
+  /// quarter, because the queue may have emptied.
   private static let queueShare = 0.4
-  /// Pushes handed over but not begun, at least: with one stream the next is ready when an answer comes.
+  /// Minimum number of pushes that wait in the connection: with one stream, the next push is ready when an answer
+  /// arrives.
   private static let leastWaiting = 4
-  /// And at most: so many begin at once when the limit rises, and the next follow in the same turn.
+  /// Maximum number of pushes that wait in the connection. When the limit rises, this many begin immediately, and the
+  /// next follow in the same turn.
   private static let mostWaiting = 32
 
   /// - Parameter maximum: at least 1.
@@ -88,31 +95,31 @@ public struct CongestionWindow: Sendable, Equatable {
     minimum = 1
   }
 
-  /// A window that is always as wide, from the first acceptance on: what the adaptive one is measured against.
+  /// Creates a window of constant width after the first acceptance. The benchmark compares the adaptive window with it.
   init(fixed width: Int) {
     maximum = max(1, width)
     minimum = Double(maximum)
   }
 
-  /// How many more pushes to hand over.
+  /// Returns the number of further pushes to hand over.
   ///
-  /// What the peer's stream limit holds back waits in libcurl, where nothing can overtake it and no other connection can
-  /// take it; so it gets no more than is sent at once as soon as there is room.
+  /// libcurl keeps pushes that the peer's stream limit holds back. There, no other push can overtake them and no other
+  /// connection can take them. So libcurl gets only as many as it sends immediately when there is room.
   ///
   /// - Parameters:
   ///   - inFlight: pushes handed over and not answered.
-  ///   - waiting: of them, those that the connection has not begun to send.
+  ///   - waiting: those of them that the connection has not begun to send.
   public func room(inFlight: Int, waiting: Int) -> Int {
     min(limit - inFlight, min(max(Self.leastWaiting, (inFlight - waiting) / 2), Self.mostWaiting) - waiting)
   }
 
-  /// Takes note of what became of one push.
+  /// Records the result of one push.
   ///
   /// - Parameters:
-  ///   - sentAt: when the connection began to send it, in monotonic nanoseconds.
-  ///   - now: when its end was seen.
-  ///   - inFlight: pushes handed over and not answered at that time, this one included.
-  ///   - waiting: of them, those that the connection had not begun to send.
+  ///   - sentAt: time when the connection began to send it, in monotonic nanoseconds.
+  ///   - now: time when its end was seen.
+  ///   - inFlight: pushes handed over and not answered at that time, including this one.
+  ///   - waiting: those of them that the connection had not begun to send.
   public mutating func note(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
     let latency = now &- sentAt
     guard isTrusted else {
@@ -123,7 +130,8 @@ public struct CongestionWindow: Sendable, Equatable {
     if sentAt >= round.began { finishRound(now) }
   }
 
-  /// A new connection: one push again until it is accepted, then half of what the last one had. The way may be another.
+  /// Resets the window for a new connection: one push until it is accepted, then half the width of the last connection.
+  /// The new path may differ.
   public mutating func reset() {
     if isTrusted { before = measurement?.width ?? width }
     width = 1
@@ -163,7 +171,7 @@ public struct CongestionWindow: Sendable, Equatable {
   }
 
   private mutating func grow(_ headroom: Double) {
-    // What wasn't filled wasn't tried.
+    // A width that was not used was not tested.
     guard round.accepted > 0, round.peak * 4 >= limit * 3 else { return }
     resize(width + max(1, width * pace) * headroom)
     pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.leastPace, pace / 2)
@@ -176,10 +184,10 @@ public struct CongestionWindow: Sendable, Equatable {
       return
     }
     measurement = nil
-    // In a queue, a quarter of the pushes take a quarter of the time.
+    // If there was a queue, a quarter of the pushes takes a quarter of the time.
     let isQueue = Double(latency) < Double(ended.latency) * Self.queueShare
     gauge.measured(isQueue ? nil : latency, now: now)
-    // Little's law: the same rate, with no more under way than that needs.
+    // Little's law: the new width keeps the rate with no more pushes in flight than necessary.
     resize(ended.width * min(1, gauge.bearable / Double(max(1, ended.latency))))
   }
 

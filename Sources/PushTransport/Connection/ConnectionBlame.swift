@@ -1,16 +1,16 @@
 internal import PushCore
 
-/// What is held against a connection. Pure.
+/// Count of the errors that speak against a connection. Pure.
 struct ConnectionBlame {
-  /// Answers, and losses, in a row that count.
+  /// Number of answers and losses in a row that count as errors.
   private var faults = 0
-  /// An answer has said that the connection is no good any more, whatever else comes on it.
+  /// Whether an answer means that the connection is of no more use, regardless of later answers.
   private(set) var isSpent = false
 
-  /// So many in a row replace the connection; one alone may be a whim of the server.
+  /// Number of errors in a row that replace the connection. A single error may be accidental.
   private static let faultsToReplace = 3
 
-  /// Whether too much has gone wrong on it in a row.
+  /// Whether too many errors in a row occurred on the connection.
   var isFaulty: Bool { faults >= Self.faultsToReplace }
 
   mutating func note(_ blame: AnswerMeaning.Blame) {

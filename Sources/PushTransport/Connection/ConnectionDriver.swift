@@ -1,7 +1,7 @@
 internal import PushCore
 
-/// The life of the connections of one engine: which takes pushes and how many, and when another takes its place. Pure: no
-/// sockets, and time is an argument.
+/// Life cycle of the connections of one engine: which connection takes pushes and how many, and when it is replaced.
+/// Pure: no sockets, and time is an argument.
 ///
 ///     closed ──mayOpen: open──► opening ──first acceptance──► established
 ///       ▲                          │                              │
@@ -9,59 +9,60 @@ internal import PushCore
 ///                     │
 ///                     └► ending: takes no more pushes; finished when the last of its own has ended
 ///
-/// Whoever drives it executes ``next(_:credential:now:)`` until there is nothing to do, and tells what has happened. Facts
-/// that only one transport can know come in as they are: ``Loss``, ``ConnectionCondition``, ``StreamRoom``.
+/// The engine executes the actions of ``next(_:credential:now:)`` until there is nothing to do, and reports events.
+/// Facts that only a transport can know arrive unchanged: ``Loss``, ``ConnectionCondition``, ``StreamRoom``.
 struct ConnectionDriver {
-  /// What is to be done.
+  /// Action for the engine.
   enum Action: Equatable {
-    /// Nothing, until something happens.
+    /// Do nothing until an event occurs.
     case rest
     /// Ask the supply whether a connection may be opened; ``mayOpen(_:credential:)`` takes the answer.
     case askToOpen
-    /// Open the connection of this serial number.
+    /// Open the connection with this serial number.
     case open(Int)
-    /// Ask again after so many nanoseconds.
+    /// Call the driver again after this number of nanoseconds.
     case lookAgain(after: UInt64)
-    /// Take at most so many pushes from the supply for the current connection; ``took(_:now:)`` is told how many there were.
+    /// Take at most this number of pushes from the supply for the current connection; ``took(_:now:)`` gets the actual
+    /// number.
     case take(upTo: Int)
-    /// The connection of this serial number takes no more pushes; the supply is to be told why.
+    /// Give no more pushes to the connection with this serial number, and report the reason to the supply.
     case replace(Int, ConnectionEvent)
-    /// The connection goes on, but somebody may want to know what went wrong.
+    /// Keep the connection, and report the error.
     case report(String)
   }
 
-  /// How far the current connection has come.
+  /// Phase of the current connection.
   enum Phase: Equatable {
-    /// There is none.
+    /// There is no connection.
     case closed
-    /// Being opened, or open without an accepted push yet.
+    /// The connection is being opened, or is open and has not accepted a push yet.
     case opening
-    /// A push was accepted on it.
+    /// The service accepted a push on the connection.
     case established
   }
 
-  /// How many pushes may be on their way on the current connection.
+  /// Window of the current connection.
   private(set) var window: CongestionWindow
-  /// How far the current connection has come.
+  /// Phase of the current connection.
   private(set) var phase = Phase.closed
-  /// Names the current connection, or the last one if there is none.
+  /// Serial number of the current connection, or of the last one if there is none.
   private(set) var serial = 0
-  /// Pushes handed to the current connection that have not ended.
+  /// Number of pushes that were handed to the current connection and have not ended.
   private(set) var inFlight = 0
-  /// Whether no push is taken any more.
+  /// Whether the engine takes no more pushes.
   private(set) var isDraining = false
 
-  /// A connection without pushes for so many nanoseconds is replaced before it is used; `nil` if never.
+  /// Nanoseconds without pushes after which a connection is replaced before it is used; `nil` for never.
   private let idleLimit: UInt64?
-  /// What the current connection was opened with, see ``PushAuthorization/connection``.
+  /// Credential number of the current connection, see ``PushAuthorization/connection``.
   private var credential = 0
   private var accepted = 0
   private var handedAt: UInt64 = 0
-  /// Connections that only wait for their last pushes to end, and for how many.
+  /// Number of remaining pushes for each connection that only waits for its last pushes to end.
   private var ending: [Int: Int] = [:]
   private var verdict = ConnectionVerdict()
 
-  /// Pushes taken from the supply at once: what is not taken can be taken back, and overtaken.
+  /// Maximum number of pushes in one take from the supply. Pushes in the supply can still be taken back and overtaken.
   static let largestShare = 128
 
   init(window: CongestionWindow, idleLimit: UInt64?) {
@@ -69,28 +70,29 @@ struct ConnectionDriver {
     self.idleLimit = idleLimit
   }
 
-  // MARK: What is next
+  // MARK: The next action
 
-  /// Whether it is worth asking with what to send: cheap.
+  /// Returns whether the engine should ask for a credential; cheap.
   func wantsPushes(_ room: StreamRoom) -> Bool {
     !isDraining && (phase == .closed || count(room) > 0)
   }
 
-  /// What is to be done next, now that there is something to send with.
+  /// Returns the next action, given a valid credential.
   ///
   /// - Parameters:
-  ///   - room: of the current connection.
-  ///   - credential: what a connection opened now would be opened with.
+  ///   - room: the room of the current connection.
+  ///   - credential: the credential number for a new connection.
   mutating func next(_ room: StreamRoom, credential: Int, now: UInt64) -> Action {
     guard !isDraining else { return .rest }
     guard phase != .closed else { return .askToOpen }
-    // Of an older key or certificate, or for so long without a push that what is on the way may have forgotten it.
+    // The connection has an older key or certificate. Or it had no push for so long that devices on the path may have
+    // dropped its state.
     if self.credential != credential || isStale(now) { return replace(.closed(accepted: accepted)) }
     let count = count(room)
     return count > 0 ? .take(upTo: count) : .rest
   }
 
-  /// The supply has said whether a connection may be opened.
+  /// Handles the supply's decision about opening a connection.
   mutating func mayOpen(_ decision: ReconnectBudget.Decision?, credential: Int) -> Action {
     guard phase == .closed, !isDraining else { return .rest }
     switch decision {
@@ -108,26 +110,26 @@ struct ConnectionDriver {
     }
   }
 
-  /// The connection could not even be made.
+  /// Records that the connection could not be created.
   mutating func failedToOpen() { phase = .closed }
 
-  /// Pushes were handed to the current connection.
+  /// Records that pushes were handed to the current connection.
   mutating func took(_ count: Int, now: UInt64) {
     inFlight += count
     handedAt = now
   }
 
-  /// The window begins at one again: the service as a whole is in trouble.
+  /// Resets the window to one, because the whole service has a problem.
   mutating func startSmall() { window.reset() }
 
-  // MARK: What has ended
+  // MARK: Ended pushes
 
-  /// A push on the current connection was answered.
+  /// Records the answer to a push on the current connection.
   ///
   /// - Parameters:
-  ///   - sentAt: when the connection began to send it.
-  ///   - waiting: pushes that it has not begun to send.
-  /// - Returns: whether it is the first that was accepted.
+  ///   - sentAt: time when the connection began to send it.
+  ///   - waiting: number of pushes that the connection has not begun to send.
+  /// - Returns: whether it is the first accepted push.
   mutating func answered(
     _ signal: CongestionWindow.Signal, _ blame: AnswerMeaning.Blame, sentAt: UInt64, waiting: Int, now: UInt64
   ) -> Bool {
@@ -140,13 +142,14 @@ struct ConnectionDriver {
     return true
   }
 
-  /// A push on the current connection got no answer, which says something of the connection.
+  /// Records that a push on the current connection got no answer, for a reason that concerns the connection.
   mutating func lost(_ loss: Loss, sentAt: UInt64, waiting: Int, now: UInt64) {
     end(.failed, sentAt, waiting, now)
     verdict.note(loss, sentAt: sentAt, now: now)
   }
 
-  /// A push on a connection came back, which says nothing of the connection, or the connection takes no more anyway.
+  /// Records that a push was returned for a reason that does not concern the connection, or on a connection that takes
+  /// no more pushes.
   mutating func ended(on serial: Int) {
     if serial == self.serial, phase != .closed {
       inFlight -= 1
@@ -160,9 +163,9 @@ struct ConnectionDriver {
     inFlight -= 1
   }
 
-  /// Draws the conclusion for the current connection from its condition and from what has ended on it since the last look.
+  /// Decides about the current connection from its condition and from the pushes that have ended since the last call.
   ///
-  /// - Parameter trouble: why the first push was lost, in words, if any was.
+  /// - Parameter trouble: text about why the first push was lost; `nil` if none was lost.
   mutating func settle(_ condition: ConnectionCondition, trouble: @autoclosure () -> String?) -> Action {
     guard phase != .closed else { return .rest }
     switch verdict.conclude(
@@ -175,22 +178,22 @@ struct ConnectionDriver {
     }
   }
 
-  // MARK: The end
+  // MARK: Draining
 
-  /// No more pushes are taken.
+  /// Stops taking pushes.
   mutating func drain() -> Action {
     isDraining = true
     return phase == .closed ? .rest : replace(.closed(accepted: accepted))
   }
 
-  /// The next connection that nothing is left on, to be closed; it is told once.
+  /// Returns the next connection without remaining pushes, which the engine must close. Each is returned once.
   mutating func nextFinished() -> Int? {
     guard !ending.isEmpty, let finished = ending.first(where: { $0.value <= 0 }) else { return nil }
     ending[finished.key] = nil
     return finished.key
   }
 
-  /// Whether there is no connection left.
+  /// Whether no connection is left.
   var hasEnded: Bool { phase == .closed && ending.isEmpty }
 
   private mutating func replace(_ event: ConnectionEvent) -> Action {
@@ -215,10 +218,10 @@ struct ConnectionDriver {
   }
 }
 
-/// What a connection has room for, as far as its transport knows.
+/// Room of a connection, as far as its transport knows it.
 enum StreamRoom: Equatable {
-  /// It can begin so many pushes at once.
+  /// The connection can begin this number of pushes immediately.
   case streams(Int)
-  /// It takes any number and keeps what it can't begin; so many are kept now.
+  /// The connection takes any number of pushes and keeps those that it can't begin; this number is waiting now.
   case queue(waiting: Int)
 }

@@ -2,12 +2,13 @@ internal import Dispatch
 internal import EventLoop
 internal import PushCore
 
-/// One connection after the other, on a serial queue of its own: executes what a ``ConnectionDriver`` says.
+/// Engine for one connection after the other, on its own serial queue. It executes the actions of a
+/// ``ConnectionDriver``.
 ///
-/// Works in turns: the connection does what it can, what has ended on it is noted, what has room is filled from the supply;
-/// then what ended is delivered, all at once. Between engine and connection pushes go in batches, so that nothing is
-/// dispatched for one. It has the connection, the driver, and what stands between them: timers, the supply, what is to be
-/// delivered, and who waits for the end.
+/// The engine works in turns. In a turn, the connection does what it can, the engine records the pushes that have
+/// ended, and fills free room from the supply. Then it delivers all completions together. Pushes move between engine
+/// and connection in batches, so no push costs a dispatch. The stored properties are the connection, the driver, and
+/// the state between them: timers, the supply, undelivered completions, and the tasks that wait for the end.
 actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private let loop: EventLoop
   private let number: Int
@@ -19,9 +20,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private var ending: [Int: Connector.Connection] = [:]
   private var ended: [EndedPush] = []
   private var completions: [PushCompletion] = []
-  /// How long the answers among them took.
+  /// Latencies of the answers in ``completions``.
   private var times = AnswerTimes()
-  /// For what the supply has asked to wait for.
+  /// Timer for a wait that the supply has requested.
   private var supplyTimer: LoopTimer?
   private var ticker: LoopTimer?
   private var drained: [CheckedContinuation<Void, Never>] = []
@@ -30,7 +31,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  /// Rounds of one turn: as long as the connection has more to do at once, but others get their turn too.
+  /// Maximum number of rounds in one turn. The turn continues while the connection has more to do, but other
+  /// connections need their turn too.
   private static var roundsPerTurn: Int { 8 }
 
   init(number: Int, configuration: ConnectionPool.Configuration, connector: Connector, supply: any PushSupply) {
@@ -73,7 +75,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     finishTurn()
   }
 
-  /// Something has happened to a connection, which may be closed by now; without an event it only wants to go on.
+  /// Handles an event of a connection, which may be closed already. Without an event, the connection only continues its
+  /// work.
   private func happened(_ event: Connector.Connection.Event?, to serial: Int) {
     guard let connection = connection(serial) else { return }
     let now = EventLoop.now
@@ -105,7 +108,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       collect(connection, serial, now)
       if connection === current {
         execute(driver.settle(connection.condition, trouble: connection.takeTrouble()), now)
-        // Before anything more is taken: whether it may be is for the pool to say, by what has ended.
+        // The completions are delivered first, because they influence the pool's decision about further pushes.
         deliver()
         refill(now)
       }
@@ -114,7 +117,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     } while connection.isDue && rounds < Self.roundsPerTurn
     connection.rest()
     if connection.isDue { continueLater(serial) }
-    // In the middle of this turn another connection may have taken over.
+    // Another connection may have replaced this one during the turn.
     if driver.serial != before { continueLater(driver.serial) }
   }
 
@@ -136,7 +139,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private func deliver() {
     guard !completions.isEmpty else { return }
     let batch = completions
-    // A new array of the same size: the receiver keeps the old one.
+    // The new array has the same capacity; the receiver keeps the old one.
     completions = []
     completions.reserveCapacity(batch.count)
     let times = times
@@ -144,7 +147,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     supply.complete(batch, by: number, window: driver.window.limit, times: times)
   }
 
-  // MARK: What has ended
+  // MARK: Ended pushes
 
   private func collect(_ connection: Connector.Connection, _ serial: Int, _ now: UInt64) {
     let isCurrent = connection === current
@@ -165,8 +168,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       } else {
         driver.ended(on: serial)
       }
-      // With a certificate that is refused, a push without an answer says why it will not be sent again so soon; tokens
-      // are refused by answers.
+      // If the certificate is refused, a push without an answer carries the reason why it is not sent again soon.
+      // Tokens are refused by answers.
       if let stopped, answer.kind != .answered { completions[first + index].answer.reason = stopped }
     }
     ended.removeAll(keepingCapacity: true)
@@ -191,7 +194,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     }
   }
 
-  // MARK: What is next
+  // MARK: The next action
 
   private func refill(_ now: UInt64) {
     guard driver.wantsPushes(current?.room ?? .streams(0)) || current?.canResume ?? false,
@@ -239,7 +242,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       ending[serial] = connection
       connection.retire()
       supply.note(event, of: number)
-      // What it had not begun comes back at once.
+      // Pushes that the connection had not begun come back immediately.
       collect(connection, serial, now)
     }
   }
@@ -258,7 +261,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     } catch {
       driver.failedToOpen()
       supply.note(.failed("\(error)", accepted: 0), of: number)
-      // The supply says when to try again.
+      // The supply decides when to try again.
       wake()
       return false
     }
@@ -271,9 +274,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     ticker = timer
   }
 
-  // MARK: The end
+  // MARK: Draining
 
-  /// The deadline has passed: what is unanswered is given back as it is.
+  /// Returns all unanswered pushes, because the deadline has passed.
   private func giveUp() {
     for (serial, connection) in ending {
       connection.abandon()

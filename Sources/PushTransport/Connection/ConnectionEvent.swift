@@ -1,17 +1,17 @@
 internal import PushCore
 
-/// What an engine tells of its connection.
+/// Event that an engine reports about its connection.
 enum ConnectionEvent: Sendable, Equatable {
-  /// A connection is being opened.
+  /// The engine is opening a connection.
   case opening
   /// The service accepted the first push on the connection.
   case established
-  /// Pushes went without an answer, but the connection goes on; the text is for logs.
+  /// Pushes got no answer, but the connection continues; the text is for logs.
   case trouble(String)
-  /// The connection could not be opened, or broke, after so many accepted pushes; the text is for logs.
+  /// The connection could not be opened or broke, after this number of accepted pushes; the text is for logs.
   case failed(String, accepted: Int)
-  /// The connection was closed in order, or given up on purpose, after so many accepted pushes.
+  /// The connection was closed in order or replaced on purpose, after this number of accepted pushes.
   case closed(accepted: Int)
-  /// What the service said about the credential.
+  /// Statement of the service about the credential.
   case credential(CredentialEvent)
 }

@@ -1,27 +1,27 @@
 internal import PushCore
 
-/// What has gone wrong on a connection since the last look, and what that says about it. Pure.
+/// Errors on a connection since the last conclusion, and their meaning for it. Pure.
 struct ConnectionVerdict {
-  /// What becomes of the connection.
+  /// Decision about the connection.
   enum Conclusion: Equatable {
-    /// It goes on; somebody may want to know what went wrong.
+    /// The connection continues; the text describes an error for logs.
     case trouble(String)
-    /// It takes no more pushes; that is nobody's fault.
+    /// The connection takes no more pushes, without an error.
     case ended
-    /// It takes no more pushes, because it can't.
+    /// The connection takes no more pushes, because of an error.
     case broken(String)
   }
 
   private var blame = ConnectionBlame()
-  /// What was lost.
+  /// Kinds of the losses.
   private var loss: Loss = []
-  /// When the last loss was seen: those that were under way by then tell nothing new.
+  /// Time of the last loss. Losses of pushes that were in flight at that time are not counted again.
   private var lostAt: UInt64 = 0
 
-  /// Notes what an answer holds against the connection.
+  /// Records the effect of an answer on the connection.
   mutating func note(_ blame: AnswerMeaning.Blame) { self.blame.note(blame) }
 
-  /// Notes a push that got no answer.
+  /// Records a push without an answer.
   mutating func note(_ loss: Loss, sentAt: UInt64, now: UInt64) {
     self.loss.formUnion(loss)
     if sentAt > lostAt {
@@ -30,13 +30,14 @@ struct ConnectionVerdict {
     }
   }
 
-  /// Draws the conclusion, and begins to look anew.
+  /// Returns the conclusion and clears the losses.
   ///
   /// - Parameters:
-  ///   - trouble: why the first push was lost, in words, if any was: what follows on the same connection are consequences.
+  ///   - trouble: text about why the first push was lost; `nil` if none was lost. Later losses on the same connection
+  ///     are consequences.
   ///   - isEstablished: whether a push was accepted on the connection.
-  ///   - isNarrow: whether it is down at one push at a time.
-  /// - Returns: `nil` where there is nothing to be said.
+  ///   - isNarrow: whether the window is one push.
+  /// - Returns: `nil` if there is nothing to report.
   mutating func conclude(
     _ condition: ConnectionCondition, trouble: @autoclosure () -> String?, isEstablished: Bool, isNarrow: Bool
   ) -> Conclusion? {
@@ -44,7 +45,7 @@ struct ConnectionVerdict {
     switch condition {
     case .goingAway(let text): return isEstablished ? .ended : .broken(text)
     case .broken(let text):
-      // Closed without a word while nothing was under way, it did no harm.
+      // The connection was closed without an error while no push was in flight, so nothing was lost.
       if isEstablished, loss.isEmpty { return .ended }
       return .broken(text ?? trouble() ?? "the connection was closed")
     case .exhausted: return .ended
@@ -52,7 +53,8 @@ struct ConnectionVerdict {
     }
     guard !loss.isEmpty else { return blame.isSpent || blame.isFaulty ? .ended : nil }
     let trouble = trouble() ?? "a push was lost"
-    // Before the first acceptance, and down at one push at a time, a loss that may be the connection's is.
+    // Before the first acceptance, and with a window of one push, a loss that may concern the connection does concern
+    // it.
     if loss.contains(.silence) || loss.contains(.ofConnection) && (!isEstablished || isNarrow) {
       return .broken(trouble)
     }
@@ -62,26 +64,26 @@ struct ConnectionVerdict {
   }
 }
 
-/// What a transport knows of the connection as a whole.
+/// Condition of the whole connection, as far as the transport knows it.
 enum ConnectionCondition: Equatable {
-  /// Nothing speaks against it.
+  /// The connection works.
   case working
-  /// The peer takes no more streams; the text says how it told, should nothing have been accepted yet.
+  /// The peer takes no more streams. The text is for logs, in case no push was accepted yet.
   case goingAway(String)
-  /// It is gone; the text says why, if the transport knows more than its pushes do.
+  /// The connection is lost. The text has the reason if the transport knows more than the errors of the pushes.
   case broken(String?)
-  /// No stream can be opened on it any more, though nothing is wrong with it.
+  /// No further stream can be opened on the connection, without an error.
   case exhausted
 }
 
-/// Why a push got no answer, as far as that says something of its connection.
+/// Reason why a push got no answer, as far as it concerns the connection.
 struct Loss: OptionSet {
   let rawValue: UInt8
 
-  /// It concerns this push.
+  /// The reason concerns only this push.
   static let ofPush = Loss(rawValue: 1)
-  /// It may concern the connection as a whole: the transport can't tell.
+  /// The reason may concern the whole connection; the transport does not know.
   static let ofConnection = Loss(rawValue: 2)
-  /// Nothing has come from the peer for as long as an answer may take.
+  /// The peer has sent nothing for as long as an answer may take.
   static let silence = Loss(rawValue: 4)
 }

@@ -1,17 +1,16 @@
-/// Which errors on a connection are more than noise, by their share of some sixty recent pushes: one of a few says little.
-/// Pure.
+/// Shares of errors in about sixty recent pushes of a connection. They show which errors are more than noise. Pure.
 struct ErrorShares: Sendable, Equatable {
   private var throttled = 0.0
   private var busy = 0.0
   private var failed = 0.0
 
-  /// A round of so many pushes or more counts alone.
+  /// Number of pushes from which on a round counts alone.
   private static let memory = 64.0
-  /// What is noise: of 429, single devices that got too much; of 5xx, single requests; of pushes without an answer,
-  /// whatever it is, as no window is narrow enough to prevent it.
+  /// Shares that count as noise. A 429 may be a single overloaded device, and a 5xx a single request. Pushes without an
+  /// answer may have any cause, and no window is narrow enough to prevent them.
   private static let noise = (throttled: 0.25, busy: 0.03, failed: 0.1)
 
-  /// The share of a round's pushes that met errors which are more than noise, 0 to 1.
+  /// Returns the share of the round's pushes with errors that are more than noise, 0 to 1.
   mutating func add(_ round: AnswerRound) -> Double {
     let count = Double(max(1, round.count))
     let weight = min(1, count / Self.memory)
@@ -22,7 +21,7 @@ struct ErrorShares: Sendable, Equatable {
     let errors =
       average(&throttled, round.throttled, noise: Self.noise.throttled)
       + average(&busy, round.busy, noise: Self.noise.busy)
-      // What was sent before the peer's limit was known to have fallen is refused.
+      // A push is refused if it was sent before the client knew that the peer had lowered its limit.
       + average(&failed, round.isHeldBack ? 0 : round.failed, noise: Self.noise.failed)
     return Double(errors) / count
   }

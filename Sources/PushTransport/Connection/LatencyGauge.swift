@@ -1,54 +1,59 @@
-/// Whether answers take longer than the way to the service and back explains. Pure.
+/// Gauge that decides whether answers take longer than the round trip to the service explains. Pure.
 struct LatencyGauge: Sendable, Equatable {
   enum Verdict: Sendable, Equatable {
-    /// They don't; with how much is left of what is put up with, 0 to 1.
+    /// They do not take longer. `headroom` is the unused part of the tolerance, 0 to 1.
     case flat(headroom: Double)
-    /// They do, for the moment.
+    /// They take longer at the moment.
     case late
-    /// They have for so long, or the way was measured so long ago, that it should be measured anew: see
-    /// ``measured(_:now:)``.
+    /// They have taken longer for so long, or the last measurement of the round trip is so old, that it should be
+    /// repeated: see ``measured(_:now:)``.
     case doubtful
   }
 
-  /// The way and back, in nanoseconds: the least that a round was seen to take since it was last measured.
+  /// Round-trip time in nanoseconds: the shortest latency of a round since the last measurement.
   private var base: UInt64
-  /// When a round took no longer than that, in monotonic nanoseconds.
+  /// Time when a round last took no longer than that, in monotonic nanoseconds.
   private var seenAt: UInt64
   private var measuredAt: UInt64?
   private var lateSince: UInt64?
   private var lateRounds = 0
 
-  /// What may stand in a queue, in nanoseconds: scheduling, batching and this process' own work make up that much.
+  /// Tolerated queueing time in nanoseconds, in addition to the relative tolerance. Scheduling, batching and this
+  /// process' own work take this long.
   private static let slack = 50_000_000.0
-  /// Half of the way once more may stand in a queue as well; Netflix' limiter puts up with the same.
+  /// Tolerated latency relative to the round-trip time: half of it may be queueing time. Netflix' limiter tolerates the
+  /// same.
   private static let tolerance = 1.5
-  /// Of that, what is chance: at one end it is the way all the same, at the other growth ends before answers are late.
+  /// Share of the tolerance that counts as chance. At the lower end, the latency still counts as the round-trip time;
+  /// at the upper end, growth stops before answers are late.
   private static let margin = 0.1
-  /// One stall makes the round late in which it ends and the next, so those two alone say nothing…
+  /// Minimum number of late rounds for doubt. One stall makes the round late in which it ends, and the next one, so two
+  /// rounds prove nothing.
   private static let doubtfulRounds = 3
-  /// …nor do rounds that are over before the machine has given others their turn, in nanoseconds…
+  /// Minimum duration of late rounds in nanoseconds. Shorter periods end before the machine has scheduled other
+  /// processes.
   private static let doubtfulTime: UInt64 = 200_000_000
-  /// …but a queue as long as this needs no second look.
+  /// Duration of late rounds in nanoseconds after which the number of rounds does not matter.
   private static let unbearableTime: UInt64 = 5_000_000_000
-  /// Measuring costs up to three round trips at a quarter of the rate: at most a twentieth of the time goes into it. In
-  /// nanoseconds, and in ways.
+  /// Minimum interval between measurements, in nanoseconds and in round trips. A measurement costs up to three round
+  /// trips at a quarter of the rate, so it uses at most a twentieth of the time.
   private static let leastInterval: UInt64 = 10_000_000_000
   private static let leastTrips: UInt64 = 45
-  /// A way that was not seen for so long may be another by now, in nanoseconds.
+  /// Nanoseconds after which a round-trip time that was not seen again may have changed.
   private static let longestUnseen: UInt64 = 30_000_000_000
 
-  /// What answers may take, in nanoseconds: beyond that the window doesn't grow.
+  /// Tolerated latency in nanoseconds. Above it, the window does not grow.
   var bearable: Double { Double(base) * Self.tolerance + Self.slack }
 
-  /// - Parameter way: what the first answer took.
+  /// - Parameter way: latency of the first answer.
   init(way: UInt64 = 0, now: UInt64 = 0) {
     base = way
     seenAt = now
   }
 
-  /// The way and back was measured.
+  /// Records a measurement of the round-trip time.
   ///
-  /// - Parameter way: in nanoseconds; `nil` if it is not longer than was known.
+  /// - Parameter way: round-trip time in nanoseconds; `nil` if it is not longer than the known one.
   mutating func measured(_ way: UInt64?, now: UInt64) {
     if let way { base = way }
     seenAt = now
@@ -57,11 +62,11 @@ struct LatencyGauge: Sendable, Equatable {
     lateRounds = 0
   }
 
-  /// Judges what the answers of one round took.
+  /// Judges the latency of one round.
   ///
   /// - Parameters:
-  ///   - latency: of the round, in nanoseconds.
-  ///   - roundBegan: when, in monotonic nanoseconds.
+  ///   - latency: latency of the round in nanoseconds.
+  ///   - roundBegan: beginning of the round in monotonic nanoseconds.
   mutating func record(_ latency: UInt64, roundBegan: UInt64, now: UInt64) -> Verdict {
     base = min(latency, base)
     let headroom = (bearable - Double(latency)) / (bearable - Double(base))

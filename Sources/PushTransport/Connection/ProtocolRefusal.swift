@@ -1,14 +1,14 @@
-/// Why a connection is not used: its server did not agree to speak HTTP/2.
+/// Reason why a connection is not used: its server did not agree to HTTP/2.
 ///
-/// HTTP/2 over TLS begins only when ALPN has settled on `h2` (RFC 9113 section 3.2). Both engines send nothing otherwise:
-/// what a server that speaks something else makes of a push can't be known.
+/// HTTP/2 over TLS requires that ALPN selects `h2` (RFC 9113 section 3.2). Otherwise both engines send nothing, because
+/// it is unknown how another protocol's server handles a push.
 struct ProtocolRefusal: Error, Equatable, CustomStringConvertible {
-  /// Where it was connected to: the endpoint's URL, or its host and port.
+  /// Place of the connection: the endpoint's URL, or its host and port.
   var place: String
-  /// What ALPN settled on; `nil` when the server named nothing, or does not speak TLS.
+  /// Protocol that ALPN selected; `nil` if the server named none, or does not speak TLS.
   var negotiated: String?
 
-  /// - Returns: `nil` when it may be used.
+  /// - Returns: `nil` if the connection may be used.
   init?(_ place: String, negotiated: String?) {
     guard negotiated != "h2" else { return nil }
     self.place = place

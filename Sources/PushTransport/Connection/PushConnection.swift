@@ -1,89 +1,90 @@
 internal import EventLoop
 internal import PushCore
 
-/// One connection to the service over one transport: carries pushes and reports facts; what follows from them is the
-/// ``ConnectionDriver``'s to say. Confined to the loop of its engine, which is the only one that calls it.
+/// One connection to the service over one transport. It carries pushes and reports facts; the ``ConnectionDriver``
+/// draws the conclusions. Confined to the loop of its engine, which is its only caller.
 protocol PushConnection: AnyObject {
-  /// What happens to it from outside, of concern to nobody else.
+  /// Event from outside that only this connection handles.
   associatedtype Event: Sendable
 
-  /// With what it was opened; it is never used with another.
+  /// Authorization with which the connection was opened. It is never used with another one.
   var authorization: PushAuthorization { get }
-  /// Whether a push was accepted on it; set by the engine.
+  /// Whether a push was accepted on the connection. The engine sets this.
   var isEstablished: Bool { get set }
-  /// Pushes handed to it that it has not begun to send.
+  /// Number of pushes that were handed to the connection and not yet begun.
   var waitingCount: Int { get }
-  /// What it has room for.
+  /// Room for further pushes.
   var room: StreamRoom { get }
-  /// What it knows of itself.
+  /// Condition of the connection.
   var condition: ConnectionCondition { get }
-  /// Whether ``run(now:)`` has something to do at once.
+  /// Whether ``run(now:)`` has work to do immediately.
   var isDue: Bool { get }
 
-  /// Takes in what has happened; ``run(now:)`` follows.
+  /// Records an event; a call of ``run(now:)`` follows.
   func handle(_ event: Event, now: UInt64)
-  /// Does what can be done without waiting.
+  /// Does all work that is possible without waiting.
   ///
-  /// - Returns: the time by which answers that it has read are measured.
+  /// - Returns: the time that is used as the arrival time of the answers that it has read.
   func run(now: UInt64) -> UInt64
-  /// Looks after time; called every ``PushConnector/tickInterval``.
+  /// Checks timeouts; called every ``PushConnector/tickInterval``.
   func tick(now: UInt64)
-  /// Sends pushes, each at once or as soon as it can be; each ends once by ``takeEnded(_:_:now:)``.
+  /// Sends pushes, each immediately or as soon as possible. Each push ends once in ``takeEnded(_:_:now:)``.
   func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64)
-  /// Whether pushes that it has not begun could be sent now.
+  /// Whether pushes that the connection has not begun could be sent now.
   var canResume: Bool { get }
-  /// Sends what it has not begun, as far as it goes.
+  /// Sends as many as possible of the pushes that it has not begun.
   func resume(with authorization: PushAuthorization, now: UInt64)
-  /// Everything that is to be sent for now was handed over: it may write what it has collected.
+  /// Writes the collected bytes, after all pushes of the turn were handed over.
   func flush()
-  /// The turn is over.
+  /// Ends the turn.
   func rest()
-  /// Adds the pushes that have ended to both lists, each once. Many at a time, so that nothing is dispatched for one.
+  /// Appends the pushes that have ended to both lists, each once. It handles many pushes together, so that no push
+  /// costs a dispatch.
   func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64)
-  /// Why the first push was lost since this was asked, in words; `nil` if none was.
+  /// Returns text about why the first push was lost since the last call; `nil` if none was lost.
   func takeTrouble() -> String?
-  /// It gets no more pushes. What it can take back comes back unsent.
+  /// Stops the connection from getting more pushes. Pushes that it can take back are returned unsent.
   func retire()
-  /// Ends every push there is, as it is.
+  /// Ends all pushes in their present state.
   func abandon()
-  /// Closes it; nothing is on its way any more. Idempotent.
+  /// Closes the connection; no push is in flight any longer. Idempotent.
   func close()
 }
 
-/// Makes connections over one transport, and keeps what they share.
+/// Connector that makes connections over one transport and holds their shared state.
 protocol PushConnector: Sendable {
   associatedtype Connection: PushConnection
 
   /// Nanoseconds between two calls of ``PushConnection/tick(now:)``; `nil` for none.
   var tickInterval: UInt64? { get }
-  /// Whether its connections find out by themselves that they are dead while no push is on its way.
+  /// Whether its connections detect that they are dead while no push is in flight.
   var findsDeadConnections: Bool { get }
   /// Begins to open a connection.
   ///
-  /// - Throws: when there is no use in trying: of what is wrong here, not of the way there.
+  /// - Throws: an error if trying is useless because of a local problem; not for a problem of the network.
   mutating func connect(
     _ authorization: PushAuthorization, _ surroundings: ConnectionSurroundings<Connection.Event>, now: UInt64
   ) throws -> Connection
 }
 
-/// What a connection is given by its engine.
+/// Resources and callbacks that an engine gives to a connection.
 struct ConnectionSurroundings<Event: Sendable> {
-  /// On which it works.
+  /// Loop on which the connection works.
   let loop: EventLoop
-  /// Called on the loop with what has happened, not from within a call of the engine.
+  /// Callback for events, called on the loop and never during a call of the engine.
   let happened: @Sendable (Event) -> Void
-  /// Called with what the service says of the credential.
+  /// Callback for statements of the service about the credential.
   let learned: (CredentialEvent) -> Void
-  /// Whether to connect to an address, in numbers; the next one is tried if not.
+  /// Returns whether to connect to a numeric address; if not, the next one is tried.
   let mayConnect: (_ address: String) -> Bool
 }
 
-/// What the end of a push says of its connection. Small and plain: there is one for each push.
+/// Facts about the end of a push that concern its connection. Small and plain, because each push has one.
 struct EndedPush {
-  /// When the connection began to send it, or else when it was handed over; in monotonic nanoseconds.
+  /// Time when the connection began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
   var sentAt: UInt64
-  /// Of the credential that it went with.
+  /// Generation of the credential with which it was sent.
   var generation: Int
-  /// Why it got no answer; empty for an answer, and where that says nothing of the connection.
+  /// Reason why it got no answer; empty for an answer, and for a reason that does not concern the connection.
   var loss: Loss = []
 }

@@ -1,9 +1,9 @@
-/// What carries pushes to the service.
+/// Transport that carries pushes to the service.
 public enum PushEngineKind: String, Sendable, CaseIterable {
-  /// libcurl (``CurlConnection``): proxies of every kind, also those of the environment. What it can't know for certain
-  /// is ambiguous.
+  /// libcurl (``CurlConnection``): supports proxies of every kind, also those of the environment. A result that it
+  /// can't determine is ambiguous.
   case curl
-  /// nghttp2 over OpenSSL (``NativeConnection``), the default: a fraction of the CPU time, and it knows what was not
-  /// processed. Proxies by `http://` with Basic only.
+  /// nghttp2 over OpenSSL (``NativeConnection``), the default: needs a fraction of the CPU time, and knows which pushes
+  /// were not processed. Supports only `http://` proxies with Basic authentication.
   case native
 }

@@ -1,29 +1,29 @@
-/// How much of what a server sends is read in one turn of an engine whose transport reads until nothing is left. Pure.
+/// Limit for the data that is read in one turn of an engine whose transport reads until nothing is left. Pure.
 ///
-/// libcurl 7.88.1 goes on reading as long as the socket has data and the transfer gets none of it (`cf_h2_recv` in
-/// lib/http2.c), so a server that sends faster than frames are read would keep the engine's thread for ever.
+/// libcurl 7.88.1 reads as long as the socket has data and the transfer gets none of it (`cf_h2_recv` in lib/http2.c).
+/// So a server that sends faster than frames are read would occupy the engine's thread forever.
 struct TurnBudget {
   private var records = 0
   private var bytes = 0
 
-  /// TLS records: an answer takes a few, and at most some thousand pushes are under way on a connection. Reading as many
-  /// small ones takes some 50 ms.
+  /// Maximum number of TLS records. An answer takes a few, and at most some thousand pushes are in flight on a
+  /// connection. Reading this many small records takes about 50 ms.
   static let mostRecords = 16_384
-  /// Bytes in them: 16 kB for each of a thousand answers, where real ones have some hundred bytes. Full of the smallest
-  /// frames, so many take some 100 ms.
+  /// Maximum number of bytes in them: 16 kB for each of a thousand answers; real ones have some hundred bytes. If they
+  /// consist of the smallest frames, reading them takes about 100 ms.
   static let mostBytes = 16_777_216
 
-  /// Why a connection is given up that exceeds it.
+  /// Reason for closing a connection that exceeds the limit.
   static let text =
     "the service sends data without end and answers nothing, so the connection was closed: check the app's endpoint and any "
     + "proxy on the way there"
 
-  /// Another turn begins.
+  /// Begins another turn.
   mutating func restart() { self = TurnBudget() }
 
-  /// Takes note of a record.
+  /// Counts a record.
   ///
-  /// - Returns: whether the turn may go on.
+  /// - Returns: whether the turn may continue.
   mutating func take(bytes count: Int) -> Bool {
     records += 1
     bytes += count

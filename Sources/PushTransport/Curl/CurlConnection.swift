@@ -7,13 +7,13 @@ internal import TLS
 
 /// One connection to the service: a multi handle of libcurl, its socket and its transfers.
 ///
-/// Thin: it carries pushes and says what happened. Confined to the engine's loop, as libcurl's handles are
-/// (libcurl-thread(3)): nothing but the engine and libcurl's callbacks, called from within the engine's own calls,
-/// touches it. What is decided of a connection's life, ``ConnectionDriver`` knows; the many properties here are libcurl's
-/// handles and what they point to, the transfers, and what libcurl has told of the connection piece by piece.
+/// It is thin: it carries pushes and reports events. Confined to the engine's loop, as libcurl's handles require
+/// (libcurl-thread(3)): only the engine, and libcurl's callbacks within the engine's own calls, use it.
+/// ``ConnectionDriver`` decides about the life of a connection. The many properties here are libcurl's handles with the
+/// memory that they point to, the transfers, and facts that libcurl reports about the connection piece by piece.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
-    /// A socket of libcurl's is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
+    /// A socket of libcurl is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
     case ready(descriptor: Int32, events: Int32)
     /// The timer has fired.
     case timer
@@ -22,21 +22,22 @@ final class CurlConnection: PushConnection {
   let authorization: PushAuthorization
   var isEstablished = false
   var waitingCount: Int { queue.waiting }
-  /// libcurl obeys the peer's stream limit, but doesn't tell it.
+  /// libcurl obeys the peer's stream limit, but does not report it.
   var room: StreamRoom { .queue(waiting: queue.waiting) }
-  /// libcurl begins what it holds by itself.
+  /// libcurl begins waiting pushes without a call.
   var canResume: Bool { false }
   private(set) var isDue = false
 
-  /// Sockets to the service that libcurl has open; more than one only while it tries several addresses.
+  /// Sockets to the service that libcurl has open. There is more than one only while libcurl tries several addresses.
   private var openSockets: Set<Int32> = []
-  /// What the service may still send in this turn, and whether it has sent more than that in one.
+  /// Data that the service may still send in this turn, and whether it exceeded the limit in any turn.
   private var budget = TurnBudget()
   private var isOverrun = false
-  /// Whether ALPN has settled on HTTP/2, and why the connection is not used if it has not.
+  /// Whether ALPN selected HTTP/2, and the reason why the connection is not used if it did not.
   private var isAgreed = false
   private var refusal: ProtocolRefusal?
-  /// The service has ended it without looking at any stream (GOAWAY with last stream 0). Known with a certificate only.
+  /// Whether the service ended the connection before processing any stream (GOAWAY with last stream 0). Known only with
+  /// a certificate.
   private var wasTurnedAway = false
   private var isRetired = false
   private let multi: UnsafeMutableRawPointer
@@ -44,18 +45,18 @@ final class CurlConnection: PushConnection {
   private let configuration: ConnectionPool.Configuration
   private let surroundings: ConnectionSurroundings<Event>
   private let timer: LoopTimer
-  /// Lives as long as the connection, and so longer than libcurl's TLS contexts.
+  /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
   private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
   private var watchers: [Int32: SocketWatcher] = [:]
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
-  /// Pushes that ended otherwise than by libcurl's word.
+  /// Pushes that ended in another way than through libcurl.
   private var returned: [PushCompletion] = []
-  /// Why the first push was lost since somebody asked.
+  /// Reason why the first push was lost since the last query.
   private var trouble: String?
   private var headers: HeaderList?
-  /// The URL of the request that is sent, with a zero at its end, and how much of it stays.
+  /// URL of the present request with a zero at its end, and the length of its constant part.
   private var url: [UInt8] = []
   private var urlPrefix = 0
   private var deadline: UInt64?
@@ -65,10 +66,11 @@ final class CurlConnection: PushConnection {
   private static let turnedAwayText =
     "the service ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
 
-  /// libcurl's own state, once per process; thread-safe since 7.84 (curl_global_init(3)), and `static let` is in any case.
+  /// libcurl's global state, initialised once per process. It is thread-safe since 7.84 (curl_global_init(3)), and
+  /// `static let` is thread-safe in any case.
   static let global = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-  /// - Throws: ``CurlError`` when libcurl can't be initialised, which means that memory is used up.
+  /// - Throws: ``CurlError`` if libcurl can't be initialised, which means that memory is exhausted.
   init(
     _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization,
     _ surroundings: ConnectionSurroundings<Event>
@@ -84,9 +86,9 @@ final class CurlConnection: PushConnection {
     let own = Unmanaged.passUnretained(self).toOpaque()
     _ = carillon_multi_set_socket(multi, socketChanged, own)
     _ = carillon_multi_set_timer(multi, timerChanged, own)
-    // One connection: without this libcurl would open more as soon as the peer allows too few streams.
+    // One connection only. Otherwise libcurl would open more as soon as the peer allows too few streams.
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
-    // libcurl's own limit is 100 streams, whatever the peer allows (CURLMOPT_MAX_CONCURRENT_STREAMS).
+    // libcurl's own limit is 100 streams, regardless of the peer's (CURLMOPT_MAX_CONCURRENT_STREAMS).
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
     _ = carillon_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
   }
@@ -117,7 +119,7 @@ final class CurlConnection: PushConnection {
     return headers
   }
 
-  /// - Returns: `false` when libcurl is out of memory: then nothing was sent.
+  /// - Returns: `false` if libcurl is out of memory; then nothing was sent.
   private func start(_ push: Push, of bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) -> Bool {
     let transfer = idle.popLast() ?? makeTransfer()
     guard let easy = transfer.easy ?? makeEasy(for: transfer) else {
@@ -136,8 +138,8 @@ final class CurlConnection: PushConnection {
         carillon_easy_set_headers(easy, transfer.headerList)
       )
     }
-    // The verbose text is what GOAWAY is known by, and costs more than a push: until the first is accepted only, when one
-    // is sent at a time.
+    // A GOAWAY is visible only in the verbose text, which costs more than a push. So it is on only until the first
+    // acceptance, while one push is sent at a time.
     if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, isEstablished ? 0 : 1) }
     guard codes == (CURLE_OK, CURLE_OK, CURLE_OK), curl_multi_add_handle(multi, easy) == CURLM_OK else {
       recycle(transfer, isPoisoned: true)
@@ -155,7 +157,7 @@ final class CurlConnection: PushConnection {
     guard !isClosed else { return }
     var left: Int32 = 0
     while let message = curl_multi_info_read(multi, &left) {
-      // curl_multi_info_read(3): the message is gone after curl_multi_remove_handle, so its parts are copied first.
+      // curl_multi_info_read(3): curl_multi_remove_handle frees the message, so its parts are copied first.
       guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
       let code = message.pointee.data.result
       var pointer: UnsafeMutableRawPointer?
@@ -171,16 +173,17 @@ final class CurlConnection: PushConnection {
         ended[ended.count - 1].loss = loss(of: transfer, error)
       }
       curl_multi_remove_handle(multi, easy)
-      // After an error the handle is poisoned: using it again crashes some versions and gives false errors in others.
+      // After an error, the handle is not reused: in some versions of libcurl a reuse crashes, in others it returns
+      // false errors.
       recycle(transfer, isPoisoned: code != CURLE_OK)
     }
   }
 
   private func loss(of transfer: CurlTransfer, _ error: CurlError) -> Loss {
-    // On a connection that worked, a push that libcurl did not even begin to send found it closed: no harm done.
+    // On a working connection, this push was not even begun because the connection was closed. Nothing was lost.
     guard transfer.wasRead || !isEstablished else { return [] }
     if trouble == nil { trouble = error.description }
-    // After a time-out the connection may be half dead, and libcurl wouldn't tell.
+    // After a timeout the connection may be half dead, and libcurl would not report it.
     return error.isTimeout ? [.ofConnection, .silence] : .ofConnection
   }
 
@@ -189,9 +192,9 @@ final class CurlConnection: PushConnection {
     return trouble
   }
 
-  /// Tells that the connection was ended because of its certificate.
+  /// Reports that the connection was ended because of its certificate.
   ///
-  /// - Returns: whether it was, before anything on it was processed.
+  /// - Returns: whether it was ended for this reason before anything on it was processed.
   private func noteRefusal(_ error: CurlError) -> Bool {
     guard authorization.identity != nil else { return false }
     let generation = authorization.generation
@@ -218,7 +221,7 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  /// Lets libcurl read and write what it can: at most everything that is due now.
+  /// Lets libcurl read and write as much as possible: at most everything that is due now.
   func run(now: UInt64) -> UInt64 {
     if isDue {
       isDue = false
@@ -231,17 +234,18 @@ final class CurlConnection: PushConnection {
     guard !isClosed else { return }
     var running: Int32 = 0
     budget.restart()
-    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). Not called from within a callback.
+    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). This is never called from within a
+    // callback.
     curl_multi_socket_action(multi, descriptor, events, &running)
   }
 
-  /// libcurl keeps time by itself.
+  /// libcurl handles its own timeouts.
   func tick(now: UInt64) {}
 
-  /// Arms the timer for what libcurl has asked for.
+  /// Arms the timer for the time that libcurl requested.
   func rest() {
     guard let deadline, !isClosed else { return }
-    // A timer that fires too early is asked again, so it is only ever moved forward: libcurl changes its mind with
+    // A timer that fires too early is rearmed, so it is only moved to an earlier time. libcurl changes the time with
     // every push, and arming costs a system call.
     if let armedFor, armedFor <= deadline { return }
     armedFor = deadline
@@ -253,14 +257,14 @@ final class CurlConnection: PushConnection {
     if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
     if let refusal { return .broken("\(refusal)") }
     if isOverrun { return .broken(TurnBudget.text) }
-    // While it is being opened, sockets come and go.
+    // While the connection is being opened, libcurl opens and closes sockets.
     return isEstablished && openSockets.isEmpty ? .broken(nil) : .working
   }
 
-  // MARK: The end
+  // MARK: Closing
 
-  /// It opens no socket any more: what libcurl holds, and the peer's limit or a closed connection holds back, would all
-  /// rush to the next, which allows one push at first. Without one they come back as not sent.
+  /// Stops opening sockets. libcurl would send all held pushes to the next connection at the same time, but that one
+  /// allows only one push at first. Without a socket, they come back as not sent.
   func retire() { isRetired = true }
 
   func abandon() {
@@ -271,12 +275,12 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  /// Closes everything; must be called before the last reference goes.
+  /// Closes everything; must be called before the last reference is released.
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    // curl_multi_cleanup(3): easy handles must be removed before; connections are closed here, so libcurl still calls
-    // back for their sockets.
+    // curl_multi_cleanup(3): easy handles must be removed first. It closes the connections, so libcurl still calls back
+    // for their sockets.
     for transfer in transfers {
       guard let easy = transfer.easy else { continue }
       if transfer.headers != nil { curl_multi_remove_handle(multi, easy) }
@@ -324,7 +328,7 @@ final class CurlConnection: PushConnection {
     return easy
   }
 
-  /// Writes a token behind the part of the URL that all pushes share.
+  /// Writes a token after the part of the URL that all pushes share.
   private func setPath(_ token: UnsafeRawBufferPointer) {
     let end = urlPrefix + 2 * token.count
     if url.count <= end { url.append(contentsOf: repeatElement(0, count: end + 1 - url.count)) }
@@ -345,8 +349,8 @@ final class CurlConnection: PushConnection {
   }
 
   private func makeWatcher(_ descriptor: Int32) -> SocketWatcher? {
-    // libcurl closes its sockets, and the pipes of its resolver, without asking; so a duplicate is watched. Without
-    // one (descriptors used up) the transfers on it run into their timeout.
+    // libcurl closes its sockets, and the pipes of its resolver, without notice, so a duplicate is watched. Without one
+    // (no descriptors left), the transfers on the socket time out.
     guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
     let happened = surroundings.happened
     let watcher = SocketWatcher(
@@ -368,10 +372,10 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  /// Opens a socket, if the engine has allowed a connection: libcurl replaces a dead one without asking.
+  /// Opens a socket if the engine has allowed a connection. libcurl would replace a dead connection without asking.
   fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
     guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
-    // Of a proxy there is one.
+    // All connections use the same proxy, so its addresses are not spread.
     if configuration.endpoint.proxy == nil, !surroundings.mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
     let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
@@ -380,7 +384,8 @@ final class CurlConnection: PushConnection {
     return descriptor
   }
 
-  /// Says whether the connection of a transfer may be used; `false` fails it before anything of it is sent.
+  /// Returns whether the connection of a transfer may be used; `false` fails the transfer before anything of it is
+  /// sent.
   private func mayRequest(_ easy: UnsafeMutableRawPointer) -> Bool {
     if isAgreed { return true }
     var ssl: UnsafeMutableRawPointer?
@@ -395,18 +400,18 @@ final class CurlConnection: PushConnection {
 
   fileprivate func watchRecords(of context: UnsafeMutableRawPointer) { records.install(in: context) }
 
-  /// libcurl reads a record, and goes on until the socket has no more: a socket that is shut down has none.
+  /// libcurl reads records until the socket has no more data. A socket that is shut down has none.
   private func note(recordBytes count: Int) {
     guard !budget.take(bytes: count), !isOverrun else { return }
     isOverrun = true
     for descriptor in openSockets { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
-  /// An address in numbers, for people and comparisons; empty for a kind that has none.
+  /// Returns an address in numeric form, for people and comparisons; empty for an unsupported kind.
   private static func text(of address: UnsafeMutablePointer<curl_sockaddr>) -> String {
     var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     guard let place = address.pointer(to: \.addr) else { return "" }
-    // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes, which may be more than a sockaddr.
+    // CURLOPT_OPENSOCKETFUNCTION: `addr` has `addrlen` bytes, which may be more than a sockaddr.
     guard getnameinfo(place, address.pointee.addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
       return ""
     }
@@ -433,7 +438,7 @@ private func socketChanged(
   return 0
 }
 
-/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only takes note.
+/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only stores the time.
 private func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: UnsafeMutableRawPointer?) -> Int32 {
   if let data {
     Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.setTimer(milliseconds: milliseconds) }
@@ -441,7 +446,8 @@ private func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ da
   return 0
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is sent.
+/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is
+/// sent.
 private func openSocket(
   _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -458,7 +464,7 @@ private func adoptContext(
   return CURLE_OK
 }
 
-/// CURLOPT_DEBUGFUNCTION: libcurl's remarks on what it does, and more that nobody asked for.
+/// CURLOPT_DEBUGFUNCTION: libcurl's text about its actions, and other data that is ignored.
 private func noteVerbose(
   _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
   _ data: UnsafeMutableRawPointer?
@@ -470,7 +476,7 @@ private func noteVerbose(
   return 0
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION; also called by curl_multi_cleanup, when easy handles are long gone.
+/// CURLOPT_CLOSESOCKETFUNCTION; curl_multi_cleanup also calls it, when the easy handles no longer exist.
 private func closeSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
   if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(descriptor) } }
   return 0

@@ -1,4 +1,4 @@
-/// Makes connections through libcurl.
+/// Connector that makes connections through libcurl.
 struct CurlConnector: PushConnector {
   let configuration: ConnectionPool.Configuration
 

@@ -1,10 +1,10 @@
 internal import CCurl
 
-/// A libcurl code, in words for the log.
+/// Error code of libcurl with text for the log.
 struct CurlError: Error, Sendable, CustomStringConvertible {
   /// The `CURLcode`.
   let code: UInt32
-  /// What libcurl wrote to CURLOPT_ERRORBUFFER, more exact than the code's own text.
+  /// Text that libcurl wrote to CURLOPT_ERRORBUFFER. It is more exact than the code's own text.
   let detail: String?
 
   init(_ code: CURLcode, detail: String? = nil) {
@@ -12,7 +12,7 @@ struct CurlError: Error, Sendable, CustomStringConvertible {
     self.detail = detail
   }
 
-  /// Whether the time allowed was up.
+  /// Whether the error is a timeout.
   var isTimeout: Bool { code == CURLE_OPERATION_TIMEDOUT.rawValue }
 
   var description: String {

@@ -3,7 +3,7 @@ internal import CCurl
 internal import Glibc
 internal import TLS
 
-/// A request and its answer by libcurl's easy interface, blocking.
+/// Request with its answer through libcurl's easy interface; blocking.
 struct CurlExchange: Sendable {
   private let request: HTTPExchange.Request
   private let endpoint: PushEndpoint
@@ -13,9 +13,9 @@ struct CurlExchange: Sendable {
   private let reach: HTTPExchange.Reach
 
   /// - Parameters:
-  ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
-  ///   - timeout: ms for the whole.
-  ///   - reach: where it may go.
+  ///   - connectTimeout: ms for lookup, connection and TLS handshake.
+  ///   - timeout: ms for the whole exchange.
+  ///   - reach: the allowed destinations.
   init(
     _ request: HTTPExchange.Request, endpoint: PushEndpoint, identity: TLSIdentity?, connectTimeout: Int, timeout: Int,
     reach: HTTPExchange.Reach = .any
@@ -28,7 +28,7 @@ struct CurlExchange: Sendable {
     self.timeout = timeout
   }
 
-  /// Sends it and waits.
+  /// Sends the request and waits for the answer.
   func perform() -> Result<HTTPExchange.Response, HTTPExchange.Failure> {
     let answer = Answer(
       body: request.body ?? [], endsAtHeaders: request.endsAtHeaders, publicOnly: reach == .publicOnly)
@@ -36,7 +36,7 @@ struct CurlExchange: Sendable {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     let list = headerList()
-    // The last to go: curl_easy_cleanup(3) still calls back and reads, as it closes the connection.
+    // These are released last: curl_easy_cleanup(3) still calls back and reads while it closes the connection.
     defer {
       withExtendedLifetime((answer, identity)) {}
       errorText.deallocate()
@@ -79,7 +79,7 @@ struct CurlExchange: Sendable {
       carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
       carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, timeout),
       carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout),
-      // As for campaigns: who gives up a look-up doesn't wait for it.
+      // As for campaigns: a caller that cancels a lookup does not wait for it.
       carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_headers(easy, list),
@@ -91,15 +91,16 @@ struct CurlExchange: Sendable {
         carillon_easy_set_long(easy, CURLOPT_POST, 1),
         carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(answer.toSend.count)),
         carillon_easy_set_read(easy, giveBody, own),
-        // As for campaigns: a body is never sent a second time behind our back.
+        // As for campaigns: libcurl must never send a body a second time.
         carillon_easy_set_seek(easy, refuseRewind, own),
       ]
     }
-    // With a body too: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes the word only.
+    // This also works with a body: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes only the
+    // method's name.
     codes.append(carillon_easy_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method))
     codes += endpoint.apply(to: easy)
     if reach != .any {
-      // CURLOPT_NOPROXY: an asterisk means every host, also against what the environment says.
+      // CURLOPT_NOPROXY: an asterisk means every host, and overrides the environment.
       codes.append(carillon_easy_set_string(easy, CURLOPT_NOPROXY, "*"))
       codes.append(carillon_easy_set_long(easy, CURLOPT_FOLLOWLOCATION, 0))
     }
@@ -110,11 +111,12 @@ struct CurlExchange: Sendable {
 
   private func headerList() -> UnsafeMutablePointer<curl_slist>? {
     var list: UnsafeMutablePointer<curl_slist>?
-    // A name without a value removes what libcurl would add by itself (CURLOPT_HTTPHEADER).
+    // A name without a value removes a header that libcurl would add (CURLOPT_HTTPHEADER).
     var lines = request.headers.map { "\($0.name): \($0.value)" } + ["accept:", "expect:"]
     if !request.headers.contains(where: { $0.name == "content-type" }) { lines.append("content-type:") }
     for line in lines {
-      // curl_slist_append(3) copies the string, and returns the first node, or null, leaving the list as it was.
+      // curl_slist_append(3) copies the string and returns the first node. On failure it returns null and leaves the
+      // list unchanged.
       guard let longer = curl_slist_append(list, line) else {
         curl_slist_free_all(list)
         return nil
@@ -124,24 +126,25 @@ struct CurlExchange: Sendable {
     return list
   }
 
-  /// What libcurl's callbacks read from and write to; touched within `curl_easy_perform` only, on its thread.
+  /// Buffers and results for libcurl's callbacks; used only within `curl_easy_perform`, on its thread.
   fileprivate final class Answer {
-    /// Bytes of a body after which nothing more is read.
+    /// Maximum number of bytes of a body that are read.
     private static let maximumBody = 1 << 16
-    /// Bytes of headers, interim answers included, after which the transfer is ended: real answers have a few kB.
+    /// Number of bytes of headers, including interim answers, after which the transfer is ended. Real answers have a
+    /// few kB.
     private static let maximumHeaders = 1 << 16
 
     let toSend: [UInt8]
     private let endsAtHeaders: Bool
     private let publicOnly: Bool
-    /// libcurl goes on reading as long as the socket has data, past its own time-out.
+    /// Limit for the data that is read. libcurl reads as long as the socket has data, even beyond its own timeout.
     private var budget = TurnBudget()
     private(set) lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
-    /// The last socket that was opened.
+    /// Last socket that was opened.
     private var descriptor: Int32 = -1
     private var headerCount = 0
-    /// Whether enough was read. libcurl ends the transfer with `CURLE_WRITE_ERROR` then, because a callback took less than
-    /// it was given (CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION).
+    /// Whether enough was read. libcurl then ends the transfer with `CURLE_WRITE_ERROR`, because a callback took less
+    /// than it was given (CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION).
     private(set) var isComplete = false
     private var status = 0
     private(set) var sent = 0
@@ -159,8 +162,8 @@ struct CurlExchange: Sendable {
 
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
       guard let place = address.pointer(to: \.addr) else { return CURL_SOCKET_BAD }
-      // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes. `sin_addr` stands behind family and port, `sin6_addr`
-      // behind those and the flow (RFC 3493 section 3.3).
+      // CURLOPT_OPENSOCKETFUNCTION: `addr` has `addrlen` bytes. `sin_addr` follows family and port; `sin6_addr` follows
+      // family, port and flow (RFC 3493 section 3.3).
       let raw = UnsafeRawBufferPointer(start: place, count: Int(address.pointee.addrlen))
       let bytes = address.pointee.family == AF_INET ? raw.dropFirst(4).prefix(4) : raw.dropFirst(8).prefix(16)
       guard !publicOnly || !PrivateAddress.contains(bytes) else {
@@ -174,7 +177,7 @@ struct CurlExchange: Sendable {
 
     private func note(recordBytes count: Int) {
       guard !budget.take(bytes: count) else { return }
-      // A socket that is shut down has nothing more to read.
+      // A socket that is shut down has no more data to read.
       _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
@@ -187,19 +190,19 @@ struct CurlExchange: Sendable {
       return count
     }
 
-    /// - Returns: whether the transfer goes on.
+    /// - Returns: whether the transfer continues.
     func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
       headerCount += bytes.count
       guard headerCount <= Self.maximumHeaders else { return false }
       let line = String(decoding: bytes, as: UTF8.self)
-      // A status line begins another answer: those of a proxy and 1xx come first.
+      // A status line begins another answer. Answers of a proxy and 1xx answers come first.
       if line.hasPrefix("HTTP/") {
         headers = []
         status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return true
       }
       guard let colon = line.firstIndex(of: ":") else {
-        // The empty line behind the headers; behind those of 1xx another answer follows.
+        // This is the empty line after the headers. After those of a 1xx answer, another answer follows.
         isComplete = endsAtHeaders && status >= 200 && line.allSatisfy(\.isNewline)
         return !isComplete
       }
@@ -208,7 +211,7 @@ struct CurlExchange: Sendable {
       return true
     }
 
-    /// - Returns: whether the transfer goes on.
+    /// - Returns: whether the transfer continues.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
       body += bytes.prefix(Self.maximumBody - body.count)
       isComplete = body.count == Self.maximumBody
@@ -217,8 +220,8 @@ struct CurlExchange: Sendable {
   }
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION: called with the address that is about to be connected to, after the name was looked up, so
-/// that no name can lead elsewhere than what was checked. `CURL_SOCKET_BAD` ends the attempt.
+/// CURLOPT_OPENSOCKETFUNCTION: called with the address of the next connection, after the name was looked up. So the
+/// checked address is the one that is used. `CURL_SOCKET_BAD` ends the attempt.
 private func openSocket(
   _ data: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -240,16 +243,16 @@ private func giveBody(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
   guard let data else { return Int(CURL_READFUNC_ABORT) }
-  // The pointer is the answer of the exchange under way, which outlives its easy handle.
+  // The pointer is the answer of the running exchange, which outlives its easy handle.
   return Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
     $0.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
   }
 }
 
-/// CURLOPT_SEEKFUNCTION: with this answer libcurl gives up instead of sending the body again.
+/// CURLOPT_SEEKFUNCTION: this result makes libcurl fail instead of sending the body again.
 private func refuseRewind(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
-/// CURLOPT_HEADERFUNCTION: one complete header line; whoever claims to have taken less ends the transfer.
+/// CURLOPT_HEADERFUNCTION: gets one complete header line. A result below its length ends the transfer.
 private func takeHeader(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
@@ -259,7 +262,7 @@ private func takeHeader(
   }
 }
 
-/// CURLOPT_WRITEFUNCTION: whoever claims to have taken less than everything ends the transfer.
+/// CURLOPT_WRITEFUNCTION: a result below the number of bytes ends the transfer.
 private func takeBody(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {

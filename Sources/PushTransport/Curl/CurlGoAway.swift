@@ -1,10 +1,11 @@
-/// The GOAWAY that libcurl tells of in its verbose text and nowhere else: `received GOAWAY, error=0, last_stream=0`
-/// (lib/http2.c; 7.88 writes `recveived`, some put `[HTTP/2] ` before it). What the frame says beyond that it doesn't tell.
+/// GOAWAY that libcurl reports only in its verbose text: `received GOAWAY, error=0, last_stream=0` (lib/http2.c; 7.88
+/// writes `recveived`, some versions add `[HTTP/2] ` before it). libcurl does not report the other contents of the
+/// frame.
 struct CurlGoAway: Equatable {
   var error: UInt32
   var lastStream: UInt32
 
-  /// What such a line begins with. The whole line must match: others have values of headers in them, which come from jobs.
+  /// Prefix of such a line. The whole line must match, because other lines contain header values that come from jobs.
   private static let prefix = "[HTTP/2] "
   private static let beginnings = ["received GOAWAY, error=", "recveived GOAWAY, error="]
   private static let middle = ", last_stream="
@@ -15,7 +16,7 @@ struct CurlGoAway: Equatable {
     self.lastStream = lastStream
   }
 
-  /// - Returns: `nil` when the text is of something else.
+  /// - Returns: `nil` for any other text.
   init?(verbose text: String) {
     var line = text.hasSuffix("\n") ? text.dropLast() : text[...]
     if line.hasPrefix(Self.prefix) { line = line.dropFirst(Self.prefix.count) }

@@ -1,9 +1,10 @@
 internal import CCurl
 internal import TLS
 
-/// A client certificate in memory that libcurl reads from, for all easy handles of a connection.
+/// Client certificate in memory that libcurl reads, for all easy handles of a connection.
 ///
-/// Lent, not copied (CURL_BLOB_NOCOPY): every stream has a handle of its own, and a chain has some kB. Must outlive them.
+/// libcurl gets a pointer, not a copy (CURL_BLOB_NOCOPY), because every stream has its own handle and a chain has some
+/// kB. The object must outlive these handles.
 final class CurlIdentity {
   private let certificates: UnsafeMutableRawBufferPointer
   private let key: UnsafeMutableRawBufferPointer
@@ -21,14 +22,14 @@ final class CurlIdentity {
 
   /// Sets the options of a handle.
   ///
-  /// - Returns: `false` when libcurl lacks memory, or its TLS library certificates from memory.
+  /// - Returns: `false` if libcurl lacks memory, or if its TLS library does not support certificates in memory.
   func apply(to easy: UnsafeMutableRawPointer) -> Bool {
     let codes = [
       carillon_easy_set_string(easy, CURLOPT_SSLCERTTYPE, "PEM"),
       carillon_easy_set_blob(easy, CURLOPT_SSLCERT_BLOB, certificates.baseAddress, certificates.count),
       carillon_easy_set_string(easy, CURLOPT_SSLKEYTYPE, "PEM"),
       carillon_easy_set_blob(easy, CURLOPT_SSLKEY_BLOB, key.baseAddress, key.count),
-      // A resumed session would bring the certificate of the session's first handshake along.
+      // A resumed session would use the certificate of its first handshake.
       carillon_easy_set_long(easy, CURLOPT_SSL_SESSIONID_CACHE, 0),
     ]
     return codes.allSatisfy { $0 == CURLE_OK }

@@ -3,13 +3,13 @@ internal import CCurl
 extension ConnectionPool.Configuration {
   /// Sets the options of an easy handle that are the same for every push of every connection.
   ///
-  /// - Returns: `false` when libcurl lacks memory, or one of the options.
+  /// - Returns: `false` if libcurl lacks memory, or does not support one of the options.
   func apply(to easy: UnsafeMutableRawPointer) -> Bool {
     let codes =
       [
-        // ALPN decides; cleartext HTTP/2 is never spoken (it fails on reused connections in 7.88).
+        // ALPN decides. Cleartext HTTP/2 is never used (it fails on reused connections in 7.88).
         carillon_easy_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
-        // APNs asks for TLS 1.2 or later. (A C int since libcurl 8.13, a long before.)
+        // APNs requires TLS 1.2 or later. (The option is a C int since libcurl 8.13, and a long before.)
         carillon_easy_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         carillon_easy_set_long(easy, CURLOPT_POST, 1),
         // Wait for the connection's streams instead of opening another connection.
@@ -18,28 +18,33 @@ extension ConnectionPool.Configuration {
         carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
         carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, Int(requestTimeout / 1_000_000)),
         carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout / 1_000_000)),
-        // A look-up that is given up goes on in its thread: without this libcurl would wait for it, and the loop with it.
+        // A cancelled lookup continues in its thread. Without this option, libcurl would wait for it and block the
+        // loop.
         carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
-        // A fresh look-up for every connection spreads them over Apple's servers; 0 turns libcurl's cache off.
+        // A fresh lookup for every connection spreads the connections over Apple's servers; 0 turns off libcurl's
+        // cache.
         carillon_easy_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0),
-        // Without this all of them would begin with the first address that the resolver gives.
+        // Without this option, all connections would begin with the first address that the resolver returns.
         carillon_easy_set_long(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1),
-        // libcurl sends no PING on a multi handle's connections (curl_easy_upkeep(3) knows those of easy handles only), so
-        // TCP's own probes keep an idle connection in the memory of NATs, and notice when the peer is gone.
+        // libcurl sends no PING on the connections of a multi handle (curl_easy_upkeep(3) supports only those of easy
+        // handles). So TCP's own probes keep an idle connection alive in NATs and detect a dead peer.
         carillon_easy_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
         carillon_easy_set_long(easy, CURLOPT_TCP_KEEPIDLE, Self.keepaliveIdle),
         carillon_easy_set_long(easy, CURLOPT_TCP_KEEPINTVL, Self.keepaliveInterval),
-        // libcurl takes no connection that was idle for 118 s; for how long one is good is the driver's to say.
+        // By default, libcurl does not reuse a connection that was idle for 118 s. Here the driver decides when a
+        // connection is too old.
         carillon_easy_set_long(easy, CURLOPT_MAXAGE_CONN, Self.longestIdle),
-        // The smallest that libcurl takes: it allocates both for every push, and answers and payloads are small.
+        // The smallest sizes that libcurl allows: it allocates both buffers for every push, and answers and payloads
+        // are small.
         carillon_easy_set_long(easy, CURLOPT_BUFFERSIZE, 1024),
         carillon_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024),
       ] + endpoint.apply(to: easy)
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 
-  /// Seconds without traffic before the first of TCP's probes, and between them: as often as node-apn sends its PING, and
-  /// less than the five minutes after which NATs forget a connection at the earliest (RFC 5382 asks for two hours).
+  /// Seconds without traffic before the first TCP probe, and seconds between probes. The first is the interval of
+  /// node-apn's PING. It is below five minutes, after which some NATs drop a connection at the earliest (RFC 5382
+  /// requires two hours).
   private static let keepaliveIdle = 60
   private static let keepaliveInterval = 15
   /// Seconds; longer than ``idleLimit``, so that libcurl never decides.
@@ -47,14 +52,14 @@ extension ConnectionPool.Configuration {
 }
 
 extension PushEndpoint {
-  /// Sets the options of an easy handle that say whom to trust, and by which proxy to go.
+  /// Sets the options of an easy handle for trust and for the proxy.
   func apply(to easy: UnsafeMutableRawPointer) -> [CURLcode] {
     trustOptions.map { carillon_easy_set_string(easy, $0.option, $0.value) } + (proxy?.apply(to: easy) ?? [])
   }
 
-  /// What replaces libcurl's own trust; nothing where that is as it should be.
+  /// Options that replace libcurl's own trust settings; empty to keep them.
   var trustOptions: [(option: CURLoption, value: String?)] {
-    // libcurl believes file *and* directory, and was built with the distribution's directory (CURLOPT_CAPATH).
+    // libcurl trusts file *and* directory, and was built with the distribution's directory (CURLOPT_CAPATH).
     trustRoots.map { [(CURLOPT_CAINFO, $0), (CURLOPT_CAPATH, nil)] } ?? []
   }
 }

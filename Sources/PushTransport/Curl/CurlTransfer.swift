@@ -2,53 +2,55 @@ internal import CCurl
 internal import EventLoop
 internal import PushCore
 
-/// What libcurl was given and has not begun to send: what the peer's stream limit, or a connection being opened, holds
-/// back. Shared by the transfers of one connection, and confined to its loop as they are.
+/// Count of the pushes that libcurl has and has not begun to send, because of the peer's stream limit or a connection
+/// that is being opened. All transfers of one connection share it; confined to its loop, like the transfers.
 final class CurlQueue {
-  /// Pushes in it.
+  /// Number of waiting pushes.
   var waiting = 0
 }
 
-/// One push on its way: an easy handle, and the memory that libcurl reads from and writes to meanwhile.
+/// One push in flight: an easy handle, and the memory that libcurl uses for it.
 ///
-/// Made once for each stream and used again and again, so that a push allocates nothing here. Confined to the loop of
-/// its connection; libcurl's callbacks get an unretained pointer to it, and its connection keeps it alive until the
-/// easy handle is gone.
+/// One transfer is made for each stream and reused, so that a push allocates nothing here. Confined to the loop of its
+/// connection. libcurl's callbacks get an unretained pointer to the transfer; the connection keeps it alive until the
+/// easy handle is freed.
 final class CurlTransfer {
-  /// The easy handle; `nil` after an error, which poisons it.
+  /// Easy handle; `nil` after an error, because the handle can't be used again.
   var easy: UnsafeMutableRawPointer?
-  /// The caller's number of the push.
+  /// Number of the push, chosen by the caller.
   private(set) var tag: UInt64 = 0
-  /// When libcurl began to send it, or else when it was handed over; in monotonic nanoseconds.
+  /// Time when libcurl began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
   private(set) var sentAt: UInt64 = 0
-  /// The headers it goes with; a reference, because libcurl reads them until the end.
+  /// Headers of the push. This is a reference, because libcurl reads them until the end.
   private(set) var headers: HeaderList?
-  /// Whether libcurl has asked for the body: if not, the service can't have processed the push.
+  /// Whether libcurl has asked for the body. If not, the service can't have processed the push.
   private(set) var wasRead = false
 
-  /// The service's answers have some hundred bytes at most; what a proxy writes beyond this is dropped.
+  /// Maximum number of bytes of a body that are kept. The service's answers have at most some hundred bytes; longer
+  /// text comes from a proxy and is dropped.
   static let responseCapacity = 1024
-  /// Bytes of body after which a transfer is ended: no answer to a push is so long, so the body has no end.
+  /// Number of bytes of a body after which a transfer is ended. No answer to a push is this long, so such a body may
+  /// never end.
   static let longestBody = 65_536
 
   private var payload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var payloadCount = 0
   private var payloadRead = 0
   private let response = UnsafeMutableRawBufferPointer.allocate(byteCount: responseCapacity, alignment: 1)
-  /// Bytes of body that are kept, and that have come.
+  /// Number of bytes of the body that were kept, and number that were received.
   private var responseCount = 0
   private var receivedCount = 0
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private let idNode = UnsafeMutablePointer<curl_slist>.allocate(capacity: 1)
   /// `name: UUID`, with a zero at its end.
   private var idLine = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// What ``idLine`` begins with.
+  /// Name at the beginning of ``idLine``.
   private var idName: String?
 
   private let queue: CurlQueue
   private let mayRequest: (_ easy: UnsafeMutableRawPointer) -> Bool
 
-  /// - Parameter mayRequest: says whether the connection that libcurl has chosen for the transfer may be used.
+  /// - Parameter mayRequest: returns whether the connection that libcurl has chosen for the transfer may be used.
   init(_ queue: CurlQueue, mayRequest: @escaping (_ easy: UnsafeMutableRawPointer) -> Bool) {
     self.queue = queue
     self.mayRequest = mayRequest
@@ -64,7 +66,7 @@ final class CurlTransfer {
     idLine.deallocate()
   }
 
-  /// Takes in one push: copies what libcurl will ask for.
+  /// Prepares one push: copies the data that libcurl will read.
   func load(_ push: Push, payload bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) {
     tag = push.tag
     sentAt = now
@@ -77,7 +79,7 @@ final class CurlTransfer {
     errorText[0] = 0
     if payload.count < bytes.count {
       payload.deallocate()
-      // Whole half kilobytes: payloads of one campaign differ by little.
+      // The size is a multiple of half a kilobyte, because payloads of one campaign differ only a little.
       payload = .allocate(byteCount: (bytes.count + 511) / 512 * 512, alignment: 1)
     }
     payload.copyMemory(from: bytes)
@@ -85,12 +87,12 @@ final class CurlTransfer {
     if idName != nil {
       UUIDText.write(push.id, to: UnsafeMutableRawBufferPointer(rebasing: idLine.dropLast().suffix(UUIDText.count)))
     }
-    // The node is this transfer's own, the rest of the list is shared; see ``HeaderList``.
+    // The node belongs to this transfer; the rest of the list is shared, see ``HeaderList``.
     idNode.pointee.next = headers.head
     self.headers = headers
   }
 
-  /// Makes the line of the push's own id anew; transfers of one campaign share the name.
+  /// Writes the line for the push's own id; transfers of one campaign share the name.
   private func nameID(_ name: String?) {
     idName = name
     idLine.deallocate()
@@ -103,29 +105,29 @@ final class CurlTransfer {
     idNode.pointee.data = idLine.baseAddress?.assumingMemoryBound(to: CChar.self)
   }
 
-  /// Lets go of what only matters while the push is on its way.
+  /// Releases the data that is needed only while the push is in flight.
   func unload() {
     if !wasRead { queue.waiting -= 1 }
     headers = nil
   }
 
-  /// The list to give to CURLOPT_HTTPHEADER.
+  /// List for CURLOPT_HTTPHEADER.
   var headerList: UnsafeMutablePointer<curl_slist>? { idName == nil ? headers?.head : idNode }
 
-  /// The body of the answer, as far as it is kept.
+  /// Body of the answer, as far as it was kept.
   var responseBody: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: response[..<responseCount]) }
 
-  /// libcurl's own words about the last error, more exact than the code's; `nil` without.
+  /// libcurl's text about the last error, more exact than the code's text; `nil` if there is none.
   var errorDetail: String? { errorText[0] == 0 ? nil : String(cString: errorText) }
 
   /// Sets the options of a new easy handle that are the same for every push.
   ///
-  /// Returns `false` when libcurl lacks memory, or one of the options: it is then unfit.
+  /// - Returns: `false` if libcurl lacks memory, or does not support one of the options. The handle is then unusable.
   func adopt(_ easy: UnsafeMutableRawPointer) -> Bool {
     let own = Unmanaged.passUnretained(self).toOpaque()
     let codes = [
       carillon_easy_set_pointer(easy, CURLOPT_PRIVATE, own),
-      // CURLOPT_ERRORBUFFER: must stay until the handle is cleaned up; it does, see above.
+      // CURLOPT_ERRORBUFFER: the buffer must exist until the handle is cleaned up, which holds for this one, see above.
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_read(easy, readBody, own),
       carillon_easy_set_seek(easy, refuseSeek, own),
@@ -140,7 +142,7 @@ final class CurlTransfer {
   fileprivate var maySend: Bool { easy.map(mayRequest) ?? false }
 
   fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    // All of the body was read before, so libcurl is about to send it a second time, which is not for it to decide.
+    // libcurl has read the whole body before, so it wants to send the body a second time. It must not decide this.
     if wasRead, payloadRead == payloadCount { return Int(CURL_READFUNC_ABORT) }
     if !wasRead {
       wasRead = true
@@ -153,7 +155,7 @@ final class CurlTransfer {
     return count
   }
 
-  /// - Returns: whether the body may go on.
+  /// - Returns: whether the body may continue.
   fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     receivedCount += bytes.count
     guard receivedCount <= Self.longestBody else { return false }
@@ -177,7 +179,7 @@ private func readBody(
   }
 }
 
-/// CURLOPT_PREREQFUNCTION: called when the transfer has its connection, before anything is sent; with `ABORT` it fails
+/// CURLOPT_PREREQFUNCTION: called when the transfer has its connection, before anything is sent. `ABORT` makes it fail
 /// (CURLE_ABORTED_BY_CALLBACK).
 private func askToSend(
   _ data: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
@@ -188,11 +190,11 @@ private func askToSend(
   }
 }
 
-/// CURLOPT_SEEKFUNCTION: libcurl wants to send the body again after a stream was reset. With this answer it gives up
-/// with CURLE_SEND_FAIL_REWIND instead of silently sending the push twice.
+/// CURLOPT_SEEKFUNCTION: libcurl wants to send the body again after a stream was reset. This result makes it fail with
+/// CURLE_SEND_FAIL_REWIND instead of sending the push twice without notice.
 private func refuseSeek(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
-/// CURLOPT_WRITEFUNCTION: whoever claims to have taken less than everything fails the transfer (CURLE_WRITE_ERROR).
+/// CURLOPT_WRITEFUNCTION: a result below the number of bytes makes the transfer fail (CURLE_WRITE_ERROR).
 private func writeResponse(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {

@@ -1,22 +1,24 @@
 internal import CCurl
 internal import PushCore
 
-/// The headers that pushes of a batch share, as libcurl wants them: built once, the tail of every push's own list.
+/// Headers that the pushes of a batch share, in libcurl's form. The list is built once and is the tail of every push's
+/// own list.
 ///
-/// libcurl reads a header list until the transfer is done and neither copies nor changes it (CURLOPT_HTTPHEADER), so
-/// any number of transfers may share nodes, as long as this object outlives them: each holds a reference.
+/// libcurl reads a header list until the transfer is done, and neither copies nor changes it (CURLOPT_HTTPHEADER). So
+/// any number of transfers may share nodes, as long as this object outlives them: each transfer holds a reference.
 final class HeaderList {
-  /// What the list was made from; a list is used again as long as both stay the same.
+  /// Sources of the list. The list is reused as long as both stay the same.
   let request: PushRequest
   let generation: Int
-  /// The first node.
+  /// First node.
   let head: UnsafeMutablePointer<curl_slist>
 
-  /// - Returns: `nil` when libcurl is out of memory.
+  /// - Returns: `nil` if libcurl is out of memory.
   init?(_ request: PushRequest, authorization: PushAuthorization) {
     var list: UnsafeMutablePointer<curl_slist>?
     for line in Self.lines(request, authorization) {
-      // curl_slist_append(3) copies the string, and returns the first node, or null, leaving the list as it was.
+      // curl_slist_append(3) copies the string and returns the first node. On failure it returns null and leaves the
+      // list unchanged.
       guard let longer = curl_slist_append(list, line) else {
         curl_slist_free_all(list)
         return nil
@@ -29,10 +31,11 @@ final class HeaderList {
     head = list
   }
 
-  /// What the service gets to see, and the names of what it doesn't.
+  /// Returns the headers that the service gets, and the names of those that libcurl must not add.
   static func lines(_ request: PushRequest, _ authorization: PushAuthorization) -> [String] {
     var lines = request.lines(authorization).map { "\($0.name): \($0.value)" }
-    // A name without a value removes what libcurl would add by itself (CURLOPT_HTTPHEADER): the service asks for none of it.
+    // A name without a value removes a header that libcurl would add (CURLOPT_HTTPHEADER). The service requires none of
+    // these.
     lines += ["accept:", "expect:"]
     if !request.fields.contains(where: { $0.name == "content-type" }) { lines.append("content-type:") }
     return lines

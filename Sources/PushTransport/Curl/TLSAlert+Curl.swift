@@ -1,12 +1,12 @@
 internal import PushCore
 
 extension TLSAlert {
-  /// Finds the alert in what libcurl says of a failed handshake or read.
+  /// Finds the alert in libcurl's text about a failed handshake or read.
   ///
-  /// libcurl passes on OpenSSL's error as `error:0A000415:SSL routines::…` (ERR_error_string_n(3)): the last three digits
-  /// are the reason, and reasons above 1000 are alerts of the peer (`SSL_AD_REASON_OFFSET` in openssl/ssl.h). The exception
-  /// is an expired certificate in a handshake of TLS 1.2: libcurl takes that alert for the server's certificate, but finds
-  /// nothing wrong with that and has no more to say than this (lib/vtls/openssl.c, `ossl_connect_step2`).
+  /// libcurl passes on OpenSSL's error as `error:0A000415:SSL routines::…` (ERR_error_string_n(3)). The last three
+  /// digits are the reason; reasons above 1000 are alerts of the peer (`SSL_AD_REASON_OFFSET` in openssl/ssl.h). The
+  /// exception is an expired certificate in a handshake of TLS 1.2. libcurl assumes that this alert concerns the
+  /// server's certificate, finds no error in it, and reports only this text (lib/vtls/openssl.c, `ossl_connect_step2`).
   init?(libcurl text: String) {
     if text == "SSL certificate verification failed" {
       self = .certificateExpired

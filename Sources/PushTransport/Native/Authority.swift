@@ -1,13 +1,13 @@
-/// Host and port of a URL, as the native engine needs them apart.
+/// Host and port of a URL, which the native engine needs separately.
 struct Authority: Equatable {
-  /// A name or an address, without the brackets of IPv6.
+  /// Name or address, without the brackets of IPv6.
   var host: String
   var port: UInt16
 
   /// - Parameters:
-  ///   - url: `scheme://host[:port]`, an IPv6 address in brackets; what follows a slash doesn't matter.
-  ///   - defaultPort: without one in the URL.
-  /// - Returns: `nil` when it is of another scheme or malformed.
+  ///   - url: `scheme://host[:port]`, with an IPv6 address in brackets; text after a slash is ignored.
+  ///   - defaultPort: the port if the URL has none.
+  /// - Returns: `nil` if the URL has another scheme or is malformed.
   init?(url: String, scheme: String, defaultPort: UInt16) {
     guard url.hasPrefix("\(scheme)://") else { return nil }
     let rest = url.dropFirst(scheme.count + 3).prefix { $0 != "/" }
@@ -26,9 +26,9 @@ struct Authority: Equatable {
     }
   }
 
-  /// As `CONNECT` wants it.
+  /// Text for `CONNECT`.
   var withPort: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-  /// As `:authority` wants it: without the port that goes without saying (RFC 9110 section 4.2.2).
+  /// Text for `:authority`, without the default port (RFC 9110 section 4.2.2).
   var text: String { port == 443 ? (host.contains(":") ? "[\(host)]" : host) : withPort }
 }

@@ -6,33 +6,34 @@ internal import TLS
 
 /// One connection to the service: its socket, TLS and HTTP/2.
 ///
-/// Thin: it carries bytes, keeps time and says what happened. Confined to the engine's loop. What is decided of a
-/// connection's life, ``ConnectionDriver`` knows; the many properties here are of four things: what it was made with, the
-/// socket on its way to being open, the pushes that wait for a stream, and when the peer was heard of.
+/// It is thin: it carries bytes, checks timeouts and reports events. Confined to the engine's loop.
+/// ``ConnectionDriver`` decides about the life of a connection. The many properties here are of four kinds: the setup,
+/// the socket while it is being opened, the pushes that wait for a stream, and the times when the peer last sent
+/// something.
 final class NativeConnection: PushConnection {
   enum Event: Sendable {
-    /// The host was looked up.
+    /// The lookup of the host has ended.
     case lookedUp(Result<[SocketAddress], any Error>)
     /// The socket is ready.
     case ready
   }
 
-  /// How far it has come.
+  /// Phase of the connection.
   private enum Phase {
     case lookingUp, connecting, greeting, open, closed
   }
 
-  /// When a silent peer is asked for a sign of life, in nanoseconds.
+  /// Timeouts after which a silent peer is checked, in nanoseconds.
   struct Liveness {
     /// Silence while pushes wait for answers.
     var busy: UInt64 = 5_000_000_000
-    /// Silence while none do. Apple asks for an hour; what dies sooner is the way there, in the tables of others.
+    /// Silence while no push waits. Apple recommends an hour, but state in devices on the path expires sooner.
     var idle: UInt64 = 60_000_000_000
-    /// How long the sign may take.
+    /// Maximum time for the answer to a PING.
     var answer: UInt64 = 5_000_000_000
   }
 
-  /// What it is to be.
+  /// Setup of the connection.
   struct Setup {
     var configuration: ConnectionPool.Configuration
     var target: Authority
@@ -44,24 +45,24 @@ final class NativeConnection: PushConnection {
   let authorization: PushAuthorization
   var isEstablished = false
   private(set) var isDue = false
-  /// Why it is of no more use; set once.
+  /// Reason why the connection is of no more use; set once.
   private(set) var failure: NativeFailure?
 
   private let setup: Setup
   private let surroundings: ConnectionSurroundings<Event>
   private let tls: TLSContext
   private let input: UnsafeMutableRawBufferPointer
-  /// Pushes handed to it that it could not begin yet.
+  /// Pushes that were handed to the connection and could not be begun yet.
   private var waiting: PushBatch.Part?
   private var template: PushTemplate?
-  /// When the last answer to a push came.
+  /// Time when the last answer to a push arrived.
   private var answeredAt: UInt64 = 0
-  /// Whether its certificate was refused before anything on it was processed.
+  /// Whether the connection's certificate was refused before anything on it was processed.
   private var wasRefused = false
   private var isRetired = false
-  /// Why the first push was lost since somebody asked.
+  /// Reason why the first push was lost since the last query.
   private var trouble: String?
-  /// The socket takes nothing more just now.
+  /// Whether the socket takes no more bytes at the moment.
   private var isBlocked = false
   private var phase = Phase.lookingUp
   private var session: RequestSession?
@@ -71,22 +72,23 @@ final class NativeConnection: PushConnection {
   private var attemptDeadline = UInt64.max
   private var heardAt: UInt64 = 0
   private var pingedAt: UInt64?
-  /// Since when frames are counted, see ``HTTP2/RequestSession/allowMoreFrames()``.
+  /// Beginning of the present counting period for frames, see ``HTTP2/RequestSession/allowMoreFrames()``.
   private var countedSince: UInt64 = 0
   private var goAways = 0
 
-  /// One TLS record (RFC 8446 section 5.1).
+  /// Size of one TLS record in bytes (RFC 8446 section 5.1).
   private static let record = 16_384
-  /// Records read before answers are looked at: others on the loop get their turn.
+  /// Maximum number of records that are read before answers are handled, so that other connections on the loop get
+  /// their turn.
   private static let readsPerTurn = 16
-  /// Nanoseconds after which the peer's frames are counted anew.
+  /// Nanoseconds after which the count of the peer's frames restarts.
   private static let countingTime: UInt64 = 1_000_000_000
 
-  /// Looks the host up, and then connects.
+  /// Looks up the host and then connects.
   ///
   /// - Parameters:
-  ///   - input: where bytes are read to; shared with other connections of the loop.
-  ///   - resolve: looks a host up; blocks, and is called on another thread.
+  ///   - input: the buffer for received bytes, shared with other connections of the loop.
+  ///   - resolve: looks up a host; blocks, and is called on another thread.
   init(
     _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext,
     _ surroundings: ConnectionSurroundings<Event>, input: UnsafeMutableRawBufferPointer,
@@ -100,7 +102,7 @@ final class NativeConnection: PushConnection {
     deadline = now + setup.configuration.connectTimeout
     let next = setup.proxy ?? setup.target
     let (loop, happened) = (surroundings.loop, surroundings.happened)
-    // getaddrinfo(3) blocks: off the loop, and anew for every connection.
+    // getaddrinfo(3) blocks, so it runs outside the loop. Every connection makes a new lookup.
     DispatchQueue.global().async {
       let result = Result { try resolve(next.host, next.port) }
       loop.execute { happened(.lookedUp(result)) }
@@ -112,7 +114,8 @@ final class NativeConnection: PushConnection {
   var waitingCount: Int { waiting?.range.count ?? 0 }
 
   var room: StreamRoom {
-    // As with every connection, one push is the first; what comes of the connection, comes of it.
+    // One push may be taken before the connection is open, as on every connection. Its result shows whether the
+    // connection works.
     guard phase == .open, let session else { return .streams(waiting == nil && phase != .closed ? 1 : 0) }
     guard waiting == nil, canSend(payloadCount: 0) else { return .streams(0) }
     return .streams(session.peerMaxConcurrentStreams - session.unfinishedCount)
@@ -151,7 +154,7 @@ final class NativeConnection: PushConnection {
     waiting = part.range.isEmpty ? nil : part
   }
 
-  /// Whether a push can be sent now.
+  /// Returns whether a push can be sent now.
   private func canSend(payloadCount: Int) -> Bool {
     guard phase == .open, !isBlocked, let session else { return false }
     if !session.hasRoom { write(all: false) }
@@ -177,7 +180,7 @@ final class NativeConnection: PushConnection {
         ended[ended.count - 1].loss = loss(of: push, isKnown: completion.kind == .notSent)
       }
     }
-    // What it took and never began.
+    // Pushes that the connection took and never began.
     guard isRetired || failure != nil || isGoingAway, let part = waiting else { return }
     waiting = nil
     for push in part.batch.pushes[part.range] {
@@ -189,13 +192,13 @@ final class NativeConnection: PushConnection {
   /// - Parameter isKnown: whether the push was provably not processed.
   private func loss(of push: RequestSession.Ended, isKnown: Bool) -> Loss {
     if let failure {
-      // On a connection that worked, a push that was not sent in whole found it closed: no harm done.
+      // On a working connection, this push was not sent completely because the connection was closed. Nothing was lost.
       if isEstablished, isKnown { return [] }
       if trouble == nil { trouble = failure.description }
       return .ofPush
     }
     if trouble == nil { trouble = NativeAnswer.trouble(push.error) }
-    // If nothing else was answered since it was sent, nobody would tell if the connection were dead.
+    // If no other push was answered since this one was sent, the connection may be dead.
     return push.error == .cancel && answeredAt <= push.startedAt ? .silence : .ofPush
   }
 
@@ -223,7 +226,7 @@ final class NativeConnection: PushConnection {
     }
   }
 
-  /// Takes the addresses that were looked up.
+  /// Records the addresses of the lookup.
   private func lookedUp(_ result: Result<[SocketAddress], any Error>, _ now: UInt64) {
     guard phase == .lookingUp else { return }
     do {
@@ -232,7 +235,7 @@ final class NativeConnection: PushConnection {
     } catch { fail(error) }
   }
 
-  /// Reads what is there, or carries the beginning of the connection forward.
+  /// Reads the available bytes, or continues to open the connection.
   func run(now: UInt64) -> UInt64 {
     guard isDue else { return now }
     isDue = false
@@ -251,7 +254,7 @@ final class NativeConnection: PushConnection {
 
   func rest() {}
 
-  /// Writes what was made: whole records, or all of it.
+  /// Writes the output of the session: complete records, or all of it.
   private func write(all: Bool) {
     guard failure == nil, !isBlocked, let stream = link?.stream, let session else { return }
     do {
@@ -268,13 +271,13 @@ final class NativeConnection: PushConnection {
       link?.wantsWrite = isBlocked
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
-      // What the service said before it closed says more than the closing: an alert, a GOAWAY.
+      // The service's last message, an alert or a GOAWAY, says more than the error of the write.
       do { try read(heardAt) } catch { fail(error) }
       fail(error)
     }
   }
 
-  /// Looks after time: connecting, silence, pushes without an answer.
+  /// Checks the timeouts: connecting, silence, and pushes without an answer.
   func tick(now: UInt64) {
     guard failure == nil, phase != .closed else { return }
     guard phase == .open, let session else {
@@ -309,7 +312,7 @@ final class NativeConnection: PushConnection {
     write(all: true)
   }
 
-  // MARK: The beginning
+  // MARK: Opening
 
   private func connectNext(_ now: UInt64, _ failure: NativeFailure) {
     leaveAddress()
@@ -318,7 +321,7 @@ final class NativeConnection: PushConnection {
       let happened = surroundings.happened
       link = try NativeLink(to: next, setup, tls: tls, loop: surroundings.loop) { happened(.ready) }
       phase = .connecting
-      // What is left of the time is shared by the addresses that are left.
+      // The remaining addresses share the remaining time.
       attemptDeadline = now + (deadline > now ? deadline - now : 0) / UInt64(candidates.count + 1)
     } catch { connectNext(now, NativeFailure(error)) }
   }
@@ -331,7 +334,7 @@ final class NativeConnection: PushConnection {
 
   private func nextCandidate() -> SocketAddress? {
     while let next = candidates.popFirst() {
-      // Of a proxy there is one.
+      // All connections use the same proxy, so its addresses are not spread.
       if setup.proxy != nil || surroundings.mayConnect(next.host) { return next }
     }
     return nil
@@ -351,7 +354,7 @@ final class NativeConnection: PushConnection {
     try read(now)
   }
 
-  // MARK: The middle
+  // MARK: Reading
 
   private func read(_ now: UInt64) throws {
     guard let stream = link?.stream, let session else { return }
@@ -366,7 +369,7 @@ final class NativeConnection: PushConnection {
         do {
           try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
         } catch {
-          // The last of what is to be written says why.
+          // The last frames to write contain the reason.
           if session.output.count <= Self.record, !isBlocked { _ = try? stream.write(session.output) }
           throw error
         }
@@ -377,24 +380,24 @@ final class NativeConnection: PushConnection {
             surroundings.learned(event)
           }
         }
-        // The service says first how many streams it takes; before that, nothing is sent.
+        // The service first reports the number of streams that it accepts. Nothing is sent before that.
         if phase == .greeting, session.hasReceivedSettings { phase = .open }
       case .wantsRead, .wantsWrite: return
       case .closed: throw NativeFailure("\(setup.target.withPort) closed the connection")
       }
     }
-    // There may be more.
+    // More bytes may be available.
     isDue = true
   }
 
-  // MARK: The end
+  // MARK: Closing
 
   private func fail(_ error: any Error) {
     guard failure == nil else { return }
     let failure = NativeFailure(error)
     self.failure = failure
     session?.abandon()
-    // There is something to be told, also when it was writing that found the connection dead.
+    // There is an event to report, even if the error occurred while writing.
     isDue = true
     guard let alert = failure.alert, authorization.identity != nil else { return }
     wasRefused = !isEstablished
@@ -408,12 +411,12 @@ final class NativeConnection: PushConnection {
     close()
   }
 
-  /// Closes it, in order if it can be; what is unanswered ends, and is told by ``takeEnded(_:_:now:)``.
+  /// Closes the connection, in order if possible. Unanswered pushes end and are returned by ``takeEnded(_:_:now:)``.
   func close() {
     guard phase != .closed else { return }
     if failure == nil, let stream = link?.stream, let session {
       session.abandon()
-      // Best effort: the service sees the end of the connection in any case.
+      // This is best effort: the service sees the end of the connection in any case.
       session.finish()
       if session.output.count <= Self.record, !isBlocked { _ = try? stream.write(session.output) }
       stream.finishWriting()

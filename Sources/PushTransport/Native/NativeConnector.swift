@@ -1,24 +1,24 @@
 internal import EventLoop
 internal import TLS
 
-/// Makes connections through nghttp2 and OpenSSL.
+/// Connector that makes connections through nghttp2 and OpenSSL.
 struct NativeConnector: PushConnector {
-  /// Looks a host up: the addresses in the order in which they are to be tried, at least one.
+  /// Function that looks up a host and returns at least one address, in the order in which they are tried.
   typealias Resolve = @Sendable (_ host: String, _ port: UInt16) throws -> [SocketAddress]
 
   let configuration: ConnectionPool.Configuration
-  /// When a silent peer is asked for a sign of life.
+  /// Timeouts after which a silent peer is checked.
   var liveness = NativeConnection.Liveness()
-  /// Of every connection; for tests.
+  /// First stream id of every connection; for tests.
   var firstStreamID: UInt32 = 1
-  /// Shuffled, so that not all connections of a fleet begin with the same.
+  /// Lookup of a host. The addresses are shuffled, so that the connections of a fleet begin with different ones.
   var resolve: Resolve = { try SocketAddress.resolve(host: $0, port: $1).shuffled() }
 
-  /// A TLS record holds 16 kB (RFC 8446 section 5.1), and no read gives more.
+  /// Buffer for received bytes. A TLS record has at most 16 kB (RFC 8446 section 5.1), and no read returns more.
   private let input = ReadBuffer(count: 16_384)
   private var tls: (context: TLSContext, connection: Int)?
 
-  /// Time-outs are seen this share of their time late at most.
+  /// Number of checks per timeout: a timeout is detected late by at most 1/16 of its duration.
   private static let ticksPerTimeout: UInt64 = 16
   private static let tickRange: ClosedRange<UInt64> = 5_000_000...500_000_000
 

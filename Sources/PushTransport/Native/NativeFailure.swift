@@ -1,11 +1,11 @@
 internal import PushCore
 internal import TLS
 
-/// Why a connection of the native engine ended.
+/// Reason why a connection of the native engine ended.
 struct NativeFailure: Error, Sendable, CustomStringConvertible {
-  /// In words, for logs.
+  /// Description for logs.
   let description: String
-  /// The alert by which the service refused the client's certificate.
+  /// Alert with which the service refused the client's certificate.
   var alert: TLSAlert?
 
   init(_ description: String) { self.description = description }

@@ -2,7 +2,7 @@ internal import HTTP2
 internal import PushCore
 
 extension RequestSession.GoAway {
-  /// What the service said when it took no more, for logs.
+  /// Text of the service's GOAWAY, for logs.
   var text: String {
     let said = HeaderText.printable(String(decoding: debugData, as: UTF8.self))
     return

@@ -1,18 +1,19 @@
 internal import EventLoop
 internal import TLS
 
-/// The way to one address of the service: its socket, the connect tunnel of a proxy, TLS. Confined to the engine's loop.
+/// Link to one address of the service: its socket, the CONNECT tunnel of a proxy, and TLS. Confined to the engine's
+/// loop.
 ///
-/// What was made for one address is of no use for another (a TLS stream, above all, keeps its socket's descriptor), so
-/// another address gets another link.
+/// The objects for one address can't be used for another (a TLS stream keeps its socket's descriptor), so each address
+/// gets its own link.
 final class NativeLink {
   private enum Phase {
     case connecting, connectTunnel, handshake, open
   }
 
-  /// Where it goes to.
+  /// Address of the link.
   let address: SocketAddress
-  /// TLS over the socket; complete once ``advance()`` says so.
+  /// TLS over the socket; complete when ``advance()`` returns true.
   private(set) var stream: TLSStream?
 
   private let target: Authority
@@ -41,12 +42,13 @@ final class NativeLink {
     }
   }
 
-  /// Why the address could not be reached, once the socket is ready for the first time; `nil` if it was.
+  /// Returns why the address could not be reached, once the socket is ready for the first time; `nil` if it was
+  /// reached.
   func connectionError() -> SocketError? { phase == .connecting ? socket.connectionError() : nil }
 
-  /// Carries it forward.
+  /// Continues to open the link.
   ///
-  /// - Returns: whether HTTP/2 can begin; if not, it goes on when the socket is ready.
+  /// - Returns: whether HTTP/2 can begin. If not, it continues when the socket is ready.
   func advance() throws -> Bool {
     if phase == .connecting { phase = tunnel == nil ? .handshake : .connectTunnel }
     if phase == .connectTunnel {
@@ -64,7 +66,7 @@ final class NativeLink {
     return true
   }
 
-  /// Whether to say when the socket takes bytes again.
+  /// Whether to notify when the socket takes bytes again.
   var wantsWrite: Bool {
     get { watcher.wantsWrite }
     set { watcher.wantsWrite = newValue }

@@ -1,5 +1,5 @@
 extension NativeConnection.Setup {
-  /// - Throws: ``NativeFailure`` when the endpoint or its proxy isn't one for this engine.
+  /// - Throws: ``NativeFailure`` if this engine does not support the endpoint or its proxy.
   init(
     _ configuration: ConnectionPool.Configuration, liveness: NativeConnection.Liveness, firstStreamID: UInt32
   ) throws(NativeFailure) {

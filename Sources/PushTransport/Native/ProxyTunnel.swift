@@ -1,9 +1,10 @@
 internal import EventLoop
 internal import TLS
 
-/// The way through an HTTP proxy (RFC 9110 section 9.3.6): one request, and its answer without a byte of what follows.
+/// Tunnel through an HTTP proxy (RFC 9110 section 9.3.6): one request and the head of its answer. It reads no byte
+/// after the head.
 struct ProxyTunnel {
-  /// The proxy's head may have so many bytes: real ones have some hundred.
+  /// Maximum length of the proxy's answer head in bytes. Real ones have some hundred.
   private static let longestHead = 8192
 
   private var request: [UInt8]
@@ -12,7 +13,7 @@ struct ProxyTunnel {
 
   /// - Parameters:
   ///   - target: host and port behind the proxy.
-  ///   - login: for Basic (RFC 7617); no other scheme is known here.
+  ///   - login: login for Basic (RFC 7617); no other scheme is supported.
   init(to target: String, login: PushEndpoint.Proxy.Login?) {
     var text = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
     if let login {
@@ -21,17 +22,17 @@ struct ProxyTunnel {
     request = Array((text + "\r\n").utf8)
   }
 
-  /// Carries it forward.
+  /// Continues to open the tunnel.
   ///
-  /// - Returns: what it waits for; `nil` when the tunnel is open.
-  /// - Throws: ``NativeFailure`` when the proxy refuses, ``EventLoop/SocketError`` when the way there broke.
+  /// - Returns: the event to wait for; `nil` if the tunnel is open.
+  /// - Throws: ``NativeFailure`` if the proxy refuses, ``EventLoop/SocketError`` if the connection to it breaks.
   mutating func advance(over socket: Socket) throws -> IOResult? {
     while sent < request.count {
       let result = try request.withUnsafeBytes { try socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
       guard case .bytes(let count) = result else { return result }
       sent += count
     }
-    // Byte by byte, a hundred or so, once a connection: behind the head TLS begins, and belongs to others.
+    // The head is read byte by byte, about a hundred bytes once per connection. The bytes after it belong to TLS.
     while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
       var byte: UInt8 = 0
       let result = try withUnsafeMutableBytes(of: &byte) { try socket.read(into: $0) }
@@ -51,7 +52,7 @@ struct ProxyTunnel {
   }
 }
 
-/// What others wrote, fit for logs.
+/// Text of a peer, made safe for logs.
 enum HeaderText {
   private static let longest = 200
 

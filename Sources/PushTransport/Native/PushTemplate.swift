@@ -1,14 +1,15 @@
 internal import HTTP2
 internal import PushCore
 
-/// The requests of pushes that share one: made once, with token and identifier written into it for each push.
+/// HTTP/2 requests of pushes with a common push request. They are made once; token and identifier are written into them
+/// for each push.
 final class PushTemplate {
-  /// What it was made from; it is used again as long as both stay the same.
+  /// Sources of the template. It is reused as long as both stay the same.
   let request: PushRequest
   let generation: Int
   let template: RequestTemplate
 
-  /// Bytes of the path before the token.
+  /// Number of bytes of the path before the token.
   private let prefix: Int
 
   init(_ request: PushRequest, authorization: PushAuthorization, endpoint: PushEndpoint) {
@@ -23,7 +24,7 @@ final class PushTemplate {
       identifierCount: UUIDText.count)
   }
 
-  /// Makes it the request of one push.
+  /// Writes the data of one push into the request.
   func write(_ push: Push, of bytes: UnsafeRawBufferPointer) {
     if request.identifier != nil { UUIDText.write(push.id, to: template.identifier) }
     guard request.tokenInPath != nil else { return }
@@ -34,7 +35,7 @@ final class PushTemplate {
 }
 
 extension PushRequest {
-  /// The fields with the authorization before them.
+  /// Returns the fields with the authorization before them.
   func lines(_ authorization: PushAuthorization) -> [Field] {
     guard case .token(let token) = authorization else { return fields }
     return [Field("authorization", "bearer \(token.text)")] + fields

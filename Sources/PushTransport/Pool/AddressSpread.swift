@@ -1,19 +1,20 @@
-/// To which addresses of the service the connections of a pool go: to different ones, where there are several. Pure.
+/// Spread of a pool's connections over the addresses of the service: different connections use different addresses if
+/// there are several. Pure.
 ///
-/// Apple's engineers advise a fresh look-up for each connection, and not to use one address twice. Engines look up,
-/// shuffle, and offer one address after the other; one that another connection has is declined, unless no other is
-/// known, or declining has just led to nothing.
+/// Apple's engineers recommend a fresh lookup for each connection, and not to use one address twice. Engines look up
+/// the name, shuffle the addresses, and offer one after the other. An address of another connection is declined, unless
+/// no other address is known, or the last opening of this connection failed.
 struct AddressSpread: Sendable {
-  /// Addresses seen lately; more than a look-up returns, few enough to forget them all when there are more.
+  /// Maximum number of known addresses. A lookup returns fewer; if there are more, all are removed.
   static let capacity = 64
 
   private var known: Set<String> = []
-  /// By connection.
+  /// Addresses in use, by connection.
   private var inUse: [Int: String] = [:]
-  /// Connections whose last opening failed: they take what comes.
+  /// Connections whose last opening failed. They accept any address.
   private var undemanding: Set<Int> = []
 
-  /// Whether a connection that is being opened may go to an address; if so, it counts as in use.
+  /// Returns whether a connection that is being opened may use an address. If so, the address counts as in use.
   mutating func admits(_ address: String, for connection: Int) -> Bool {
     if known.count >= Self.capacity { known = [] }
     known.insert(address)
@@ -24,13 +25,13 @@ struct AddressSpread: Sendable {
     return true
   }
 
-  /// The service accepted a push on a connection.
+  /// Records that the service accepted a push on a connection.
   mutating func established(_ connection: Int) { undemanding.remove(connection) }
 
-  /// A connection was closed.
+  /// Records that a connection was closed.
   mutating func closed(_ connection: Int) { inUse[connection] = nil }
 
-  /// A connection could not be opened, or broke.
+  /// Records that a connection could not be opened, or broke.
   mutating func failed(_ connection: Int) {
     closed(connection)
     undemanding.insert(connection)

@@ -1,26 +1,26 @@
-/// How long answers took, counted by ranges. Plain numbers without storage of their own: a connection counts a turn's
-/// answers and hands them on with them, so that a push costs a comparison or four, and no lock.
+/// Histogram of the latencies of answers. It has only plain numbers without heap storage. A connection counts the
+/// answers of a turn and delivers the counts with them, so a push costs at most four comparisons and no lock.
 public struct AnswerTimes: Sendable, Equatable {
-  /// Where the ranges end, in nanoseconds; what takes longer falls into one more. A round trip to APNs takes some 10 to 100
-  /// ms, a time-out 30 s.
+  /// Upper bounds of the ranges in nanoseconds. Longer latencies are counted in one more range. A round trip to APNs
+  /// takes about 10 to 100 ms, a timeout 30 s.
   public static let bounds: [UInt64] = [
     5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000,
     5_000_000_000, 10_000_000_000, 30_000_000_000,
   ]
 
-  /// No SIMD vector: of one that an async function keeps, Swift 6.3 writes beyond the end of the task's memory
-  /// (AddressSanitizer on the ledger's model, whose summary had one).
+  /// Not a SIMD vector: if an async function keeps one, Swift 6.3 writes beyond the end of the task's memory.
+  /// AddressSanitizer found this in the ledger's model, whose summary had one.
   private var counters = InlineArray<13, UInt64>(repeating: 0)
-  /// Of all answers, in nanoseconds.
+  /// Sum of all latencies in nanoseconds.
   public private(set) var sum: UInt64 = 0
 
-  /// None yet.
+  /// Creates an empty histogram.
   public init() {}
 
-  /// Answers in each range; one more than ``bounds``.
+  /// Number of answers in each range; one more than ``bounds``.
   public var counts: [UInt64] { counters.indices.map { counters[$0] } }
 
-  /// Takes note of what one answer took, in nanoseconds.
+  /// Records the latency of one answer, in nanoseconds.
   mutating func note(_ time: UInt64) {
     counters[Self.range(of: time)] &+= 1
     sum &+= time
@@ -31,12 +31,12 @@ public struct AnswerTimes: Sendable, Equatable {
     sum &+= other.sum
   }
 
-  /// Whether the same was counted.
+  /// Returns whether two histograms have the same counts.
   public static func == (left: AnswerTimes, right: AnswerTimes) -> Bool {
     left.sum == right.sum && left.counters.indices.allSatisfy { left.counters[$0] == right.counters[$0] }
   }
 
-  /// The position in ``bounds`` of the range, by at most four comparisons.
+  /// Returns the position of a latency's range in ``bounds``, with at most four comparisons.
   static func range(of time: UInt64) -> Int {
     if time <= 250_000_000 {
       if time <= 25_000_000 { return time <= 5_000_000 ? 0 : time <= 10_000_000 ? 1 : 2 }

@@ -2,33 +2,33 @@ internal import PushCore
 
 /// Pushes that no connection has taken yet, by lane. Pure.
 ///
-/// The higher lane is served first with the next push, not just the next batch. Within a lane flows take turns
-/// (``PushBatch/flow``), so that one push never waits behind a neighbour's thousand. Bounded by the caller: a worker never
-/// submits more than its window.
+/// A push of a higher lane is served next, without waiting for the end of a batch. Within a lane, flows take turns
+/// (``PushBatch/flow``), so that one push never waits for a thousand pushes of another flow. The caller limits the
+/// size: a worker never submits more than its window.
 struct Backlog: Sendable {
   fileprivate struct Entry {
     var batch: PushBatch
     var next = 0
-    /// Tells which of two batches came later.
+    /// Serial number of the batch; a later batch has a higher one.
     var number: Int
   }
 
-  /// The batches of one flow, the oldest first; never empty.
+  /// Batches of one flow, the oldest first; never empty.
   fileprivate struct Flow {
     let name: Int
     var entries: [Entry] = []
     var head = 0
   }
 
-  /// The flows of each lane, the one whose turn it is first.
+  /// Flows of each lane; the first one is served next.
   private var lanes: [[Flow]] = []
   private var appended = 0
-  /// Pushes in it.
+  /// Number of pushes in the backlog.
   private(set) var count = 0
-  /// Lanes that have ever had a push.
+  /// Number of lanes that have ever had a push.
   var laneCount: Int { lanes.count }
 
-  /// Adds a batch behind those of its flow in its lane; lane 0 is served first.
+  /// Appends a batch to those of its flow in its lane; lane 0 is served first.
   mutating func append(_ batch: PushBatch, lane: Int) {
     guard !batch.pushes.isEmpty else { return }
     precondition(lane >= 0)
@@ -43,7 +43,7 @@ struct Backlog: Sendable {
     count += batch.pushes.count
   }
 
-  /// The next pushes, at most `limit`, all of one batch; `nil` when there are none.
+  /// Removes the next pushes, at most `limit` and all from one batch, and returns them; `nil` if there are none.
   mutating func take(upTo limit: Int) -> PushBatch.Part? {
     guard count > 0, limit > 0, let lane = lanes.firstIndex(where: { !$0.isEmpty }) else { return nil }
     let part = lanes[lane][0].take(upTo: limit)
@@ -56,7 +56,7 @@ struct Backlog: Sendable {
     return part
   }
 
-  /// Takes back the pushes whose tags satisfy `isUnwanted`; their tags, by lane and flow, in order.
+  /// Removes the pushes whose tags satisfy `isUnwanted`, and returns the tags by lane and flow, in order.
   mutating func remove(where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
     var removed: [UInt64] = []
     for lane in lanes.indices {
@@ -67,7 +67,8 @@ struct Backlog: Sendable {
     return removed
   }
 
-  /// Takes back at most `limit` pushes of one lane whose tags satisfy `isUnwanted`; their tags, the newest first.
+  /// Removes at most `limit` pushes of one lane whose tags satisfy `isUnwanted`, and returns their tags, the newest
+  /// first.
   mutating func removeNewest(_ limit: Int, lane: Int, where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
     guard lane < lanes.count else { return [] }
     let newest = lanes[lane].enumerated().flatMap { flow, queue in
@@ -98,7 +99,8 @@ extension Backlog.Flow {
     return PushBatch.Part(batch: entry.batch, range: entry.next..<end)
   }
 
-  /// Emptied batches stay in front until they are half of the array: removing one by one would be quadratic.
+  /// Removes the first batch. Empty batches stay in front until they are half of the array, because removing them one
+  /// by one would be quadratic.
   private mutating func removeHead() {
     entries[head].batch.bytes = []
     entries[head].batch.pushes = []

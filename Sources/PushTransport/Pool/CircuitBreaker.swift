@@ -1,27 +1,27 @@
 internal import PushCore
 
-/// Stops sending while the service answers nearly everything with 503, and finds out when it has recovered. Pure: time and
-/// chance are arguments.
+/// Circuit breaker: stops sending while the service answers almost everything with 503, and detects when the service
+/// has recovered. Pure: time and chance are arguments.
 ///
 ///     closed ──half of the latest answers are 503──► open ──wait is over, one push is taken──► half-open
 ///       ▲                                             ▲                                          │ │
 ///       └───────────answered with anything but 5xx────┼──────────────────────────────────────────┘ │
 ///                                                     └─────5xx: twice the wait; no answer: the same┘
 ///
-/// Only 503 `ServiceUnavailable` and those without a reason count (reference 5.3: back off globally if their rate rises).
-/// A 429 concerns one device, a 500 may lie with what is in the push, and 503 `Shutdown` is said by one server that stops,
-/// after which its connection is replaced.
+/// Only 503 `ServiceUnavailable` and 503 without a reason count (reference 5.3: back off globally if their rate rises).
+/// A 429 concerns one device, and a 500 may be caused by the push. One server that stops answers 503 `Shutdown`, and
+/// its connection is replaced.
 public struct CircuitBreaker: Sendable, Equatable {
-  /// What the breaker lets through.
+  /// State of the breaker.
   public enum State: Sendable, Equatable {
-    /// Everything.
+    /// All pushes may be sent.
     case closed
-    /// Nothing until then, in monotonic nanoseconds.
+    /// No push may be sent until this time, in monotonic nanoseconds.
     case open(until: UInt64)
-    /// One push, with this tag, is on its way.
+    /// One trial push, with this tag, is in flight.
     case halfOpen(tag: UInt64)
 
-    /// For logs.
+    /// Name for logs.
     public var name: String {
       switch self {
       case .closed: "closed"
@@ -31,26 +31,27 @@ public struct CircuitBreaker: Sendable, Equatable {
     }
   }
 
-  /// The numbers of a breaker.
+  /// Settings of a breaker.
   public struct Limits: Sendable, Equatable {
-    /// Nanoseconds before the first trial push, before jitter; doubles with every one that fails.
+    /// Nanoseconds before the first trial push, before jitter; doubles with every failed trial.
     public var firstWait: UInt64
-    /// The longest wait between trial pushes, before jitter.
+    /// Maximum wait between trial pushes in nanoseconds, before jitter.
     public var longestWait: UInt64
 
-    /// Defaults: restarts behind a load balancer take seconds; and where it lasts for hours, one push a minute costs the service
-    /// and the campaign's attempts next to nothing, and recovery is noticed within the minute.
+    /// Memberwise, with defaults. A restart behind a load balancer takes seconds. If the outage lasts for hours, one
+    /// push per minute costs the service and the campaign's attempts almost nothing, and the recovery is noticed within
+    /// a minute.
     public init(firstWait: UInt64 = 2_000_000_000, longestWait: UInt64 = 60_000_000_000) {
       self.firstWait = firstWait
       self.longestWait = longestWait
     }
   }
 
-  /// What the end of a push says about the service.
+  /// Meaning of a push's end for the service.
   public enum Signal: Sendable, Equatable {
-    /// An answer that is no 5xx.
+    /// An answer other than 5xx.
     case answered
-    /// 503 by which the service as a whole takes no more.
+    /// A 503 which means that the whole service accepts no more pushes.
     case unavailable
     /// Any other 5xx.
     case failed
@@ -70,36 +71,37 @@ public struct CircuitBreaker: Sendable, Equatable {
     }
   }
 
-  /// So many of the latest 64 answers must be 503: with less than half of them, what is tried again gets through, and the
+  /// Number of 503 among the latest 64 answers that opens the breaker. With fewer than half, retries succeed, and the
   /// congestion window slows down enough.
   static let unavailableToOpen = 32
-  /// Of a pool that has heard less than 64 answers, so many at least: a handful says little.
+  /// Minimum number of answers before the breaker opens, because a few answers prove little.
   static let leastAnswers = 20
 
-  /// The numbers in force.
+  /// Settings in force.
   public let limits: Limits
-  /// What is let through now.
+  /// Present state.
   public private(set) var state = State.closed
-  /// How often it has opened; failed trial pushes aside.
+  /// Number of times that the breaker has opened, without failed trial pushes.
   public private(set) var openings = 0
-  /// The latest 64 answers, the newest in the lowest bit; set where it was a 503.
+  /// Latest 64 answers, the newest in the lowest bit; a bit is set for a 503.
   private var history: UInt64 = 0
   private var answers = 0
   private var wait: UInt64
 
-  /// - Parameter limits: the numbers.
+  /// - Parameter limits: the settings.
   public init(limits: Limits = Limits()) {
     self.limits = limits
     wait = limits.firstWait
   }
 
-  /// Takes note of what became of a push.
+  /// Records the result of a push.
   ///
   /// - Parameters:
-  ///   - signal: what it says.
-  ///   - tag: of the push; while the breaker is not closed nothing but the trial push counts, the rest was sent before.
-  ///   - jitter: random, 0 to 1; half of a wait is chance, so that a fleet doesn't come back in one moment.
-  /// - Returns: whether the state has changed.
+  ///   - signal: the meaning of the result.
+  ///   - tag: the tag of the push. While the breaker is not closed, only the trial push counts; the others were sent
+  ///     before.
+  ///   - jitter: random, 0 to 1; half of a wait is random, so that a fleet does not return at the same moment.
+  /// - Returns: whether the state changed.
   public mutating func note(_ signal: Signal, tag: UInt64, now: UInt64, jitter: Double) -> Bool {
     switch state {
     case .open: return false
@@ -126,7 +128,7 @@ public struct CircuitBreaker: Sendable, Equatable {
     }
   }
 
-  /// Nanoseconds until the next trial push may be sent: 0 for now, `nil` while one is on its way.
+  /// Returns the nanoseconds until the next trial push may be sent: 0 for now, `nil` while one is in flight.
   public func untilTrial(now: UInt64) -> UInt64? {
     switch state {
     case .closed: 0
@@ -135,7 +137,7 @@ public struct CircuitBreaker: Sendable, Equatable {
     }
   }
 
-  /// A push is sent to find out whether an open breaker may close.
+  /// Records that a trial push is sent, whose result decides whether the breaker closes.
   public mutating func beginTrial(tag: UInt64) { state = .halfOpen(tag: tag) }
 
   private mutating func open(_ now: UInt64, _ jitter: Double) {

@@ -2,43 +2,47 @@ internal import EventLoop
 public import PushCore
 internal import Synchronization
 
-/// The connections to the service of one credential in one environment, and the pushes that wait for them.
+/// Pool of connections to the service with one credential in one environment, and the backlog of pushes for them.
 ///
-/// Batches wait here, by lane, and connections take from them as they have room: what was not taken can still be taken
-/// back, and is taken only for as long as the caller may send (``mayTake(until:)``). Unproven batches have a connection of their own besides the others, see ``PushBatch/isUnproven``. While the
-/// service answers nearly everything with 503 nothing is taken but one push now and then, see ``CircuitBreaker``. Every
-/// push submitted either completes exactly once or is returned by ``cancelBacklog(where:)`` or ``drain(deadline:)``. Safe
-/// to use from any thread. Drain a pool before letting it go: until then it keeps itself alive.
+/// Batches wait here by lane, and connections take pushes when they have room. Pushes that were not taken can still be
+/// taken back. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven batches have
+/// a separate connection, see ``PushBatch/isUnproven``. While the service answers almost everything with 503, only
+/// occasional trial pushes are taken, see ``CircuitBreaker``.
+///
+/// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
+/// ``drain(deadline:)``. Safe to use from any thread. Drain a pool before releasing it: until then, it keeps itself
+/// alive.
 public final class ConnectionPool: Sendable {
-  /// How a pool is set up.
+  /// Configuration of a pool.
   public struct Configuration: Sendable {
-    /// Where to send.
+    /// Endpoint of the service.
     public var endpoint: PushEndpoint
-    /// Who is there: reads answers, and says what they mean for a connection.
+    /// Push service: reads answers and returns their consequences for a connection.
     public var service: any PushService
-    /// Connections at most, besides the one for unproven pushes; at least 1.
+    /// Maximum number of connections, without the one for unproven pushes; at least 1.
     public var connections: Int
-    /// Streams at most on one connection; what APNs allows once it trusts a connection is 1000.
+    /// Maximum number of streams on one connection. APNs allows 1000 once it trusts a connection.
     public var maximumStreams: Int
-    /// Streams at most on the connection for unproven pushes, which has to carry all of them.
+    /// Maximum number of streams on the connection for unproven pushes, which must carry all of them.
     public var unprovenStreams: Int
-    /// Streams always used instead of as many as answers allow: what the benchmark compares with.
+    /// Constant number of streams instead of an adaptive one; the benchmark uses it for comparison.
     package var fixedStreams: Int?
-    /// Nanoseconds for one push from start to answer; beyond that it is ambiguous.
+    /// Nanoseconds from the start of a push to its answer; after that, the result is ambiguous.
     public var requestTimeout: UInt64
-    /// Nanoseconds to look up, connect and finish the TLS handshake.
+    /// Nanoseconds for lookup, connection and TLS handshake.
     public var connectTimeout: UInt64
-    /// Nanoseconds without a push after which a connection is not used any more, but replaced. After an hour Apple
-    /// suggests to find out by PING whether it still works, which libcurl can't; the native engine does, and ignores this.
+    /// Nanoseconds without a push after which a connection is replaced instead of being used. Apple recommends a PING
+    /// after an hour to check whether the connection still works. libcurl can't do this; the native engine does, and
+    /// ignores this value.
     public var idleLimit: UInt64
-    /// How fast connections may be opened.
+    /// Limits for opening connections.
     public var reconnect: ReconnectBudget.Limits
-    /// When sending is tried again while the service answers 503.
+    /// Waits between trial pushes while the service answers 503.
     public var breaker: CircuitBreaker.Limits
-    /// What carries pushes.
+    /// Transport that carries pushes.
     public var engine: PushEngineKind
 
-    /// Memberwise, with defaults fit for APNs.
+    /// Memberwise, with defaults for APNs.
     public init(
       endpoint: PushEndpoint, service: any PushService, connections: Int = 2, maximumStreams: Int = 1000,
       unprovenStreams: Int = 1000,
@@ -59,29 +63,29 @@ public final class ConnectionPool: Sendable {
       self.engine = engine
     }
 
-    /// The number of the connection for unproven pushes; the others come before it.
+    /// Number of the connection for unproven pushes; the others come before it.
     var unprovenNumber: Int { connections }
   }
 
   fileprivate struct State {
-    /// What waits for the connection for unproven pushes, and what waits for the others.
+    /// Pushes that wait for the connection for unproven pushes, and pushes that wait for the others.
     var unproven = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget
     var breaker: CircuitBreaker
     var addresses = AddressSpread()
     var engines: [any PushEngine] = []
-    /// Engines that found no work and are to be woken when there is.
+    /// Whether each engine found no work and must be woken when there is some.
     var isIdle: [Bool] = []
     var connections: [ConnectionState] = []
     var isDraining = false
     var lastError: String?
     var times = AnswerTimes()
-    /// Until when pushes may be taken, monotonic ns; `nil` for always.
+    /// Time until which pushes may be taken, in monotonic ns; `nil` for no limit.
     var mayTakeUntil: UInt64?
-    /// When the breaker opened; `nil` while it is closed.
+    /// Time when the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
-    /// When connections began to fail, and how the last did; `nil` from an answer on.
+    /// Time when connections began to fail, and the last error; `nil` after an answer.
     var failure: (since: UInt64, reason: String)?
   }
 
@@ -90,13 +94,13 @@ public final class ConnectionPool: Sendable {
   private let onCompletions: @Sendable ([PushCompletion]) -> Void
   private let state: Mutex<State>
 
-  /// Opens nothing yet: connections are opened when there is something to send.
+  /// Creates a pool without connections. It opens them when there is something to send.
   ///
   /// - Parameters:
-  ///   - configuration: where to, how many.
-  ///   - credential: what the service lets pushes in for; may be shared with other pools.
-  ///   - onCompletions: called with what became of pushes, many at a time, on the queue of a connection; of several
-  ///     connections at once. It must not block.
+  ///   - configuration: the endpoint, the limits and the engine.
+  ///   - credential: the credential for the service; may be shared with other pools.
+  ///   - onCompletions: called with batches of completions, on the queue of a connection; calls for several connections
+  ///     may run at the same time. It must not block.
   public convenience init(
     configuration: Configuration, credential: any PushCredential,
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void
@@ -133,10 +137,10 @@ public final class ConnectionPool: Sendable {
     credential.observe { [weak self] in self?.wakeAll() }
   }
 
-  /// Adds pushes behind those of their lane.
+  /// Appends pushes to those of their lane.
   ///
-  /// - Parameter lane: 0 is served first; a few are expected, not thousands.
-  /// - Returns: `false` when the pool is draining: then nothing was taken.
+  /// - Parameter lane: 0 is served first; a few lanes are expected, not thousands.
+  /// - Returns: `false` if the pool is draining; then no push was accepted.
   @discardableResult
   public func submit(_ batch: PushBatch, lane: Int) -> Bool {
     let idle = state.withLock { state -> [any PushEngine]? in
@@ -153,13 +157,14 @@ public final class ConnectionPool: Sendable {
     return true
   }
 
-  /// Lets connections take pushes until `deadline`, and no longer, unless this is called again with a later one. Without a
-  /// call there is no end.
+  /// Allows connections to take pushes until `deadline`. A later call can extend the time. Without any call, there is
+  /// no limit.
   ///
-  /// It is for whoever sends under a lease: a process that was stopped and goes on (SIGSTOP, a suspended machine) has
-  /// pushes here that others have sent meanwhile, and connections go on before it can look whether they are still its own.
+  /// This is for a caller that sends under a lease. When a stopped process continues (SIGSTOP, a suspended machine),
+  /// other workers may have sent the pushes that wait here. The connections continue before the worker can check
+  /// whether it still owns these pushes.
   ///
-  /// - Parameter deadline: monotonic nanoseconds; one that is earlier than an earlier call's changes nothing.
+  /// - Parameter deadline: monotonic nanoseconds; an earlier deadline than before has no effect.
   public func mayTake(until deadline: UInt64) {
     let woken = state.withLock { state -> [any PushEngine] in
       let wasOver = state.isOver(EventLoop.now)
@@ -169,19 +174,19 @@ public final class ConnectionPool: Sendable {
     for engine in woken { engine.wake() }
   }
 
-  /// Takes back pushes that no connection has taken: of a campaign that was paused, say.
+  /// Takes back pushes that no connection has taken, for example of a campaign that was paused.
   ///
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
-  /// - Returns: the tags taken back; they never complete.
+  /// - Returns: the tags that were taken back; they never complete.
   public func cancelBacklog(where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
     state.withLock { $0.backlog.remove(where: isUnwanted) + $0.unproven.remove(where: isUnwanted) }
   }
 
-  /// Takes back at most `limit` pushes that no connection has taken, because others need their place: of the lowest lane
-  /// first, and of a lane those that were submitted last.
+  /// Takes back at most `limit` pushes that no connection has taken, because other pushes need their places. It begins
+  /// with the lowest lane, and in a lane with the pushes that were submitted last.
   ///
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
-  /// - Returns: the tags taken back, in that order; they never complete.
+  /// - Returns: the tags that were taken back, in that order; they never complete.
   public func cancelBacklog(limit: Int, where isUnwanted: (UInt64) -> Bool = { _ in true }) -> [UInt64] {
     state.withLock { state in
       var removed: [UInt64] = []
@@ -193,11 +198,11 @@ public final class ConnectionPool: Sendable {
     }
   }
 
-  /// Whether the pool is able to send just now. Cheap enough to be asked for every few milliseconds.
+  /// Returns whether the pool can send at the moment. Cheap enough for a call every few milliseconds.
   ///
   /// - Parameters:
   ///   - now: monotonic nanoseconds.
-  ///   - patience: nanoseconds without an answer after which it is not.
+  ///   - patience: nanoseconds without an answer after which the pool counts as unable to send.
   public func health(now: UInt64, patience: UInt64 = PoolHealth.patience) -> PoolHealth {
     let stopped = credential.stopped
     return state.withLock { state in
@@ -209,23 +214,24 @@ public final class ConnectionPool: Sendable {
     }
   }
 
-  /// Whether the service answers nearly everything with 503, so that nothing is sent but a push now and then.
+  /// Whether the breaker is open or half-open: the service answers almost everything with 503, and only trial pushes
+  /// are sent.
   public var isBreakerOpen: Bool { state.withLock { $0.breaker.state != .closed } }
 
-  /// What the pool is doing.
+  /// Present state of the pool.
   public var published: PoolState {
     state.withLock { $0.published(now: EventLoop.now) }
   }
 
-  /// Lets what is in flight be answered, and closes the connections.
+  /// Waits for answers to the pushes in flight, and closes the connections.
   ///
-  /// It returns whatever an engine does: one that hangs is left to itself, and what it has never completes
-  /// (``PoolState/lastError`` says so).
+  /// It returns regardless of the engines. An engine that hangs is abandoned, and its pushes never complete
+  /// (``PoolState/lastError`` reports this).
   ///
   /// - Parameters:
-  ///   - deadline: nanoseconds; what is unanswered by then completes as ambiguous.
-  ///   - patience: nanoseconds beyond the deadline in which engines are to end. Closing takes ms; a starved machine needs
-  ///     more.
+  ///   - deadline: nanoseconds; pushes without an answer after that complete as ambiguous.
+  ///   - patience: nanoseconds after the deadline in which engines must end. Closing takes ms; an overloaded machine
+  ///     needs more.
   /// - Returns: the tags of pushes that no connection had taken; they never complete.
   public func drain(deadline: UInt64, patience: UInt64 = 10_000_000_000) async -> [UInt64] {
     let (engines, left) = state.withLock { state in
@@ -247,7 +253,7 @@ public final class ConnectionPool: Sendable {
     return left
   }
 
-  /// Nanoseconds: a year, so that no sum overflows.
+  /// Nanoseconds of a year, so that no sum overflows.
   private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
 
   private static func textOfMissing(_ missing: Int, of count: Int) -> String {
@@ -260,7 +266,7 @@ public final class ConnectionPool: Sendable {
 }
 
 extension ConnectionPool.State {
-  /// Whether the time is over in which pushes may be taken.
+  /// Returns whether the time in which pushes may be taken is over.
   fileprivate func isOver(_ now: UInt64) -> Bool { mayTakeUntil.map { $0 < now } ?? false }
 
   fileprivate func hasWork(for engine: Int) -> Bool {
@@ -281,7 +287,7 @@ extension ConnectionPool.State {
   }
 
   fileprivate mutating func noteAnswer(on engine: Int, now: UInt64) {
-    // Answers of connections that are closed for new pushes tell nothing of the one that is there now.
+    // An answer of a connection that takes no more pushes says nothing about the present one.
     if connections[engine].phase != .closed { connections[engine].answeredAt = now }
     failure = nil
   }
@@ -379,7 +385,7 @@ extension ConnectionPool: PushSupply {
     }
     guard event == .established else { return }
     credential.note(.accepted)
-    // The others may open their connections now.
+    // The other engines may open their connections now.
     wakeAll()
   }
 
@@ -396,21 +402,21 @@ extension ConnectionPool: PushSupply {
     }
     for engine in slowed { engine.startSmall() }
     onCompletions(completions)
-    // Whether sending goes on or waits, and until when, is asked by whoever has something to send.
+    // Each engine checks the new state when it has something to send.
     if isNews { wakeAll() }
   }
 }
 
 extension CircuitBreaker {
-  /// Takes note of many ends at once.
+  /// Records the results of many pushes.
   ///
-  /// - Returns: whether the state has changed.
+  /// - Returns: whether the state changed.
   fileprivate mutating func note(_ completions: [PushCompletion], of service: any PushService) -> Bool {
     var isNews = false
     var clock: (now: UInt64, jitter: Double)?
     for completion in completions {
       let signal = Signal(completion.answer, of: service)
-      // Time and chance cost a system call, and matter only when it opens.
+      // Time and chance cost a system call, and are needed only when the breaker opens.
       if signal != .answered, clock == nil { clock = (EventLoop.now, .random(in: 0..<1)) }
       if note(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isNews = true }
     }

@@ -1,14 +1,14 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Waits for engines to end, and no longer than it is allowed to.
+/// Wait for the end of engines, with a time limit.
 final class EngineEnds: Sendable {
   private struct State {
     var missing: Int
     var isOver = false
     var waiter: CheckedContinuation<Void, Never>?
 
-    /// Whoever waits, once there is nothing left to wait for.
+    /// Returns the waiting task if all engines have ended, or the time is over.
     mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
       guard isOver || missing == 0 else { return nil }
       defer { waiter = nil }
@@ -18,10 +18,10 @@ final class EngineEnds: Sendable {
 
   private let state: Mutex<State>
 
-  /// - Parameter count: engines that are to end.
+  /// - Parameter count: number of engines that must end.
   init(count: Int) { state = Mutex(State(missing: count)) }
 
-  /// One of them has ended.
+  /// Records that an engine has ended.
   func note() {
     let waiter = state.withLock { state in
       state.missing -= 1
@@ -30,11 +30,11 @@ final class EngineEnds: Sendable {
     waiter?.resume()
   }
 
-  /// Returns when all have ended, or after `limit` nanoseconds. To be called once.
+  /// Waits until all engines have ended, or for `limit` nanoseconds. Must be called once.
   ///
-  /// - Returns: how many have not ended.
+  /// - Returns: the number of engines that have not ended.
   func wait(atMost limit: UInt64) async -> Int {
-    // Not on a loop of ours: any of them may be the one that hangs.
+    // The timer does not run on an event loop of Carillon, because any of these may be the one that hangs.
     let timer = DispatchSource.makeTimerSource(queue: .global())
     timer.setEventHandler { [self] in end() }
     timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: limit)))

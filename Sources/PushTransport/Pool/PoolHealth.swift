@@ -1,39 +1,39 @@
 public import PushCore
 
-/// Whether a pool is able to send, and if not, why and since when (monotonic nanoseconds). Pure.
+/// Whether a pool can send, and if not, why and since when (monotonic nanoseconds). Pure.
 ///
-/// For whoever lends credit to pools and tells people why a campaign doesn't proceed. One connection that gets answers is
-/// enough to be ``ready``; so is a pool that has had nothing to do.
+/// Workers use it to grant credit to pools and to report why a campaign waits. A pool is ``ready`` if one connection
+/// gets answers, or if it has had nothing to do.
 public enum PoolHealth: Sendable, Equatable {
-  /// Nothing speaks against sending.
+  /// Nothing prevents sending.
   case ready
-  /// The first connection is being opened, or opened and its first push is not answered yet.
+  /// The first connection is being opened, or its first push is not answered yet.
   case connecting(since: UInt64)
-  /// No connection could be opened since then, or the one that there was broke; the text is for people.
+  /// Since this time, no connection could be opened, or the connection broke; the text is for people.
   case unreachable(since: UInt64, reason: String)
-  /// Connections are open and have pushes on their way, but no answer has come since then.
+  /// Connections are open and have pushes in flight, but no answer has arrived since this time.
   case unresponsive(since: UInt64)
-  /// The service answers nearly everything with 503: one push at a time finds out when that is over.
+  /// The service answers almost everything with 503; single trial pushes detect when that is over.
   case breakerOpen(since: UInt64)
-  /// The service refuses the credential, or it has come to its end.
+  /// The service refuses the credential, or it has expired.
   case credentialStopped(ReasonCode)
 
-  /// Whether pushes handed in now are likely to be sent.
+  /// Whether new pushes will probably be sent.
   public var isReady: Bool { self == .ready }
 
-  /// Nanoseconds without an answer, or a connection, after which a pool counts as unable to send. APNs answers within half a
-  /// second, and TCP repeats what was lost after 0.2, 0.6 and 1.4 s (RFC 6298): two seconds are more than bad luck, and
-  /// far less than the time-out of an answer, which is what ends the pushes concerned.
+  /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within
+  /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). So two seconds are more than an
+  /// accident. They are far less than the timeout of an answer, which ends the pushes concerned.
   public static let patience: UInt64 = 2_000_000_000
 
-  /// What a pool knows of its ability to send.
+  /// Facts that determine a pool's health.
   struct Facts {
-    /// Why nothing is sent with the credential.
+    /// Reason why the credential is stopped; `nil` if it is not.
     var stopped: ReasonCode?
-    /// When the circuit breaker opened; `nil` while it is closed.
+    /// Time when the circuit breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
     var connections: [ConnectionState]
-    /// When connections began to fail, and how the last did; `nil` from an answer on.
+    /// Time when connections began to fail, and the last error; `nil` after an answer.
     var failure: (since: UInt64, reason: String)?
   }
 
@@ -66,9 +66,9 @@ public enum PoolHealth: Sendable, Equatable {
 }
 
 extension ConnectionState {
-  /// Whether anything sent on the open connection was answered, be it with a rejection.
+  /// Whether any push on the open connection was answered, even with a rejection.
   var isAnswered: Bool { phase == .established || answeredAt != nil }
 
-  /// Since when pushes are on their way without an answer, on a connection that has worked.
+  /// Time since which pushes are in flight without an answer, on a connection that has worked.
   var silentSince: UInt64? { isAnswered && inFlight > 0 ? max(busySince, answeredAt ?? 0) : nil }
 }

@@ -1,66 +1,66 @@
-/// What a pool is doing just now; for logs, metrics and tests.
+/// Present state of a pool, for logs, metrics and tests.
 public struct PoolState: Sendable, Equatable {
-  /// Its connections, open or not; the last is the one for unproven pushes.
+  /// Connections of the pool, open or not; the last is the one for unproven pushes.
   public var connections: [ConnectionState] = []
-  /// Pushes not taken by any connection yet.
+  /// Number of pushes that no connection has taken yet.
   public var backlog = 0
-  /// How long answers took, since the start.
+  /// Latencies of answers since the start.
   public var times = AnswerTimes()
-  /// What went wrong last, in the engine's words.
+  /// Last error, in the engine's words.
   public var lastError: String?
-  /// Whether pushes are held back because the service answers 503.
+  /// State of the circuit breaker.
   public var breaker = CircuitBreaker.State.closed
-  /// How often the circuit breaker has opened, since the start.
+  /// Number of times that the circuit breaker has opened since the start.
   public var breakerOpenings = 0
 
-  /// Of a pool that has done nothing yet.
+  /// Creates the state of a pool that has done nothing yet.
   public init() {}
 
-  /// Connections on which the service has accepted a push.
+  /// Number of connections on which the service has accepted a push.
   public var open: Int { connections.count { $0.phase == .established } }
-  /// Pushes sent without an answer yet.
+  /// Number of pushes sent without an answer yet.
   public var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
-  /// Connections opened since the start.
+  /// Number of connections opened since the start.
   public var openings: Int { connections.reduce(0) { $0 + $1.openings } }
-  /// Connections that could not be opened, or broke, since the start.
+  /// Number of connections that could not be opened, or broke, since the start.
   public var failures: Int { connections.reduce(0) { $0 + $1.failures } }
 }
 
-/// One of a pool's connections, and those that it took the place of.
+/// State of one of a pool's connections, and of its predecessors.
 public struct ConnectionState: Sendable, Equatable {
-  /// How far it has come.
+  /// Phase of a connection.
   public enum Phase: Sendable, Equatable {
     case closed
-    /// Being opened, or open without an accepted push yet.
+    /// The connection is being opened, or is open without an accepted push yet.
     case opening
-    /// The service has accepted a push on it.
+    /// The service has accepted a push on the connection.
     case established
   }
 
-  /// Whether it is for unproven pushes alone, see ``PushBatch/isUnproven``.
+  /// Whether the connection is only for unproven pushes, see ``PushBatch/isUnproven``.
   public var isForUnproven = false
-  /// How far it has come.
+  /// Phase of the connection.
   public var phase = Phase.closed
-  /// Where it goes to, in numbers; `nil` when closed, or behind a proxy.
+  /// Numeric address of the connection; `nil` if it is closed, or behind a proxy.
   public var address: String?
-  /// Nanoseconds since it was opened, when the state was read; `nil` when closed.
+  /// Nanoseconds from its opening to the time of this state; `nil` if it is closed.
   public var age: UInt64?
-  /// Pushes sent without an answer yet, those on its predecessors included.
+  /// Number of pushes sent without an answer yet, including those on its predecessors.
   public var inFlight = 0
-  /// Pushes that may be on their way at once, as of the last answers.
+  /// Number of pushes that may be in flight, as of the last answers.
   public var window = 1
-  /// Connections opened in this place since the start.
+  /// Number of connections opened in this place since the start.
   public var openings = 0
-  /// Of them, those that could not be opened, or broke.
+  /// Number of these that could not be opened, or broke.
   public var failures = 0
-  /// When it was opened, in monotonic nanoseconds.
+  /// Time of its opening in monotonic nanoseconds.
   var openedAt: UInt64?
-  /// When its last answer came, in monotonic nanoseconds; `nil` when none has come since it was opened.
+  /// Time of its last answer in monotonic nanoseconds; `nil` if none has arrived since it was opened.
   var answeredAt: UInt64?
-  /// When it got pushes after it had none on their way, in monotonic nanoseconds.
+  /// Time when it got pushes after having none in flight, in monotonic nanoseconds.
   var busySince: UInt64 = 0
 
-  /// Closed, and never opened.
+  /// Creates the state of a connection that was never opened.
   public init() {}
 
   mutating func note(_ event: ConnectionEvent, now: UInt64) {
@@ -80,7 +80,7 @@ public struct ConnectionState: Sendable, Equatable {
     }
   }
 
-  /// Pushes go out on it.
+  /// Records that the connection sends pushes.
   mutating func took(_ count: Int, now: @autoclosure () -> UInt64) {
     if inFlight == 0 { busySince = now() }
     inFlight += count

@@ -1,39 +1,41 @@
 internal import PushCore
 
-/// Where engines get their work and deliver what became of it. Called on the engines' own queues; must not block.
+/// Source of work for engines, and receiver of the completions. Called on the engines' own queues; must not block.
 protocol PushSupply: AnyObject, Sendable {
-  /// Hands out at most `count` pushes that share headers. Every push handed out completes exactly once.
+  /// Returns at most `count` pushes that share headers. Every returned push completes exactly once.
   func take(upTo count: Int, for engine: Int) -> PushSupplied
-  /// With what to send now, or `nil` while there is nothing: then every engine is woken when there is.
+  /// Returns the present authorization; `nil` while there is none. In that case, every engine is woken when there is
+  /// one.
   func authorization() -> PushAuthorization?
-  /// Why nothing is sent with the credential any more; `nil` while it is.
+  /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
-  /// Whether the engine may open a connection for what waits; `nil` when nothing does: then it is woken.
+  /// Returns whether the engine may open a connection for waiting pushes; `nil` if none wait. In that case, the engine
+  /// is woken when there are some.
   func mayOpen(_ engine: Int) -> ReconnectBudget.Decision?
-  /// Whether the connection that the engine is opening may go to an address; it is told of one after the other.
+  /// Returns whether the engine's new connection may use an address; called for one address after the other.
   func mayConnect(_ engine: Int, to address: String) -> Bool
-  /// What happened on the engine's connection.
+  /// Records an event of the engine's connection.
   func note(_ event: ConnectionEvent, of engine: Int)
-  /// Delivers completions, in batches.
+  /// Delivers completions in batches.
   ///
   /// - Parameters:
-  ///   - window: how many may be on their way on the engine's connection now, for whoever looks.
-  ///   - times: how long the answers among them took.
+  ///   - window: present window of the engine's connection, for reports.
+  ///   - times: latencies of the answers in the batch.
   func complete(_ completions: [PushCompletion], by engine: Int, window: Int, times: AnswerTimes)
 }
 
-/// What an engine that asks for pushes gets.
+/// Reply to an engine that asks for pushes.
 enum PushSupplied: Sendable {
-  /// These.
+  /// Pushes to send.
   case pushes(PushBatch.Part)
-  /// None that it may send: it is woken when there are.
+  /// There is nothing that the engine may send. It is woken when there is.
   case nothing
-  /// None for so many nanoseconds: then it is to ask again.
+  /// There is nothing to send for this number of nanoseconds. The engine must ask again after that.
   case wait(UInt64)
 }
 
 extension PushBatch {
-  /// A run of pushes of a batch; shares the batch's storage.
+  /// Range of pushes of a batch; shares the batch's storage.
   struct Part: Sendable {
     var batch: PushBatch
     var range: Range<Int>

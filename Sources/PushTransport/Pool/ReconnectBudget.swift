@@ -1,23 +1,24 @@
-/// When connections may be opened: spaced, jittered, ever more slowly while they fail, and never many for little.
+/// Limits for opening connections: with a minimum spacing and jitter, with longer pauses after failures, and few
+/// openings for little success.
 ///
-/// APNs may take rapid connecting for an attack and block the sender (Apple, "Sending notification requests to APNs").
-/// One budget serves all connections of a pool. Pure: time and chance are arguments.
+/// APNs may interpret rapid connecting as an attack and block the sender (Apple, "Sending notification requests to
+/// APNs"). All connections of a pool share one budget. Pure: time and chance are arguments.
 public struct ReconnectBudget: Sendable, Equatable {
-  /// The numbers of a budget, in nanoseconds.
+  /// Settings of a budget, in nanoseconds.
   public struct Limits: Sendable, Equatable {
-    /// Between two openings, before jitter; an answer on the newest connection ends it early.
+    /// Time between two openings, before jitter. An answer on the newest connection ends it early.
     public var spacing: UInt64
-    /// After the first failure; doubles with each further one.
+    /// Pause after the first failure; doubles with each further one.
     public var firstBackoff: UInt64
-    /// The longest pause after failures.
+    /// Maximum pause after failures.
     public var longestBackoff: UInt64
-    /// Openings that may follow each other as fast as answers allow.
+    /// Number of openings that may follow each other as fast as answers allow.
     public var burst: Int
-    /// How long until one opening more is allowed after a burst.
+    /// Time until one more opening is allowed after a burst.
     public var refill: UInt64
 
-    /// Defaults: some seconds apart as Apple's engineers advise, and in the long run no more than twelve a minute,
-    /// so that even a server that ends each connection early is not flooded with them.
+    /// Memberwise, with defaults: openings some seconds apart, as Apple's engineers recommend, and at most twelve per
+    /// minute in the long run. So a server that ends each connection early does not get too many of them.
     public init(
       spacing: UInt64 = 2_000_000_000, firstBackoff: UInt64 = 1_000_000_000, longestBackoff: UInt64 = 60_000_000_000,
       burst: Int = 8, refill: UInt64 = 5_000_000_000
@@ -30,29 +31,29 @@ public struct ReconnectBudget: Sendable, Equatable {
     }
   }
 
-  /// Whether a connection may be opened.
+  /// Decision about opening a connection.
   public enum Decision: Sendable, Equatable {
     case open
-    /// Ask again in this many nanoseconds.
+    /// Ask again after this number of nanoseconds.
     case wait(UInt64)
   }
 
-  /// So many accepted pushes earn one opening: a server, or a proxy, that ends every connection in order after some
-  /// hundred requests is to be followed; one that ends them early is to be left in peace.
+  /// Number of accepted pushes that earn one opening. If a server or proxy ends every connection in order after some
+  /// hundred requests, a new one is opened each time. If it ends them earlier, openings become rare.
   static let acceptedPerOpening = 250
 
-  /// The numbers in force.
+  /// Settings in force.
   public let limits: Limits
-  /// Failures since the last answer.
+  /// Number of failures since the last answer.
   public private(set) var failures = 0
-  /// Accepted pushes that have not earned an opening yet.
+  /// Number of accepted pushes that have not earned an opening yet.
   private var achieved = 0
   private var nextOpening: UInt64 = 0
   private var tokens: Int
   private var refilledAt: UInt64
 
   /// - Parameters:
-  ///   - limits: the numbers.
+  ///   - limits: the settings.
   ///   - now: monotonic nanoseconds, as in every other call.
   public init(limits: Limits = Limits(), now: UInt64) {
     self.limits = limits
@@ -60,11 +61,12 @@ public struct ReconnectBudget: Sendable, Equatable {
     refilledAt = now
   }
 
-  /// Asks for one opening; `.open` spends it.
+  /// Requests one opening; `.open` uses it up.
   ///
   /// - Parameters:
   ///   - jitter: random, 0 to 1.
-  ///   - isMinor: whether it must leave half of a burst to others: of a connection that rejections may end often.
+  ///   - isMinor: whether the request must leave half of a burst to others. Used for the connection that rejections may
+  ///     end often.
   public mutating func request(now: UInt64, jitter: Double, isMinor: Bool = false) -> Decision {
     refill(now)
     if now < nextOpening { return .wait(nextOpening - now) }
@@ -75,22 +77,24 @@ public struct ReconnectBudget: Sendable, Equatable {
     return .open
   }
 
-  /// The service accepted a push on a new connection: the next one need not wait for the spacing.
+  /// Records that the service accepted a push on a new connection. The next opening need not wait for the spacing.
   public mutating func established(now: UInt64) {
     failures = 0
     nextOpening = min(nextOpening, now)
   }
 
-  /// A connection has ended, after so many accepted pushes: they pay for its successor.
+  /// Records that a connection has ended after a number of accepted pushes, which may earn the opening of its
+  /// successor.
   public mutating func ended(accepted: Int) {
     achieved += accepted
     tokens = min(limits.burst, tokens + achieved / Self.acceptedPerOpening)
     achieved %= Self.acceptedPerOpening
   }
 
-  /// A connection could not be opened, or broke.
+  /// Records that a connection could not be opened, or broke.
   ///
-  /// - Parameter jitter: random, 0 to 1; half of the pause is chance, so that a fleet doesn't return in one moment.
+  /// - Parameter jitter: random, 0 to 1; half of the pause is random, so that a fleet does not return at the same
+  ///   moment.
   public mutating func failed(now: UInt64, jitter: Double) {
     let doublings = min(failures, 16)
     let pause = min(limits.firstBackoff << UInt64(doublings), limits.longestBackoff)

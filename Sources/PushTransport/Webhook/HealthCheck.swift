@@ -1,16 +1,16 @@
 internal import PushCore
 
-/// Where an app's own backend says how it is: by a `GET` that it answers with 2xx, soon.
+/// Health check of an app's own backend: a `GET` that the backend must answer with 2xx quickly.
 ///
-/// The operator names the address, so it may be a private one. A redirect is no answer, and no proxy of the environment is
-/// taken, as with a ``Webhook``.
+/// The operator configures the address, so it may be private. A redirect counts as a failure. As with a ``Webhook``, a
+/// proxy of the environment is not used.
 public struct HealthCheck: Sendable, Equatable {
   public var url: String
-  /// ms: an answer that takes longer is slow.
+  /// Time in ms after which an answer is slow.
   public var slowAfter: Int
-  /// ms for the whole: what takes longer has failed.
+  /// Time in ms for the whole request, after which it has failed.
   public var timeout: Int
-  /// A PEM file of the authorities to trust instead of the system's.
+  /// PEM file of the authorities to trust instead of the system's.
   public var trustRoots: String?
 
   /// Memberwise.
@@ -21,18 +21,18 @@ public struct HealthCheck: Sendable, Equatable {
     self.trustRoots = trustRoots
   }
 
-  /// How a backend is.
+  /// Result of a check.
   public enum Finding: Sendable, Equatable {
     case well
-    /// It answered, after so many ms.
+    /// The backend answered after this number of ms.
     case slow(milliseconds: Int)
-    /// It did not answer, or not as it should.
+    /// The backend did not answer, or not with 2xx.
     case failing(String)
   }
 
-  /// What follows from an answer. Pure.
+  /// Returns the result for an answer. Pure.
   ///
-  /// - Parameter elapsed: ms.
+  /// - Parameter elapsed: time in ms.
   func finding(status: UInt16, after elapsed: Int) -> Finding {
     switch status {
     case 200..<300: elapsed > slowAfter ? .slow(milliseconds: elapsed) : .well
@@ -41,7 +41,7 @@ public struct HealthCheck: Sendable, Equatable {
     }
   }
 
-  /// Asks once.
+  /// Performs one check.
   public func look() async -> Finding {
     let request = HTTPExchange.Request(method: "GET", path: "", headers: [.init("user-agent", "carillon")])
     let began = ContinuousClock.now

@@ -1,9 +1,9 @@
-/// Which addresses are not the Internet's: loopback, local networks, what a cloud tells its machines about themselves.
-/// Whoever may name a URL must not reach those by it. Pure.
+/// Addresses that do not belong to the public Internet: loopback, local networks, and the metadata services of clouds.
+/// A person who may only configure a URL must not reach these. Pure.
 ///
 /// Source: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890).
 enum PrivateAddress {
-  /// - Parameter bytes: four of IPv4, sixteen of IPv6.
+  /// - Parameter bytes: four bytes for IPv4, sixteen for IPv6.
   static func contains(_ bytes: some Collection<UInt8>) -> Bool {
     let bytes = Array(bytes)
     switch bytes.count {
@@ -21,8 +21,8 @@ enum PrivateAddress {
   ]
 
   private static let v6: [(prefix: [UInt8], bits: Int)] = [
-    // Unspecified, loopback, and all that is left of IPv4-compatible ones; 64:ff9b:1::/48 is for a network's own
-    // translation (RFC 8215).
+    // These are unspecified, loopback, and the rest of the IPv4-compatible addresses; 64:ff9b:1::/48 is for a network's
+    // own translation (RFC 8215).
     ([0, 0, 0, 0, 0, 0, 0, 0], 64), ([0x01, 0, 0, 0, 0, 0, 0, 0], 64), ([0x20, 0x01, 0x0D, 0xB8], 32),
     ([0x20, 0x01, 0, 0], 32), ([0, 0x64, 0xFF, 0x9B, 0, 1], 48), ([0x3F, 0xFF], 20), ([0x5F], 16), ([0xFC], 7),
     ([0xFE, 0x80], 10), ([0xFE, 0xC0], 10),
@@ -32,7 +32,8 @@ enum PrivateAddress {
   private static func isPrivate(v4 bytes: [UInt8]) -> Bool { v4.contains { matches(bytes, $0.prefix, bits: $0.bits) } }
 
   private static func isPrivate(v6 bytes: [UInt8]) -> Bool {
-    // An IPv4 address inside: mapped (::ffff:0:0/96), translated (64:ff9b::/96, RFC 6052), 6to4 (2002::/16).
+    // The address may contain an IPv4 address: mapped (::ffff:0:0/96), translated (64:ff9b::/96, RFC 6052), 6to4
+    // (2002::/16).
     if matches(bytes, Array(repeating: 0, count: 10) + [0xFF, 0xFF], bits: 96)
       || matches(bytes, [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0], bits: 96)
     {

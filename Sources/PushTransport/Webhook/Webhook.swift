@@ -1,30 +1,31 @@
 internal import PushCore
 internal import TLS
 
-/// Where somebody wants to be told of events, and how that is proved to come from us.
+/// Webhook: receiver of events, with a signature that proves their origin.
 ///
-/// The body is signed: `Carillon-Signature` is `v1=` and the HMAC-SHA-256, in hex, of the timestamp, a dot and the body.
-/// Whoever takes it compares that, and refuses a timestamp that is too old. A redirect is a refusal, and so is any status but
-/// 2xx. No proxy of the environment is taken: it would connect to where we may not.
+/// The body is signed: `Carillon-Signature` is `v1=` and the HMAC-SHA-256, in hex, of the timestamp, a dot and the
+/// body. The receiver compares this value and refuses a timestamp that is too old. A redirect counts as a refusal, and
+/// so does any status except 2xx. A proxy of the environment is not used, because it would connect to addresses that
+/// Carillon may not reach.
 public struct Webhook: Sendable, Equatable {
-  /// What it is told of. Raw values are names in the configuration.
+  /// Kind of events. Raw values are names in the configuration.
   public enum Kind: String, CaseIterable, Sendable {
-    /// Campaigns that begin, pause, go on or end.
+    /// Campaigns that begin, pause, resume or end.
     case campaigns
     /// Alarms that are raised or cleared.
     case alarms
   }
 
-  /// What the configuration calls it.
+  /// Name in the configuration.
   public var name: String
   public var url: String
-  /// The key of the signature.
+  /// Key of the signature.
   public var secret: [UInt8]
-  /// What it is told of.
+  /// Kinds of events that the webhook gets.
   public var kinds: Set<Kind>
-  /// Whether it may be on this machine or a local network.
+  /// Whether the receiver may be on this machine or in a local network.
   public var allowsPrivate: Bool
-  /// A PEM file of the authorities to trust instead of the system's.
+  /// PEM file of the authorities to trust instead of the system's.
   public var trustRoots: String?
 
   /// Memberwise.
@@ -40,24 +41,24 @@ public struct Webhook: Sendable, Equatable {
     self.trustRoots = trustRoots
   }
 
-  /// ms to connect, and for the whole: who takes longer is tried again.
+  /// Time in ms to connect, and for the whole request. A slower delivery is retried.
   static let connectTimeout = 5000
   static let timeout = 10_000
 
-  /// The value of `Carillon-Signature`.
+  /// Returns the value of `Carillon-Signature`.
   ///
   /// - Parameter timestamp: UNIX seconds, as in `Carillon-Timestamp`.
   public func signature(of body: [UInt8], timestamp: Int) -> String {
     "v1=" + String(decoding: Hex.encode(HMAC.sha256(Array("\(timestamp).".utf8) + body, key: secret)), as: UTF8.self)
   }
 
-  /// Tells it of one event.
+  /// Delivers one event.
   ///
   /// - Parameters:
-  ///   - event: its id, which is the same whenever it is told again.
+  ///   - event: id of the event, which is the same in every retry.
   ///   - body: JSON.
   ///   - timestamp: UNIX seconds.
-  /// - Returns: why it was not taken; `nil` when it was.
+  /// - Returns: the reason why the receiver did not accept it; `nil` if it did.
   public func deliver(event: String, body: [UInt8], timestamp: Int) async -> String? {
     var request = HTTPExchange.Request(
       method: "POST", path: "",
@@ -66,7 +67,7 @@ public struct Webhook: Sendable, Equatable {
         .init("carillon-event", event), .init("carillon-timestamp", "\(timestamp)"),
         .init("carillon-signature", signature(of: body, timestamp: timestamp)),
       ], body: body)
-    // Its status says everything; a body may have no end.
+    // The status is sufficient, and a body may never end.
     request.endsAtHeaders = true
     do throws(HTTPExchange.Failure) {
       let answer = try await HTTPExchange.perform(
