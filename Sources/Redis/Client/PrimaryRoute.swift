@@ -1,7 +1,7 @@
-/// Where somebody who keeps a connection connects to: what a URL says, where its sentinels say that the primary is, or in a
-/// cluster who has the slot of ``RedisOptions/home``.
+/// Route to a server for the owner of a connection: the address in the URL, the primary that the sentinels name, or in
+/// a cluster the server with the slot of ``RedisOptions/home``.
 ///
-/// Not `Sendable`: it belongs to the actor that keeps the connection.
+/// Not `Sendable`: it belongs to the actor that owns the connection.
 final class PrimaryRoute {
   private enum Guide {
     case none
@@ -11,11 +11,11 @@ final class PrimaryRoute {
 
   private let url: RedisURL
   private let guide: Guide
-  /// What the watch knows us by.
+  /// Id of this route's listener in the watch.
   private var listener: UInt64?
-  /// Where the primary is, as heard last.
+  /// Address of the primary, as last reported.
   private var primary: RedisAddress?
-  /// Where it was said to be, and was not.
+  /// Address that was reported as the primary's but was not.
   private var doubted: RedisAddress?
 
   init(_ url: RedisURL, options: RedisOptions) {
@@ -29,13 +29,13 @@ final class PrimaryRoute {
       }
   }
 
-  /// Whether only a primary will do.
+  /// Whether the server must be a primary.
   var isOfPrimary: Bool { if case .none = guide { false } else { true } }
 
-  /// Where to connect to now.
+  /// Returns the server to connect to.
   ///
-  /// - Parameter heard: called, on a thread of the watch's, each time that it is heard where the primary is, until
-  ///   ``close()``; give it to ``moves(to:)``.
+  /// - Parameter heard: called on a thread of the watch for each report of the primary's address, until ``close()``;
+  ///   pass the address to ``moves(to:)``.
   func target(_ heard: @escaping @Sendable (RedisAddress) -> Void) async throws(RedisError) -> RedisURL {
     let address: RedisAddress
     switch guide {
@@ -60,19 +60,19 @@ final class PrimaryRoute {
     return url.at(address)
   }
 
-  /// Whether a target is, as far as is known, still the one.
+  /// Returns whether a target is still the right one, as far as is known.
   func isCurrent(_ target: RedisURL) -> Bool { isOfPrimary ? primary == target.addresses[0] : true }
 
-  /// Whether a connection to the primary before is to be left: there is another.
+  /// Returns whether the connection to the previous primary must be closed, because there is another primary.
   func moves(to address: RedisAddress) -> Bool {
     defer { primary = address }
     return address != primary
   }
 
-  /// No primary was found at the last target: another sentinel, or server, may know better.
+  /// Records that the last target was not a primary. Another sentinel or server may have the right address.
   func doubt() { doubted = primary }
 
-  /// Listens no more.
+  /// Stops listening.
   func close() async {
     guard let listener else { return }
     self.listener = nil

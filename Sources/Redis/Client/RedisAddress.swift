@@ -1,6 +1,6 @@
-/// Where a server listens.
+/// Address of a server.
 public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
-  /// A name, an IPv4 address, or an IPv6 address without its brackets.
+  /// Name, IPv4 address, or IPv6 address without its brackets.
   public var host: String
   /// The port.
   public var port: UInt16
@@ -11,9 +11,9 @@ public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Reads `host:port`, an IPv6 address in brackets.
+  /// Parses `host:port`, with an IPv6 address in brackets.
   ///
-  /// - Returns: `nil` for anything else.
+  /// - Returns: `nil` for any other text.
   public init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
       return nil

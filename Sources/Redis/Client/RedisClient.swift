@@ -1,33 +1,34 @@
 public import EventLoop
 
-/// Redis: a single server, the primary that sentinels name, or a cluster, by way of one connection at a time to each
-/// server.
+/// Client of Redis: of a single server, of the primary that sentinels name, or of a cluster. It has at most one
+/// connection to each server at a time.
 ///
-/// The first call connects. A connection that is lost is replaced, again and again, with growing, jittered pauses, until
-/// ``close()``. Calls that were in flight fail with ``RedisError/mayHaveExecuted`` set; calls of which nothing was sent are
-/// carried over to the next connection while their patience lasts.
+/// The first call connects. The client replaces a lost connection and retries with growing, jittered pauses until
+/// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
+/// until their patience ends.
 ///
-/// In a cluster a pipeline goes in parts to the servers of its keys' slots, see ``ClusterClient``. What names no key goes
-/// where the command before it in the pipeline went, and without one to the server of ``RedisOptions/home``.
+/// In a cluster, the parts of a pipeline go to the servers of their keys' slots, see ``ClusterClient``. A command
+/// without a key goes to the server of the previous command in the pipeline. If there is none, it goes to the server of
+/// ``RedisOptions/home``.
 ///
-/// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
+/// A blocking command (`BLMOVE`) blocks all later commands: use a separate client with a longer timeout for it.
 public final class RedisClient: Sendable {
   enum Servers {
     case one(ServerClient)
     case cluster(ClusterClient)
   }
 
-  /// Where this client connects to.
+  /// URL of the server.
   public let url: RedisURL
   let options: RedisOptions
   let servers: Servers
 
   /// - Parameters:
-  ///   - url: where to, and as whom.
-  ///   - options: timeouts, patience, backoff.
-  ///   - scripts: loaded on every new connection before its first call; others when they are first called.
+  ///   - url: address and login.
+  ///   - options: timeouts, patience and backoff.
+  ///   - scripts: loaded on every new connection before its first call; other scripts are loaded at their first call.
   ///   - random: the source of jitter.
-  ///   - loop: where it lives. Calls from an actor on the same loop need no thread to be woken.
+  ///   - loop: the loop of the client. Calls from an actor on the same loop need not wake a thread.
   public init(
     url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [],
     random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), on loop: EventLoop? = nil
@@ -46,11 +47,12 @@ public final class RedisClient: Sendable {
   /// Sends commands and waits for all their answers.
   ///
   /// - Parameters:
-  ///   - pipeline: what to send; an empty one is answered at once.
-  ///   - timeout: for the answers, instead of the option.
-  ///   - patience: for a connection if there is none, instead of the option; zero fails at once.
-  ///   - admitted: the connections that the call may use, as ``sights(_:patience:)`` gave them; on any other it fails with
-  ///     ``RedisError/Code/reconnected``. For callers who must first look whether a server has lost anything.
+  ///   - pipeline: the commands; an empty pipeline is answered immediately.
+  ///   - timeout: timeout for the answers, instead of the option.
+  ///   - patience: time to wait for a connection if there is none, instead of the option; zero fails immediately.
+  ///   - admitted: the connections that the call may use, from ``sights(_:patience:)``. On any other connection, the
+  ///     call fails with ``RedisError/Code/reconnected``. For callers that must first check whether a server has lost
+  ///     data.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil, on admitted: RedisConnections? = nil
@@ -81,11 +83,11 @@ public final class RedisClient: Sendable {
     return try await execute(pipeline)[0]
   }
 
-  /// Connects, if it has not happened yet, and says what is wrong if it can't be done. Of a cluster to the server of
-  /// ``RedisOptions/home``.
+  /// Connects if there is no connection yet, and reports the problem on failure. In a cluster, it connects to the
+  /// server of ``RedisOptions/home``.
   ///
-  /// - Parameter patience: how long to try, instead of the option.
-  /// - Returns: what the server said of itself when the connection was made.
+  /// - Parameter patience: time for all attempts, instead of the option.
+  /// - Returns: the server's `INFO` from the beginning of the connection.
   @discardableResult
   public func connect(patience: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
     switch servers {
@@ -94,13 +96,13 @@ public final class RedisClient: Sendable {
     }
   }
 
-  /// What each server that holds data says of itself now, and on which connection.
+  /// Returns the present `INFO` of each server with data, and the connection that it came from.
   ///
   /// - Parameters:
-  ///   - sections: of `INFO`, such as `memory`.
-  ///   - patience: for a connection to each, instead of the option.
-  /// - Returns: at least one. Of a cluster those that answer: the others serve nobody.
-  /// - Throws: when none answers.
+  ///   - sections: sections of `INFO`, such as `memory`.
+  ///   - patience: time to wait for a connection to each server, instead of the option.
+  /// - Returns: at least one server. In a cluster, only the servers that answer; the others serve no client.
+  /// - Throws: an error if no server answers.
   public func sights(
     _ sections: [String] = ["default"], patience: Duration? = nil
   ) async throws(RedisError) -> [RedisServerSight] {
@@ -110,7 +112,7 @@ public final class RedisClient: Sendable {
     }
   }
 
-  /// Whether the connections there are now, to all servers that hold data, are among these, and none is missing.
+  /// Returns whether all servers with data have a connection now, and all these connections are in the given set.
   public func isConnected(by admitted: RedisConnections) async -> Bool {
     switch servers {
     case .one(let server): await server.connectionNumber.map(admitted.contains) ?? false
@@ -118,14 +120,14 @@ public final class RedisClient: Sendable {
     }
   }
 
-  /// What the server of ``RedisOptions/home`` says of itself now.
+  /// Returns the present `INFO` of the server of ``RedisOptions/home``.
   ///
-  /// - Parameter section: of `INFO`, such as `memory`.
+  /// - Parameter section: a section of `INFO`, such as `memory`.
   public func serverInfo(section: String = "default") async throws -> RedisServerInfo {
     RedisServerInfo(parsing: try await command("INFO", section).get().string ?? "")
   }
 
-  /// The clock of the server of ``RedisOptions/home``, in microseconds since 1970.
+  /// Returns the clock of the server of ``RedisOptions/home``, in microseconds since 1970.
   public func time() async throws -> Int64 {
     let reply = try await command("TIME").get()
     guard reply.count == 2, let seconds = reply[0].integer, let microseconds = reply[1].integer else {
@@ -136,7 +138,7 @@ public final class RedisClient: Sendable {
     return Int64(seconds) * 1_000_000 + Int64(microseconds)
   }
 
-  /// Ends the connections and everything that waits. Idempotent; the client can't be used again.
+  /// Closes the connections and fails all waiting calls. Idempotent; the client can't be used again.
   public func close() async {
     switch servers {
     case .one(let server): await server.close()

@@ -1,38 +1,38 @@
-/// How a connection to Redis behaves.
+/// Options of a connection to Redis.
 public struct RedisOptions: Sendable {
-  /// The name that `CLIENT LIST` shows; characters that Redis forbids there become dashes.
+  /// Name for `CLIENT LIST`; characters that Redis forbids there become dashes.
   public var clientName: String
-  /// A file whose first line is the password, for a URL that has none; it is read again for every connection, so that a
-  /// new password needs no restart. `nil` for none.
+  /// File whose first line is the password, for a URL without one; `nil` for none. It is read for every connection, so
+  /// a new password needs no restart.
   public var passwordFile: String?
-  /// How TLS is set up, where the URL asks for it.
+  /// TLS options, used if the URL requires TLS.
   public var tls: RedisTLS
-  /// How sentinels are asked, where the URL names some.
+  /// Options for sentinels, used if the URL names some.
   public var sentinel: SentinelOptions
-  /// How the servers of a cluster are asked for its map, where the URL names some.
+  /// Options for reading a cluster's map, used if the URL names a cluster.
   public var cluster: ClusterOptions
-  /// In a cluster, the key at whose server commands are asked that name none, such as `TIME`.
+  /// Key whose server gets the commands without a key, such as `TIME`, in a cluster.
   public var home: String
-  /// How long connecting, logging in and loading the scripts may take, the name service apart.
+  /// Time for connecting, login and loading the scripts, without the name lookup.
   public var connectTimeout: Duration
-  /// How long the answers of a call may take, from the call on. A blocking command needs a longer one of its own.
+  /// Time for the answers of a call, from the call on. A blocking command needs a longer one.
   public var answerTimeout: Duration
-  /// How long a call waits for a connection when there is none; zero fails at once.
+  /// Time that a call waits for a connection if there is none; zero fails immediately.
   public var patience: Duration
-  /// How long to wait between attempts to connect.
+  /// Pauses between attempts to connect.
   public var backoff: Backoff
 
   /// - Parameters:
-  ///   - clientName: the name that `CLIENT LIST` shows.
-  ///   - passwordFile: its first line is the password, for a URL that has none.
-  ///   - tls: how TLS is set up, where the URL asks for it.
-  ///   - sentinel: how sentinels are asked, where the URL names some.
-  ///   - cluster: how the servers of a cluster are asked for its map.
-  ///   - home: in a cluster, the key at whose server commands are asked that name none.
-  ///   - connectTimeout: for connecting, logging in and loading the scripts.
-  ///   - answerTimeout: for the answers of a call.
-  ///   - patience: how long a call waits for a connection when there is none.
-  ///   - backoff: between attempts to connect.
+  ///   - clientName: the name for `CLIENT LIST`.
+  ///   - passwordFile: its first line is the password, for a URL without one.
+  ///   - tls: the TLS options, used if the URL requires TLS.
+  ///   - sentinel: the options for sentinels, used if the URL names some.
+  ///   - cluster: the options for reading a cluster's map.
+  ///   - home: in a cluster, the key whose server gets the commands without a key.
+  ///   - connectTimeout: time for connecting, login and loading the scripts.
+  ///   - answerTimeout: time for the answers of a call.
+  ///   - patience: time that a call waits for a connection if there is none.
+  ///   - backoff: pauses between attempts to connect.
   public init(
     clientName: String = "carillon", passwordFile: String? = nil, tls: RedisTLS = RedisTLS(),
     sentinel: SentinelOptions = SentinelOptions(), cluster: ClusterOptions = ClusterOptions(), home: String = "",

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Connections, by the numbers that this process gives them: no two ever have the same.
+/// Set of connections, by numbers that are unique in this process.
 public struct RedisConnections: Hashable, Sendable {
   private static let last = Atomic<UInt64>(0)
 
@@ -8,7 +8,7 @@ public struct RedisConnections: Hashable, Sendable {
 
   private let numbers: [UInt64]
 
-  /// - Parameter numbers: of the connections, as ``RedisServerSight`` gives them.
+  /// - Parameter numbers: the numbers of the connections, from ``RedisServerSight``.
   public init(_ numbers: [UInt64] = []) {
     self.numbers = numbers
   }
@@ -16,15 +16,15 @@ public struct RedisConnections: Hashable, Sendable {
   func contains(_ number: UInt64) -> Bool { numbers.contains(number) }
 }
 
-/// A server that holds data, as it was seen over one connection.
+/// Observation of a server with data over one connection.
 public struct RedisServerSight: Sendable {
-  /// Where it listens; of a primary behind sentinels, the sentinels.
+  /// Address of the server; for a primary behind sentinels, the addresses of the sentinels.
   public let endpoint: String
-  /// Over which connection it said what it says.
+  /// Number of the connection.
   public let connection: UInt64
-  /// What it says of itself.
+  /// Server's `INFO`.
   public let info: RedisServerInfo
-  /// In a cluster, the map by which it was found; `nil` where there is one server for all keys.
+  /// Map with which the server was found in a cluster; `nil` if one server has all keys.
   private let place: (map: ClusterMap, address: RedisAddress)?
 
   init(
@@ -36,7 +36,7 @@ public struct RedisServerSight: Sendable {
     self.place = place
   }
 
-  /// Whether this server had the key's slot, or would have, when it was seen.
+  /// Returns whether the key's slot belonged to this server at the time of the observation. The key need not exist.
   public func holds(_ key: String) -> Bool {
     guard let place else { return true }
     return place.map.owner(of: KeySlot(of: key)) == place.address
@@ -44,7 +44,7 @@ public struct RedisServerSight: Sendable {
 }
 
 extension ServerClient {
-  /// What the server says of itself.
+  /// Returns an observation of the server.
   func sight(
     _ sections: [String], timeout: Duration? = nil, patience: Duration?,
     place: (map: ClusterMap, address: RedisAddress)? = nil

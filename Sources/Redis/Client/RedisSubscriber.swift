@@ -1,17 +1,17 @@
 import Dispatch
 public import EventLoop
 
-/// Listens to channels of a Redis, by way of one connection at a time: a dead connection is replaced, with growing,
-/// jittered pauses, until ``close()``.
+/// Subscriber to channels of Redis. It has one connection at a time, and replaces a lost one with growing, jittered
+/// pauses until ``close()``.
 ///
-/// What is published while there is no connection is lost: Redis keeps no messages. Whoever listens looks by itself now and
-/// then, and each time the listening begins anew.
+/// Messages that are published while there is no connection are lost, because Redis does not store messages. So the
+/// owner must also check the state from time to time, and after each new subscription.
 ///
 /// Source: Redis Pub/Sub, "Delivery semantics": at most once.
 public actor RedisSubscriber {
-  /// What a subscriber tells its owner, on its loop.
+  /// Event that the subscriber delivers to its owner, on its loop.
   public enum Event: Sendable {
-    /// From now on messages arrive. Those of before are lost.
+    /// From now on messages arrive. Earlier ones are lost.
     case listening
     /// No message arrives until the next ``listening``.
     case lost(RedisError)
@@ -19,7 +19,7 @@ public actor RedisSubscriber {
     case message(channel: RedisReply, text: RedisReply)
   }
 
-  /// Between looks whether a silent connection still leads anywhere.
+  /// Interval of checks whether a silent connection still works.
   private static let pingInterval = DispatchTimeInterval.seconds(10)
 
   private let route: PrimaryRoute
@@ -47,13 +47,14 @@ public actor RedisSubscriber {
     self.handler = handler
   }
 
-  /// Listens from now on. Returns when it does, or when the first attempt has failed; the next ones follow by themselves.
+  /// Starts the subscription. Returns when it works, or when the first attempt has failed; further attempts follow
+  /// automatically.
   public func start() async {
     guard connecting == nil, !isClosed else { return }
     if let pause = await attempt() { startConnecting(after: pause) }
   }
 
-  /// Ends the listening. Idempotent; the subscriber can't be used again.
+  /// Ends the subscription. Idempotent; the subscriber can't be used again.
   public func close() async {
     isClosed = true
     connecting?.cancel()
@@ -75,9 +76,9 @@ public actor RedisSubscriber {
     }
   }
 
-  /// Tries once to listen.
+  /// Makes one attempt to subscribe.
   ///
-  /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
+  /// - Returns: the pause before the next attempt; `nil` if none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
       let target = try await route.target { [weak self, loop] address in
@@ -93,7 +94,7 @@ public actor RedisSubscriber {
         await connection.close()
         return nil
       }
-      // There may be another meanwhile.
+      // The primary may have changed during the attempt.
       guard route.isCurrent(target) else {
         await connection.close()
         return .zero
@@ -123,7 +124,8 @@ public actor RedisSubscriber {
     }
   }
 
-  /// It was heard where the primary is: where that was before, a message may still arrive, but none that counts.
+  /// Handles a report of the primary's address. A message may still arrive from the previous primary, but it is of no
+  /// use.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
     Task { await connection.close(because: "\(address) is the primary now") }
@@ -139,18 +141,18 @@ public actor RedisSubscriber {
 
   private func ping() {
     guard let connection else { return }
-    // One that leads nowhere dies of it.
+    // The PING closes a connection that no longer works.
     Task { try? await connection.ping() }
   }
 }
 
 extension RedisClient {
-  /// A subscriber that connects to where this client does, and as whom; it has yet to be started.
+  /// Returns a subscriber with the same URL and login as this client; the caller must start it.
   ///
   /// - Parameters:
-  ///   - channels: what to listen to.
-  ///   - loop: where it lives; the handler is called there.
-  ///   - handler: told of messages, and of when they arrive and when not.
+  ///   - channels: the channels to subscribe to.
+  ///   - loop: the loop of the subscriber; the handler is called there.
+  ///   - handler: called with messages, and when the subscription begins or is lost.
   public nonisolated func subscriber(
     to channels: [String], on loop: EventLoop, handler: @escaping @Sendable (RedisSubscriber.Event) -> Void
   ) -> RedisSubscriber {

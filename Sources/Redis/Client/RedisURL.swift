@@ -1,30 +1,32 @@
-/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`, `rediss://` over TLS, where
-/// sentinels know it `sentinel://[[user]:password@]host[:port][,host[:port]…]/name[/database]`, and of a cluster
-/// `cluster://[[user]:password@]host[:port][,host[:port]…]`.
+/// Address of Redis with the login. The forms are:
 ///
-/// User, password and host may be percent-encoded. Neither the description nor an error ever shows the password.
+/// - `redis://[[user]:password@]host[:port][/database]`, or `rediss://` over TLS;
+/// - with sentinels `sentinel://[[user]:password@]host[:port][,host[:port]…]/name[/database]`;
+/// - for a cluster `cluster://[[user]:password@]host[:port][,host[:port]…]`.
+///
+/// User, password and host may be percent-encoded. Neither the description nor an error ever contains the password.
 public struct RedisURL: Hashable, Sendable {
-  /// Whether TLS is spoken with Redis: `rediss://`. For the schemes that can't say it, whoever reads the URL sets it.
+  /// Whether the connection to Redis uses TLS: `rediss://`. For the other schemes, the reader of the URL sets this.
   public var isTLS: Bool
-  /// Who knows where the primary is.
+  /// Topology, which determines how the primary is found.
   public enum Topology: Hashable, Sendable {
-    /// It is at the URL's only address.
+    /// The primary is at the URL's only address.
     case single
-    /// The sentinels at the URL's addresses, by the name that they have for it.
+    /// The sentinels at the URL's addresses report the primary with this name.
     case sentinel(name: String)
     /// A cluster, of which the URL names some servers.
     case cluster
   }
 
-  /// Who knows where the primary is.
+  /// Topology of the servers.
   public var topology: Topology
-  /// At least one. Ports are 6379, of sentinels 26379, unless given.
+  /// Addresses; at least one. The default port is 6379, and 26379 for sentinels.
   public var addresses: [RedisAddress]
-  /// The ACL user; `nil` for the default user.
+  /// ACL user; `nil` for the default user.
   public var user: String?
-  /// The password, if one is needed.
+  /// Password, if one is needed.
   public var password: String?
-  /// The database number; 0 unless given, and the only one in a cluster.
+  /// Database number, 0 by default. A cluster has only database 0.
   public var database: Int
 
   /// - Parameters:
@@ -46,7 +48,7 @@ public struct RedisURL: Hashable, Sendable {
     self.database = database
   }
 
-  /// Reads a URL.
+  /// Parses a URL.
   ///
   /// - Throws: ``RedisError`` with ``RedisError/Code/invalidURL`` or ``RedisError/Code/unsupported``.
   public init(_ text: String) throws(RedisError) {
@@ -64,7 +66,8 @@ public struct RedisURL: Hashable, Sendable {
       throw Self.invalid("it has a query or a fragment, or a raw \"?\" or \"#\" in the password")
     }
 
-    // A password with a raw slash or at-sign would end up in the wrong part: the last @ before any / is the separator.
+    // A password with a raw slash or at-sign would become part of another component. The last @ before any / is the
+    // separator.
     var path: Substring = ""
     if let slash = authority.firstIndex(of: "/") {
       path = authority[authority.index(after: slash)...]
@@ -104,13 +107,13 @@ public struct RedisURL: Hashable, Sendable {
     database = try Self.database(parts.count > 1 ? parts[1] : "")
   }
 
-  /// `host:port`, and of sentinels all of them and the name: fit for logs.
+  /// Text for logs: `host:port`; for sentinels, all of them and the name.
   public var endpoint: String {
     let list = addresses.map(\.description).joined(separator: ",")
     return if case .sentinel(let name) = topology { "\(list)/\(name)" } else { list }
   }
 
-  /// The same login and database at one address.
+  /// Returns the same login and database at one address.
   func at(_ address: RedisAddress) -> RedisURL {
     var url = self
     url.topology = .single

@@ -1,23 +1,23 @@
-/// A version of the Redis server, such as 7.0.15.
+/// Version of the Redis server, such as 7.0.15.
 public struct RedisVersion: Comparable, Hashable, Sendable, CustomStringConvertible {
-  /// The first number.
+  /// Major version.
   public var major: Int
-  /// The second number.
+  /// Minor version.
   public var minor: Int
-  /// The third number.
+  /// Patch version.
   public var patch: Int
 
   /// - Parameters:
-  ///   - major: the first number.
-  ///   - minor: the second number.
-  ///   - patch: the third number.
+  ///   - major: the major version.
+  ///   - minor: the minor version.
+  ///   - patch: the patch version.
   public init(major: Int, minor: Int = 0, patch: Int = 0) {
     self.major = major
     self.minor = minor
     self.patch = patch
   }
 
-  /// Reads `7.0.15`; missing or unreadable later parts count as 0.
+  /// Parses `7.0.15`; missing or unreadable later parts count as 0.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ".").map { Int($0) }
     guard let first = parts.first, let major = first else { return nil }

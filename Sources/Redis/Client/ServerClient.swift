@@ -1,22 +1,25 @@
 import Dispatch
 import EventLoop
 
-/// One Redis server, by way of one connection at a time: a dead connection is replaced, never used again.
+/// Client of one Redis server. It has one connection at a time; a lost connection is replaced, never reused.
 ///
-/// The first call connects. After that it keeps a connection, and when it loses it, it tries again and again, with
-/// growing, jittered pauses, until ``close()``. Calls that were in flight fail with ``RedisError/mayHaveExecuted`` set;
-/// calls of which nothing was sent are carried over to the next connection while their patience lasts.
+/// The first call connects. When the client loses its connection, it retries with growing, jittered pauses until
+/// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
+/// until their patience ends.
 ///
-/// A server that says that it is a replica (`READONLY`, `MASTERDOWN`) or loads its data is left: behind the same name there
-/// may be another by now. From then on only one that takes writes will do, until there is one. The refusals are answers all
-/// the same; who asked decides what becomes of the call. So is a connection on which Redis asks for the password anew
-/// (`NOAUTH`): the next one logs in with what is in the password file then.
+/// The client closes the connection to a server that reports to be a replica (`READONLY`, `MASTERDOWN`) or to be
+/// loading its data, because the name may lead to another server by now. From then on, it accepts only a server that
+/// takes writes, until it finds one. The refusals are still answers; the caller decides what to do with them. The
+/// client also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the
+/// present content of the password file.
 ///
-/// Where the URL names sentinels, they are asked for the primary before every connection, and listened to: when there is
-/// another primary, the connection to the one before is closed at once, also when that hangs and would never say a word.
-/// Its properties are how it was set up, where it stands, and who waits for a connection.
+/// If the URL names sentinels, the client asks them for the primary before every connection, and listens to them. When
+/// there is another primary, it closes the connection to the old one immediately, even if that one hangs and would
+/// never answer.
+///
+/// The properties are the setup, the state, and the calls that wait for a connection.
 actor ServerClient {
-  /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
+  /// Maximum number of calls that wait for a connection. Each is a suspended task, and a worker has a few dozen.
   static let maximumWaiting = 65_536
 
   private enum State {
@@ -40,7 +43,7 @@ actor ServerClient {
   private var state = State.idle
   private var failedAttempts = 0
   private var lastError: RedisError?
-  /// Whether a server has said that it takes no writes, and no other has been found yet.
+  /// Whether a server has reported that it takes no writes, and no other has been found yet.
   private var wantsPrimary = false
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
@@ -51,12 +54,12 @@ actor ServerClient {
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   /// - Parameters:
-  ///   - url: where to, and as whom.
-  ///   - options: timeouts, patience, backoff.
-  ///   - scripts: loaded on every new connection before its first call; others when they are first called.
+  ///   - url: address and login.
+  ///   - options: timeouts, patience and backoff.
+  ///   - scripts: loaded on every new connection before its first call; other scripts are loaded at their first call.
   ///   - random: the source of jitter.
-  ///   - mustBePrimary: whether only a server that takes writes will do.
-  ///   - loop: where it lives. Calls from an actor on the same loop need no thread to be woken.
+  ///   - mustBePrimary: whether the server must take writes.
+  ///   - loop: the loop of the client. Calls from an actor on the same loop need not wake a thread.
   init(
     url: RedisURL, options: RedisOptions, scripts: [RedisScript], random: any RandomNumberGenerator & Sendable,
     mustBePrimary: Bool = false, on loop: EventLoop
@@ -88,13 +91,13 @@ actor ServerClient {
         }
         return replies
       } catch {
-        // Nothing of it was sent, so the next connection may have it.
+        // Nothing of the call was sent, so the next connection may send it.
         guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < patienceEnd else { throw error }
       }
     }
   }
 
-  /// Sends commands for one connection alone, whichever it is, and says which.
+  /// Sends commands on the present connection only, and returns its number.
   func look(
     _ pipeline: RedisPipeline, timeout: Duration?, patience: Duration?
   ) async throws(RedisError) -> (UInt64, [RedisReply]) {
@@ -103,18 +106,18 @@ actor ServerClient {
     return (number, try await connection.execute(pipeline, timeout: timeout))
   }
 
-  /// The number of the connection there is now; `nil` while there is none.
+  /// Number of the present connection; `nil` if there is none.
   var connectionNumber: UInt64? { if case .connected(_, let number) = state { number } else { nil } }
 
-  /// Connects, if it has not happened yet.
+  /// Connects if there is no connection yet.
   ///
-  /// - Returns: what the server said of itself when the connection was made.
+  /// - Returns: the server's `INFO` from the beginning of the connection.
   func connect(patience: Duration?) async throws(RedisError) -> RedisServerInfo {
     let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
     return await (try connection(until: patienceEnd)).0.server
   }
 
-  /// Ends the connection and everything that waits. Idempotent; the client can't be used again.
+  /// Closes the connection and fails all waiting calls. Idempotent; the client can't be used again.
   func close(because reason: String? = nil) async {
     guard !isClosed else { return }
     let last = state
@@ -126,7 +129,7 @@ actor ServerClient {
   }
 }
 
-// MARK: - Keeping a connection
+// MARK: - Connecting
 
 extension ServerClient {
   private var isClosed: Bool { if case .closed = state { true } else { false } }
@@ -172,9 +175,9 @@ extension ServerClient {
     }
   }
 
-  /// Tries once to connect.
+  /// Makes one attempt to connect.
   ///
-  /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
+  /// - Returns: the pause before the next attempt; `nil` if none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
       let target = try await route.target { [weak self, loop] address in
@@ -185,7 +188,7 @@ extension ServerClient {
         await connection.close()
         return nil
       }
-      // There may be another primary meanwhile.
+      // The primary may have changed during the attempt.
       guard route.isCurrent(target) else {
         await connection.close()
         return .zero
@@ -219,15 +222,15 @@ extension ServerClient {
     }
   }
 
-  /// It was heard where the primary is.
+  /// Handles a report of the primary's address.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), case .connected(let connection, _) = state else { return }
     Task { await connection.close(because: "\(address) is the primary now") }
   }
 
-  /// Leaves a server that is not, or not yet, the one to ask.
+  /// Closes the connection to a server that is not, or not yet, the right one.
   private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
-    // Others' calls may have found it out before, and another connection may be there by now.
+    // Another call may have found this before, and a new connection may already exist.
     guard case .connected(let current, _) = state, current === connection else { return }
     wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
     if wantsPrimary { route.doubt() }
@@ -237,7 +240,8 @@ extension ServerClient {
   private func connectionDied(_ error: RedisError) {
     guard case .connected = state else { return }
     lastError = error
-    // A server that restarts loses its whole fleet at one moment: even the first attempt is jittered.
+    // A restart of the server closes the connections of the whole fleet at one moment, so even the first attempt is
+    // jittered.
     startConnecting(after: options.backoff.delay(attempt: 0, using: &random))
   }
 }
@@ -254,7 +258,7 @@ extension ServerClient {
 
   private func takeWaiters() -> [Waiter] {
     defer { waiters = [:] }
-    // In the order of the calls, so that it is kept on the wire.
+    // The waiters are served in the order of the calls, so that their commands are sent in this order.
     return waiters.sorted { $0.key < $1.key }.map(\.value)
   }
 

@@ -1,4 +1,4 @@
-/// The CRC16 that Redis Cluster hashes keys with: XMODEM (polynomial 0x1021, no reflection, start 0).
+/// CRC16 that Redis Cluster uses to hash keys: XMODEM (polynomial 0x1021, no reflection, start 0).
 ///
 /// Source: Redis Cluster specification, appendix A.
 public enum CRC16 {
@@ -6,9 +6,9 @@ public enum CRC16 {
     (0..<8).reduce(UInt16(index) << 8) { crc, _ in crc & 0x8000 == 0 ? crc << 1 : crc << 1 ^ 0x1021 }
   }
 
-  /// The checksum of the bytes.
+  /// Returns the checksum of the bytes.
   public static func of(_ bytes: UnsafeRawBufferPointer) -> UInt16 {
-    // The buffer is the caller's for the length of this call, and is only read.
+    // The caller owns the buffer during this call, and it is only read.
     table.withUnsafeBufferPointer { table in
       var crc: UInt16 = 0
       for byte in bytes { crc = crc << 8 ^ table[Int(UInt8(truncatingIfNeeded: crc >> 8) ^ byte)] }
@@ -16,12 +16,12 @@ public enum CRC16 {
     }
   }
 
-  /// The checksum of the bytes.
+  /// Returns the checksum of the bytes.
   public static func of(_ bytes: [UInt8]) -> UInt16 {
     bytes.withUnsafeBytes { of($0) }
   }
 
-  /// The checksum of the text's UTF-8.
+  /// Returns the checksum of the text's UTF-8.
   public static func of(_ text: String) -> UInt16 {
     var text = text
     return text.withUTF8 { of(UnsafeRawBufferPointer($0)) }

@@ -1,43 +1,43 @@
-/// A call to a cluster: which of its commands are yet to be asked, and whom. Pure.
+/// Call to a cluster: the commands that have no answer yet, and the servers to send them to. Pure.
 ///
-/// The commands of a slot are asked in their order. Where a slot is just moving, one that is told to be asked elsewhere
-/// runs after later ones that were not.
+/// The commands of a slot are sent in their order. While a slot is moving, a redirected command may run after later
+/// commands that were not redirected.
 struct ClusterCall {
   /// Commands for one server.
   struct Part {
     let address: RedisAddress
-    /// Whether they go there for this once only: each behind `ASKING`.
+    /// Whether the commands are redirected to this server only once (`ASK`), each after `ASKING`.
     let isAsking: Bool
-    /// Which commands of the call they are.
+    /// Positions of the commands in the call.
     fileprivate(set) var positions: [Int]
     fileprivate(set) var pipeline: RedisPipeline
   }
 
-  /// What a server's answers came to.
+  /// Result of a server's answers.
   struct Outcome {
-    /// Slots that live elsewhere now.
+    /// Slots that have another owner now.
     var moved: [(slot: KeySlot, address: RedisAddress)] = []
-    /// Something is to be asked once more.
+    /// Whether any command must be sent again.
     var isRedirected = false
-    /// Something is to be asked once more after a while: keys are on their way.
+    /// Whether any command must be sent again after a pause, because keys are moving.
     var hasArriving = false
-    /// Something is to be asked once more after a while: nobody serves the slot.
+    /// Whether any command must be sent again after a pause, because no server serves the slot.
     var hasUnserved = false
   }
 
   private let pipeline: RedisPipeline
   private let slots: [KeySlot]
   private var replies: [RedisReply?]
-  /// What is yet to be asked, in its order.
+  /// Positions of the commands without an answer, in their order.
   private var open: [Int]
-  /// By command, who has its key while the slot has another owner.
+  /// Server of a command's key while its slot has another owner, by position.
   private var detours: [Int: RedisAddress] = [:]
-  /// Whether a command has been run.
+  /// Whether any command has been executed.
   private(set) var hasRun = false
 
   /// - Parameters:
   ///   - pipeline: the commands, at least one.
-  ///   - home: the slot of those that name no key and stand behind none that does.
+  ///   - home: the slot of commands without a key that do not follow a command with one.
   init(_ pipeline: RedisPipeline, home: KeySlot) {
     self.pipeline = pipeline
     slots = pipeline.slots(home: home)
@@ -45,16 +45,16 @@ struct ClusterCall {
     open = Array(0..<pipeline.count)
   }
 
-  /// Whether everything has an answer.
+  /// Whether all commands have an answer.
   var isComplete: Bool { open.isEmpty }
 
-  /// How many commands are yet to be asked.
+  /// Number of commands without an answer.
   var openCount: Int { open.count }
 
-  /// The slot of a command that is yet to be asked; `nil` when there is none.
+  /// Slot of the first command without an answer; `nil` if there is none.
   var openSlot: KeySlot? { open.first.map { slots[$0] } }
 
-  /// What each server is to be asked now. What nobody has the slot of is left out.
+  /// Returns the commands to send to each server now. Commands for slots without an owner are left out.
   func parts(by map: ClusterMap) -> [Part] {
     if open.count == pipeline.count, detours.isEmpty, let only = onlyOwner(by: map) {
       return [Part(address: only, isAsking: false, positions: open, pipeline: pipeline)]
@@ -87,7 +87,7 @@ struct ClusterCall {
     return owner
   }
 
-  /// Takes note of a part's answers.
+  /// Records the answers to a part.
   mutating func note(
     _ answers: [RedisReply], of part: Part, reachable: [RedisAddress: RedisAddress] = [:]
   ) -> Outcome {
@@ -107,7 +107,7 @@ struct ClusterCall {
       case .ask(let address): detours[position] = address
       case .tryAgain:
         outcome.hasArriving = true
-        // Where the keys arrive is asked, should that be where it was.
+        // If the command was sent to the new owner of the slot, it is sent there again.
         if part.isAsking { detours[position] = part.address }
       case .clusterDown: outcome.hasUnserved = true
       }
@@ -115,9 +115,9 @@ struct ClusterCall {
     return outcome
   }
 
-  /// The answers, the last refusals among them where the call is not complete.
+  /// All answers. If the call is not complete, they include the last refusals.
   ///
-  /// - Returns: `nil` when something was never answered.
+  /// - Returns: `nil` if any command has never been answered.
   var answers: [RedisReply]? {
     let answers = replies.compactMap { $0 }
     return answers.count == replies.count ? answers : nil

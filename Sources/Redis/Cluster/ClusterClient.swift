@@ -1,21 +1,23 @@
 import EventLoop
 
-/// The servers of a cluster, by way of one connection at a time to each that has slots.
+/// Client of a cluster, with one connection at a time to each server that has slots.
 ///
-/// A pipeline goes in parts to the servers of its keys' slots, all at once, and is answered in its own order. A server that
-/// says that a slot is elsewhere (`MOVED`) is believed, and the map is asked for; one that says that a key is elsewhere
-/// (`ASK`) is believed for this once. A server that can't be reached, or does not answer, makes the map be asked for, too:
-/// nothing is ever sent to a server that the map, or such a word, does not name.
+/// The parts of a pipeline go to the servers of their keys' slots at the same time; the answers have the order of the
+/// pipeline. If a server reports that a slot has moved (`MOVED`), the client uses the new address and reads the map. If
+/// it reports that a key has moved (`ASK`), the client uses the new address once. If a server can't be reached or does
+/// not answer, the client also reads the map. It never sends anything to a server that neither the map nor a
+/// redirection names.
 ///
 /// Source: Redis Cluster specification, "Clients and servers roles" and "Live resharding".
 actor ClusterClient {
-  /// How often a call may be sent elsewhere: two servers that name each other would never end it.
+  /// Maximum number of redirections of a call. Two servers that name each other would otherwise never end it.
   private static let maximumRedirects = 16
-  /// How often a call is repeated whose keys are on their way. Who can wait longer does: it takes until the slot has moved.
+  /// Maximum number of retries of a call whose keys are moving. The move takes until the whole slot has moved; a caller
+  /// that can wait retries later.
   private static let maximumArrivals = 3
-  /// For how long a server is waited for before the map is asked for.
+  /// Time to wait for a server before the map is read.
   private static let step = Duration.milliseconds(300)
-  /// For how long a server may think about what it says of itself: the others' callers wait for that too.
+  /// Timeout of `INFO` for one server, because the callers of the other servers wait for it too.
   private static let sightTimeout = Duration.seconds(2)
 
   private let url: RedisURL
@@ -71,7 +73,7 @@ actor ClusterClient {
             pauses = pauses || outcome.hasArriving || outcome.hasUnserved
           case .failure(let error):
             await doubt(part.address, error)
-            // Nothing of it was sent: another server may have it by now.
+            // Nothing of it was sent. Another server may own the slots by now.
             guard isPassing(error), EventLoop.now < end else { throw error }
             isLost = true
           }
@@ -126,7 +128,7 @@ actor ClusterClient {
       var isChanging = false
       for (address, result) in await look(sections, map, patience: rest(until: end)) {
         switch result {
-        // Another has taken over, or is about to.
+        // Another server has taken over, or will do so soon.
         case .success(let sight) where sight.info.role == .replica:
           isChanging = true
           await watch.doubt(address)
@@ -168,7 +170,7 @@ actor ClusterClient {
     }
   }
 
-  /// What each server that has slots says in `CLUSTER NODES`.
+  /// Returns the `CLUSTER NODES` of each server with slots.
   func nodes() async throws -> [String] {
     let map = try await map(until: EventLoop.now + options.patience.wholeNanoseconds)
     var texts: [String] = []
@@ -192,7 +194,7 @@ actor ClusterClient {
     return true
   }
 
-  /// Ends the connections and everything that waits. Idempotent; the client can't be used again.
+  /// Closes the connections and fails all waiting calls. Idempotent; the client can't be used again.
   func close() async {
     guard !isClosed else { return }
     isClosed = true
@@ -210,12 +212,12 @@ extension ClusterClient {
     if let server = servers[address] { return server }
     let server = ServerClient(
       url: url.at(address), options: options, scripts: scripts, random: random, mustBePrimary: true, on: loop)
-    // What is closed meanwhile is not kept: nobody would close it.
+    // A client that was closed during the call must not be stored, because it would never be closed.
     if !isClosed { servers[address] = server }
     return server
   }
 
-  /// Asks each part's server, all at once.
+  /// Sends each part to its server, all at the same time.
   private func run(
     _ parts: [ClusterCall.Part], timeout: Duration?, patience: Duration, on admitted: RedisConnections?
   ) async -> [Result<[RedisReply], RedisError>] {
@@ -249,7 +251,7 @@ extension ClusterClient {
 // MARK: - The map
 
 extension ClusterClient {
-  /// The map there is, or the first one.
+  /// Returns the present map, or the first one.
   private func map(until end: UInt64) async throws(RedisError) -> ClusterMap {
     while true {
       guard !isClosed else {
@@ -260,7 +262,7 @@ extension ClusterClient {
         let added = await watch.add { [weak self, loop] map in
           loop.execute { [weak self] in self?.assumeIsolated { $0.adopt(map) } }
         }
-        // Another call may have been first.
+        // Another call may have added a listener before.
         if listener == nil { listener = added } else { await watch.remove(added) }
       }
       do throws(RedisError) {
@@ -273,7 +275,8 @@ extension ClusterClient {
     }
   }
 
-  /// Takes over a new map. Connections to servers that have no slots any more end: what hung there is asked elsewhere.
+  /// Adopts a new map. Connections to servers without slots are closed, so calls that hang there are sent to other
+  /// servers.
   private func adopt(_ map: ClusterMap) {
     guard !isClosed else { return }
     self.map = map
@@ -292,7 +295,7 @@ extension ClusterClient {
     if outcome.hasUnserved { await watch.doubt(part.address) }
   }
 
-  /// A server gave no answer: others may know of another one by now.
+  /// Records that a server gave no answer. Other servers may know its successor.
   private func doubt(_ address: RedisAddress, _ error: RedisError) async {
     switch error.code {
     case .reconnected, .cancelled, .overloaded: break
@@ -300,7 +303,7 @@ extension ClusterClient {
     }
   }
 
-  /// Whether a call that failed may go on with another map, or a moment later.
+  /// Returns whether a failed call may succeed with another map, or a moment later.
   private func isPassing(_ error: RedisError) -> Bool {
     guard !error.mayHaveExecuted, !error.isPermanent else { return false }
     switch error.code {

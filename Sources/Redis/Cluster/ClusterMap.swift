@@ -1,24 +1,24 @@
-/// Which server of a cluster has which slots. Pure.
+/// Map of a cluster's slots to servers. Pure.
 struct ClusterMap: Equatable, Sendable {
   private static let nobody = UInt16.max
 
-  /// The primaries that have slots, or had some when the map was read.
+  /// Primaries that have slots, or had some when the map was read.
   private(set) var primaries: [RedisAddress] = []
-  /// All servers, replicas too: any of them can be asked for the map.
+  /// All servers, including replicas. Each of them can return the map.
   private(set) var servers: [RedisAddress] = []
-  /// By slot, which of the primaries.
+  /// Index of the primary in ``primaries``, by slot.
   private var ownerOfSlot = Array(repeating: nobody, count: KeySlot.count)
 
-  /// Reads the answer to `CLUSTER SLOTS`.
+  /// Parses the answer to `CLUSTER SLOTS`.
   ///
-  /// Source: Redis documentation, CLUSTER SLOTS: an empty or absent host is the one that was asked, `?` one that the server
-  /// does not know.
+  /// Source: Redis documentation, CLUSTER SLOTS: an empty or absent host means the server that was asked, `?` means a
+  /// server of unknown address.
   ///
   /// - Parameters:
   ///   - reply: the answer.
-  ///   - asked: who gave it.
-  ///   - reachable: where a server is reached that says to be elsewhere.
-  /// - Returns: `nil` for what is no such answer.
+  ///   - asked: the server that answered.
+  ///   - reachable: reachable addresses of servers that announce other ones.
+  /// - Returns: `nil` for any other answer.
   init?(parsing reply: RedisReply, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     guard reply.kind == .array else { return nil }
     for range in reply {
@@ -40,20 +40,20 @@ struct ClusterMap: Equatable, Sendable {
     }
   }
 
-  /// Who has a slot; `nil` when nobody does.
+  /// Returns the owner of a slot; `nil` if it has none.
   func owner(of slot: KeySlot) -> RedisAddress? {
     let owner = ownerOfSlot[Int(slot.number)]
     return owner == Self.nobody ? nil : primaries[Int(owner)]
   }
 
-  /// The primaries that have slots.
+  /// Primaries that have slots.
   var owners: [RedisAddress] {
     var has = Array(repeating: false, count: primaries.count)
     for owner in ownerOfSlot where owner != Self.nobody { has[Int(owner)] = true }
     return zip(primaries, has).filter(\.1).map(\.0)
   }
 
-  /// Takes note of where a slot is now.
+  /// Records the new owner of a slot.
   mutating func move(_ slot: KeySlot, to address: RedisAddress) {
     ownerOfSlot[Int(slot.number)] = index(of: address)
     if !servers.contains(address) { servers.append(address) }

@@ -1,12 +1,12 @@
-/// How the servers of a `cluster://` URL are asked for the map of slots.
+/// Options for reading the slot map from the servers of a `cluster://` URL.
 public struct ClusterOptions: Hashable, Sendable {
-  /// How long the connection to a server, and then its answer, may take before the next one is asked.
+  /// Timeout for the connection to a server, and for its answer, before the next one is asked.
   public var timeout: Duration
-  /// How long after an answer the next question waits, so that a cluster in trouble is not asked by everybody at once.
+  /// Pause between an answer and the next request, so that a cluster with problems does not get too many requests.
   public var pause: Duration
-  /// How often the map is read without any reason.
+  /// Interval in which the map is read without a specific reason.
   public var refreshInterval: Duration
-  /// Where servers are reached that announce other addresses, as behind a NAT: announced to reachable.
+  /// Reachable addresses of servers that announce other ones, as behind a NAT, by announced address.
   public var addresses: [RedisAddress: RedisAddress]
 
   /// Memberwise.

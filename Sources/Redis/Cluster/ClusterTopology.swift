@@ -1,45 +1,46 @@
-/// When which server of a cluster is asked for the map of slots. Pure: events in, actions out.
+/// State machine that decides when to read the slot map, and from which server. Pure: events in, actions out.
 ///
 ///     resting ── wanted, doubted, timer ──▶ asking ── answered ──▶ settling: found, pause
 ///        ▲                                  │ ▲
 ///        │                       failed     ▼ │ while there is another
 ///        │                                 next ── all were asked ──▶ settling: not found, pause
-///        └────────── timer, and nobody asked meanwhile ◀── settling
+///        └────────── timer, and no request in between  ◀── settling
 ///
-/// Any server may be wrong: one that was cut off tells of the map before. Whoever meets with something else says so
-/// (`doubted`), and another one is asked. While it settles nobody is asked: what is wanted then is asked for at its end.
+/// Any server may be wrong: one that was cut off returns an old map. A caller that finds a contradiction reports it
+/// (`doubted`), and another server is asked. While the machine settles, no server is asked. New requests are handled at
+/// the end of the pause.
 struct ClusterTopology {
   enum Event: Equatable {
-    /// Somebody needs a map, or one that is newer.
+    /// A caller needs a map, or a newer one.
     case wanted
-    /// Somebody can't reach a server of the map, or got no answer from it.
+    /// A caller can't reach a server of the map, or got no answer from it.
     case doubted(RedisAddress)
-    /// A server said by itself where a slot is.
+    /// A server reported the owner of a slot in a redirection.
     case moved(KeySlot, RedisAddress)
     /// The server that was asked has answered.
     case answered(ClusterMap)
-    /// The server that was asked can't be reached, says nothing, or nothing of use.
+    /// The server that was asked can't be reached, does not answer, or has no useful answer.
     case failed
     /// The wait is over.
     case timer
   }
 
   enum Action: Equatable {
-    /// Ask a server, then tell `answered` or `failed`.
+    /// Ask a server, then report `answered` or `failed`.
     case ask(RedisAddress)
-    /// Tell whoever waits, and whoever has connections.
+    /// Deliver the map to all waiting callers and listeners.
     case found(ClusterMap)
-    /// Tell whoever waits.
+    /// Report the failure to all waiting callers.
     case notFound
-    /// Tell `timer` when the pause is over.
+    /// Report `timer` after the pause.
     case pause
-    /// Tell `timer` when the refresh interval is over.
+    /// Report `timer` after the refresh interval.
     case rest
   }
 
   private enum Phase {
     case resting
-    /// Those that are left to ask, the one that is asked first.
+    /// Servers that are left to ask; the first is being asked.
     case asking([RedisAddress])
     case settling(isWanted: Bool)
   }
@@ -47,14 +48,14 @@ struct ClusterTopology {
   private let seeds: [RedisAddress]
   private(set) var map: ClusterMap?
   private var phase = Phase.resting
-  /// Whom somebody could not reach: asked last.
+  /// Servers that a caller could not reach; they are asked last.
   private var doubted: Set<RedisAddress> = []
-  /// By how many places the list of servers is turned, so that not always the same one is asked.
+  /// Rotation of the list of servers, so that it does not always begin with the same one.
   private var turn: Int
 
   /// - Parameters:
-  ///   - seeds: the servers that the URL names, at least one.
-  ///   - turn: which server is asked first, so that not all processes ask the same.
+  ///   - seeds: the servers in the URL, at least one.
+  ///   - turn: selects the first server to ask, so that processes begin with different ones.
   init(seeds: [RedisAddress], turn: Int = 0) {
     self.seeds = seeds
     self.turn = turn
@@ -68,7 +69,7 @@ struct ClusterTopology {
       doubted.insert(address)
       return begin()
     case .moved(let slot, let address):
-      // One slot is known to have moved: others may have too.
+      // If one slot has moved, others may have moved too.
       map?.move(slot, to: address)
       return begin()
     case .answered(let map):
@@ -109,7 +110,8 @@ struct ClusterTopology {
     }
   }
 
-  /// Known servers, then those of the URL, which may lead to a cluster that has wholly moved; the doubted ones last.
+  /// Returns the known servers, then those of the URL, which may lead to a cluster that has moved completely. The
+  /// doubted ones are last.
   private mutating func candidates() -> [RedisAddress] {
     var known = map?.servers ?? []
     turn += 1

@@ -2,9 +2,9 @@ import Dispatch
 import EventLoop
 import Synchronization
 
-/// Asks servers of a cluster for its map. All clients of the process share one for each cluster.
+/// Watch that reads the slot map of a cluster. All clients of the process share one watch for each cluster.
 ///
-/// ``ClusterTopology`` decides; this does what it says.
+/// ``ClusterTopology`` decides; this actor executes its actions.
 actor ClusterWatch {
   private struct Key: Hashable {
     var url: RedisURL
@@ -19,7 +19,7 @@ actor ClusterWatch {
 
   private static let watches = Mutex<[Key: Entry]>([:])
 
-  /// The watch of this cluster, which lives as long as somebody keeps it.
+  /// Returns the watch of this cluster. It lives as long as there is a reference to it.
   static func shared(_ url: RedisURL, options: RedisOptions) -> ClusterWatch {
     watches.withLock { watches in
       watches = watches.filter { $0.value.watch != nil }
@@ -51,15 +51,15 @@ actor ClusterWatch {
     topology = ClusterTopology(seeds: url.addresses, turn: Int.random(in: 0..<KeySlot.count))
   }
 
-  /// The map there is, or the first one.
+  /// Returns the present map, or the first one.
   func map() async throws(RedisError) -> ClusterMap {
     if let map = topology.map { return map }
     return try await next(.wanted)
   }
 
-  /// The next map, which somebody else than the one who was in vain called is asked for.
+  /// Returns the next map, which is read from another server than the given one.
   ///
-  /// - Parameter address: who gave no answer, or has not what the map says.
+  /// - Parameter address: a server that gave no answer, or does not have the slots that the map names.
   func map(doubting address: RedisAddress) async throws(RedisError) -> ClusterMap {
     try await next(.doubted(address))
   }
@@ -72,20 +72,20 @@ actor ClusterWatch {
     return try result.get()
   }
 
-  /// Somebody gave no answer, or not the one that the map promises.
+  /// Records that a server gave no answer, or a refusal that contradicts the map.
   func doubt(_ address: RedisAddress) { handle(.doubted(address)) }
 
-  /// A server said by itself where a slot is now.
+  /// Records the owner of a slot that a server reported in a redirection.
   func note(_ slot: KeySlot, at address: RedisAddress) { handle(.moved(slot, address)) }
 
-  /// Has `listener` called with each new map, until ``remove(_:)``.
+  /// Calls `listener` with each new map until ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (ClusterMap) -> Void) -> UInt64 {
     defer { nextID += 1 }
     listeners[nextID] = listener
     return nextID
   }
 
-  /// Ends what ``add(_:)`` began. Without a listener nobody is asked any more, until somebody wants to know.
+  /// Removes a listener. Without a listener, no server is asked until a caller needs a map.
   func remove(_ listener: UInt64) {
     listeners[listener] = nil
     if listeners.isEmpty { timer?.disarm() }
@@ -118,13 +118,14 @@ actor ClusterWatch {
     do throws(RedisError) {
       handle(.answered(try await map(of: server)))
     } catch {
-      // What may pass comes before what will not: only when all servers are set up wrongly is there nothing to wait for.
+      // A temporary error takes precedence over a permanent one. Only if all servers are misconfigured is waiting
+      // useless.
       if lastError?.isPermanent ?? true { lastError = error }
       handle(.failed)
     }
   }
 
-  /// One server's answer, on a connection for it alone: so what it says is said by a server that takes connections.
+  /// Returns one server's map, read over a separate connection. So only a server that accepts connections can answer.
   private func map(of server: RedisAddress) async throws(RedisError) -> ClusterMap {
     var settings = options
     settings.clientName += " asking"

@@ -1,5 +1,4 @@
-/// The slot of a cluster in which a key lives: the CRC16 of its hash tag, or of the whole key where it has none, modulo
-/// 16,384.
+/// Slot of a key in a cluster: the CRC16 of its hash tag, or of the whole key if it has none, modulo 16,384.
 ///
 /// Source: Redis Cluster specification, "Key distribution model" and "Hash tags".
 struct KeySlot: Hashable, Sendable {
@@ -7,7 +6,7 @@ struct KeySlot: Hashable, Sendable {
 
   let number: UInt16
 
-  /// - Returns: `nil` for a number that no slot has.
+  /// - Returns: `nil` for a number that is not a slot.
   init?(_ number: Int) {
     guard (0..<Self.count).contains(number) else { return nil }
     self.number = UInt16(number)

@@ -1,8 +1,8 @@
-/// Slots of a cluster that were left open: on their way from one server to another, and not there.
+/// Slots of a cluster whose move was not finished.
 enum OpenSlots {
-  /// Reads what one server says of itself in `CLUSTER NODES`: it alone knows what it moves.
+  /// Parses the line of the answering server in its `CLUSTER NODES`. Only this server knows which slots it moves.
   ///
-  /// Source: Redis documentation, CLUSTER NODES: `[93-<-ID]` is being imported, `[77->-ID]` on its way.
+  /// Source: Redis documentation, CLUSTER NODES: `[93-<-ID]` is being imported, `[77->-ID]` is being migrated.
   static func read(_ text: String) -> [Int] {
     guard let own = text.split(whereSeparator: \.isNewline).first(where: { $0.contains("myself") }) else { return [] }
     return own.split(separator: " ").dropFirst(8).compactMap { word in
@@ -13,9 +13,9 @@ enum OpenSlots {
 }
 
 extension RedisClient {
-  /// The slots that servers of a cluster have open, each once; none of what is no cluster.
+  /// Returns the slots that servers of a cluster have open, each once; empty without a cluster.
   ///
-  /// - Throws: `RedisServerError` where the user may not ask.
+  /// - Throws: `RedisServerError` if the user has no permission.
   public func openSlots() async throws -> [Int] {
     guard case .cluster(let cluster) = servers else { return [] }
     return Array(Set(try await cluster.nodes().flatMap(OpenSlots.read))).sorted()

@@ -1,23 +1,23 @@
-/// What a server of a cluster says instead of running a command. Pure.
+/// Redirection: a cluster server's answer instead of running a command. Pure.
 enum Redirect: Equatable {
-  /// The slot lives elsewhere, for good.
+  /// The slot has another owner from now on.
   case moved(KeySlot, RedisAddress)
-  /// The slot is on its way, and this key has arrived already: to be asked there, once, behind `ASKING`.
+  /// The slot is moving, and this key has arrived there already. The command must be sent there once, after `ASKING`.
   case ask(RedisAddress)
-  /// Of the keys of one command some have arrived and some have not.
+  /// Some keys of one command have arrived at the new owner, and others have not.
   case tryAgain
-  /// The cluster, or this slot, has nobody who answers just now.
+  /// The cluster, or this slot, has no server at the moment.
   case clusterDown
 
-  /// Reads a refusal.
+  /// Parses a refusal.
   ///
-  /// Source: Redis Cluster specification, "MOVED Redirection": `MOVED slot host:port`. An empty host is the one that was
-  /// asked; an IPv6 address has colons of its own and no brackets, so the port stands behind the last one.
+  /// Source: Redis Cluster specification, "MOVED Redirection": `MOVED slot host:port`. An empty host means the server
+  /// that was asked. An IPv6 address has colons and no brackets, so the port follows the last colon.
   ///
   /// - Parameters:
   ///   - error: the refusal.
-  ///   - asked: whose it is.
-  ///   - reachable: where a server is reached that says to be elsewhere.
+  ///   - asked: the server that refused.
+  ///   - reachable: reachable addresses of servers that announce other ones.
   /// - Returns: `nil` for any other refusal.
   init?(_ error: RedisServerError, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     switch error.code {

@@ -1,13 +1,13 @@
-/// Something that can be an argument of a Redis command. Text goes as UTF-8, numbers in decimal, bytes as they are.
+/// Value that can be an argument of a Redis command. Text is sent as UTF-8, numbers in decimal, bytes unchanged.
 public protocol RedisArgument: Sendable {
   /// Appends this value as one argument.
   func append(to arguments: inout RedisArguments)
 }
 
-/// The arguments of commands, written as RESP bulk strings straight into one buffer. Any byte may occur in them.
+/// Arguments of commands, written as RESP bulk strings directly into one buffer. They may contain any bytes.
 public struct RedisArguments: Sendable {
   var bytes: [UInt8] = []
-  /// Arguments of the command being written, its name included.
+  /// Number of arguments of the command that is being written, including its name.
   var count = 0
 
   /// Appends one argument.
@@ -48,8 +48,8 @@ public struct RedisArguments: Sendable {
     appendLineEnd()
   }
 
-  /// Opens a command. How many arguments it has is known at its end only: one digit is written now, and ``end(_:)``
-  /// makes room for more, so that no caller can count wrongly.
+  /// Begins a command. The number of its arguments is known only at its end. So one digit is written now, and
+  /// ``end(_:)`` makes room for more; no caller can pass a wrong number.
   mutating func begin() -> Int {
     count = 0
     let start = bytes.count
@@ -59,9 +59,9 @@ public struct RedisArguments: Sendable {
     return start
   }
 
-  /// Closes the command that ``begin()`` opened at `start`.
+  /// Ends the command that ``begin()`` began at `start`.
   ///
-  /// - Returns: by how many bytes everything behind the first digit moved.
+  /// - Returns: the number of bytes by which everything after the first digit moved.
   @discardableResult
   mutating func end(_ start: Int) -> Int {
     let first = start + 1
@@ -158,7 +158,7 @@ extension UInt16: RedisArgument {
   public func append(to arguments: inout RedisArguments) { arguments.append(decimal: UInt64(self)) }
 }
 
-/// The bytes or the decimal text of a reply, as they are; a reply without text is an empty argument.
+/// Bytes or decimal text of a reply; a reply without text is an empty argument.
 extension RedisReply: RedisArgument {
   public func append(to arguments: inout RedisArguments) {
     if kind == .integer, let integer {

@@ -1,15 +1,15 @@
 extension RedisPipeline {
-  /// Commands that name no key: of a server, or of a channel.
+  /// Commands without a key: they concern a server or a channel.
   private static let keyless: Set<String> = [
     "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "DEBUG", "ECHO", "FLUSHALL", "FLUSHDB", "INFO", "KEYS",
     "LASTSAVE", "LATENCY", "PING", "PUBLISH", "PUBSUB", "ROLE", "SCAN", "SCRIPT", "SLOWLOG", "TIME", "WAIT",
   ]
 
-  /// The slot of each command: of its first key; where it names none that of the command before it.
+  /// Returns the slot of each command: that of its first key, or of the previous command if it has no key.
   ///
-  /// All keys of a command are of one slot, or Redis refuses it (`CROSSSLOT`).
+  /// All keys of a command must be in one slot, or Redis refuses the command (`CROSSSLOT`).
   ///
-  /// - Parameter home: of a command that names no key and stands behind none that does.
+  /// - Parameter home: the slot of commands without a key that do not follow a command with one.
   func slots(home: KeySlot) -> [KeySlot] {
     var last = home
     return bytes.withUnsafeBytes { bytes in
@@ -33,7 +33,7 @@ extension RedisPipeline {
     return words.next()
   }
 
-  /// The words of a command, one after the other.
+  /// Iterator over the words of a command.
   private struct Words {
     private let bytes: UnsafeRawBufferPointer
     private var position: Int

@@ -1,10 +1,10 @@
 extension RedisPipeline {
-  /// The keys that a command names, for saying what its refusal was about.
+  /// Returns the keys of a command, for messages about its refusal.
   ///
-  /// Of a script those that it declares; of any other command its first argument, or both where it moves something from
-  /// one key to another.
+  /// For a script, these are the declared keys. For any other command, it is the first argument, or the first two if
+  /// the command moves something from one key to another.
   ///
-  /// - Parameter position: of the command in the pipeline.
+  /// - Parameter position: the position of the command in the pipeline.
   public func keys(of position: Int) -> [String] {
     let words = words(of: position).map { String(decoding: $0, as: UTF8.self) }
     switch words.first {
@@ -17,28 +17,28 @@ extension RedisPipeline {
     }
   }
 
-  /// What a command is, for saying what its refusal was about: its name, or `the script NAME`.
+  /// Returns the name of a command for messages about its refusal: its name, or `the script NAME`.
   ///
-  /// - Parameter position: of the command in the pipeline.
+  /// - Parameter position: the position of the command in the pipeline.
   public func name(of position: Int) -> String {
     if let call = scriptCalls.first(where: { $0.position == position }) { return "the script \(call.script.name)" }
     return words(of: position).first.map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
-  /// A command's words, its name first.
+  /// Returns a command's words, beginning with its name.
   private func words(of position: Int) -> [ArraySlice<UInt8>] {
     var rest = bytes[starts[position]...]
     var words: [ArraySlice<UInt8>] = []
     for _ in 0..<Self.number(&rest) {
       let length = Self.number(&rest)
       words.append(rest.prefix(length))
-      // Behind each word stands its line end.
+      // Each word is followed by a line end.
       rest = rest.dropFirst(length + 2)
     }
     return words
   }
 
-  /// Takes the number of a line such as `$12` off the front.
+  /// Removes a line such as `$12` from the front and returns its number.
   private static func number(_ rest: inout ArraySlice<UInt8>) -> Int {
     var number = 0
     rest = rest.dropFirst()

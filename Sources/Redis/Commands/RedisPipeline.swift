@@ -1,4 +1,4 @@
-/// Commands that go to Redis together, written into one buffer, and are answered together in their order.
+/// Pipeline: commands that are sent to Redis together in one buffer and answered together in their order.
 ///
 ///     var pipeline = RedisPipeline()
 ///     pipeline.append("SET", key, value)
@@ -9,15 +9,16 @@
 ///     pipeline.script(commit, keys: [ledger, results]) { $0.append(records) }
 ///     let replies = try await client.execute(pipeline)
 ///
-/// Other callers' commands may run between those of a pipeline. `MULTI`, `SUBSCRIBE` (see ``RedisSubscriber``) and `HELLO 3`
-/// don't belong here.
+/// Commands of other callers may run between those of a pipeline. `MULTI`, `SUBSCRIBE` (see ``RedisSubscriber``) and
+/// `HELLO 3` must not be used here.
 public struct RedisPipeline: Sendable {
-  /// A call of a script, whose SHA-1 only the connection knows: the server computes it when it loads the script.
+  /// Call of a script. Only the connection knows the script's SHA-1, because the server computes it when it loads the
+  /// script.
   struct ScriptCall: Sendable {
     var script: RedisScript
-    /// Which command of the pipeline it is.
+    /// Position of the command in the pipeline.
     var position: Int
-    /// Where in the buffer the 40 hex digits are filled in.
+    /// Offset in the buffer at which the 40 hex digits are filled in.
     var hash: Int
 
     fileprivate func moved(by offset: Int, to position: Int) -> ScriptCall {
@@ -30,21 +31,21 @@ public struct RedisPipeline: Sendable {
   private(set) var arguments = RedisArguments()
   private(set) var scriptCalls: [ScriptCall] = []
 
-  /// Where each command begins in the buffer.
+  /// Offset of each command in the buffer.
   private(set) var starts: [Int] = []
 
-  /// How many commands there are, and how many replies there will be.
+  /// Number of commands, which is also the number of replies.
   public var count: Int { starts.count }
 
-  /// - Parameter capacity: bytes to reserve at once.
+  /// - Parameter capacity: number of bytes to reserve.
   public init(reserving capacity: Int = 256) {
     arguments.bytes.reserveCapacity(capacity)
   }
 
-  /// Whether there is no command.
+  /// Whether the pipeline has no commands.
   public var isEmpty: Bool { count == 0 }
 
-  /// How many bytes go over the wire.
+  /// Number of bytes to send.
   public var byteCount: Int { arguments.bytes.count }
 
   var bytes: [UInt8] { arguments.bytes }
@@ -58,7 +59,7 @@ public struct RedisPipeline: Sendable {
     starts.append(start)
   }
 
-  /// Appends a command whose arguments `body` writes.
+  /// Appends a command with arguments that `body` writes.
   public mutating func command(_ name: StaticString, _ body: (inout RedisArguments) -> Void) {
     let start = arguments.begin()
     name.append(to: &arguments)
@@ -67,22 +68,22 @@ public struct RedisPipeline: Sendable {
     starts.append(start)
   }
 
-  /// Appends a call of a script, whose arguments `body` writes.
+  /// Appends a call of a script with arguments that `body` writes.
   ///
-  /// Should the server have lost the script, it is loaded and run again within the same call: then the script runs after
-  /// later commands of the pipeline that did succeed, and in order with the other lost ones.
+  /// If the server has lost the script, the connection loads it and runs it again within the same call. In that case,
+  /// the script runs after later commands of the pipeline that succeeded, and in order with the other lost scripts.
   ///
   /// - Parameters:
-  ///   - script: what to run.
-  ///   - keys: every key that it touches (`KEYS`), all of one slot.
-  ///   - body: writes the rest (`ARGV`).
+  ///   - script: the script to run.
+  ///   - keys: all keys that it uses (`KEYS`), all in one slot.
+  ///   - body: writes the other arguments (`ARGV`).
   public mutating func script(
     _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) -> Void = { _ in }
   ) {
     let start = arguments.begin()
     arguments.append("EVALSHA" as StaticString)
     arguments.append(Self.unknownHash)
-    // The placeholder is the last argument so far: it ends before its line end.
+    // The placeholder is the last argument so far. Its line end follows it.
     let hash = arguments.bytes.count - 2 - Self.hashLength
     arguments.append(decimal: UInt64(keys.count))
     for key in keys { arguments.append(key) }
@@ -93,7 +94,7 @@ public struct RedisPipeline: Sendable {
     starts.append(start)
   }
 
-  /// Appends command by command what another pipeline holds.
+  /// Appends all commands of another pipeline.
   public mutating func append(_ other: RedisPipeline) {
     let offset = arguments.bytes.count
     arguments.bytes.append(contentsOf: other.arguments.bytes)
@@ -101,7 +102,7 @@ public struct RedisPipeline: Sendable {
     for start in other.starts { starts.append(start + offset) }
   }
 
-  /// Appends one command that another pipeline holds.
+  /// Appends one command of another pipeline.
   mutating func append(_ position: Int, of other: RedisPipeline) {
     let range = other.range(of: position)
     let offset = arguments.bytes.count - range.lowerBound
@@ -114,9 +115,9 @@ public struct RedisPipeline: Sendable {
     starts[position]..<(position + 1 < starts.count ? starts[position + 1] : arguments.bytes.count)
   }
 
-  /// The script that a command calls; `nil` for any other command.
+  /// Returns the script that a command calls; `nil` for any other command.
   private func scriptCall(at position: Int) -> ScriptCall? {
-    // They stand in the order of their positions.
+    // The calls are in the order of their positions.
     var (low, high) = (0, scriptCalls.count)
     while low < high {
       let middle = (low + high) / 2
@@ -125,25 +126,25 @@ public struct RedisPipeline: Sendable {
     return low < scriptCalls.count && scriptCalls[low].position == position ? scriptCalls[low] : nil
   }
 
-  /// Forgets the commands but keeps the memory.
+  /// Removes all commands but keeps the memory.
   public mutating func removeAll() {
     arguments.bytes.removeAll(keepingCapacity: true)
     scriptCalls.removeAll(keepingCapacity: true)
     starts.removeAll(keepingCapacity: true)
   }
 
-  /// Fills in the hash of one call.
+  /// Writes the hash of one call.
   mutating func fill(_ call: ScriptCall, with hash: [UInt8]) {
     arguments.bytes.replaceSubrange(call.hash..<(call.hash + Self.hashLength), with: hash)
   }
 
-  /// Appends a command that stands in `other` already, hash and all.
+  /// Appends a command of `other` with its hash.
   mutating func copy(_ position: Int, from other: RedisPipeline) {
     starts.append(arguments.bytes.count)
     arguments.bytes.append(contentsOf: other.arguments.bytes[other.range(of: position)])
   }
 
-  /// Whether a command is the `ASKING` that lets a server answer for a key that has just arrived.
+  /// Returns whether a command is the `ASKING` with which a server answers for a key that has just arrived.
   func isAsking(_ position: Int) -> Bool { arguments.bytes[range(of: position)].elementsEqual(Self.asking) }
 
   private static let asking = Array("*1\r\n$6\r\nASKING\r\n".utf8)

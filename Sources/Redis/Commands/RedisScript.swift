@@ -1,26 +1,27 @@
-/// A Lua script that Redis runs as one atomic step.
+/// Lua script that Redis runs as one atomic step.
 ///
-/// Make one instance per script and keep it: connections remember by instance what they have loaded.
+/// Create one instance per script and keep it, because connections identify loaded scripts by instance.
 public final class RedisScript: Sendable {
-  /// For errors and logs.
+  /// Name for errors and logs.
   public let name: String
-  /// The source, with its `#!lua` line if it has one.
+  /// Source text, with its `#!lua` line if it has one.
   public let source: String
 
   /// - Parameters:
-  ///   - name: for errors and logs.
-  ///   - source: the source, with its `#!lua` line if it has one.
+  ///   - name: the name for errors and logs.
+  ///   - source: the source text, with its `#!lua` line if it has one.
   public init(name: String, source: String) {
     self.name = name
     self.source = source
   }
 
-  /// What to load into a server of the given version.
+  /// Returns the text to load into a server of the given version.
   ///
-  /// Redis 7 reads script flags from a `#!lua` line and, for scripts that have one, refuses keys outside the declared
-  /// slot; before Redis 7 that line is a syntax error. The line end stays, so that line numbers in errors are right.
+  /// Redis 7 reads script flags from a `#!lua` line. For scripts with that line, it refuses keys outside the declared
+  /// slot. Before Redis 7, that line is a syntax error. The line end is kept, so that line numbers in errors are right.
   ///
-  /// - Parameter version: of the server; `nil` when it would not tell, and is taken for a current one.
+  /// - Parameter version: the version of the server; `nil` if it does not report one, which counts as a current
+  ///   version.
   public func source(for version: RedisVersion?) -> String {
     guard let version, version < RedisVersion(major: 7), source.hasPrefix("#!") else { return source }
     return String(source.drop { !$0.isNewline })

@@ -1,16 +1,16 @@
-/// What a connection knows about the server's script cache: the SHA-1 of each script that it loaded, in the server's own
-/// words. Pure.
+/// Connection's knowledge about the server's script cache: the SHA-1 of each script that it loaded, as reported by the
+/// server. Pure.
 struct ScriptCache {
-  /// Calls that met with NOSCRIPT, and what runs them again.
+  /// Pipeline that repeats the calls which failed with NOSCRIPT.
   struct Repetition {
     var pipeline: RedisPipeline
-    /// Which answers of ``pipeline`` take the place of which of the first ones.
+    /// Positions of answers in ``pipeline``, with the positions of the first answers that they replace.
     var answers: [(new: Int, old: Int)]
   }
 
   private var hashes: [ObjectIdentifier: [UInt8]] = [:]
 
-  /// The scripts of a pipeline that were never loaded here, each once.
+  /// Returns the scripts of a pipeline that were never loaded on this connection, each once.
   func missing(in pipeline: RedisPipeline) -> [RedisScript] {
     var seen: Set<ObjectIdentifier> = []
     return pipeline.scriptCalls.lazy.map(\.script).filter { [hashes] script in
@@ -19,14 +19,14 @@ struct ScriptCache {
     }
   }
 
-  /// What loads the scripts.
+  /// Returns the commands that load the scripts.
   static func loading(_ scripts: [RedisScript], into version: RedisVersion?) -> RedisPipeline {
     var pipeline = RedisPipeline()
     for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source(for: version)) }
     return pipeline
   }
 
-  /// Notes the answers to ``loading(_:into:)``.
+  /// Records the answers to ``loading(_:into:)``.
   mutating func note(_ replies: [RedisReply], for scripts: [RedisScript], endpoint: String) throws(RedisError) {
     for (script, reply) in zip(scripts, replies) {
       guard let hash = reply.bytes, reply.kind == .bulk, hash.count == RedisPipeline.hashLength else {
@@ -37,7 +37,7 @@ struct ScriptCache {
     }
   }
 
-  /// The pipeline with the hashes that are known.
+  /// Returns the pipeline with the known hashes.
   func filled(_ pipeline: RedisPipeline) -> RedisPipeline {
     var filled = pipeline
     for call in pipeline.scriptCalls {
@@ -46,10 +46,10 @@ struct ScriptCache {
     return filled
   }
 
-  /// What loads again the scripts that a flush or a restart took away, and runs again, in their order, the calls that met
-  /// with NOSCRIPT: one round trip. Such a call has had no effect, so nothing runs twice.
+  /// Returns the commands that load the scripts lost by a flush or a restart, and repeat the calls that failed with
+  /// NOSCRIPT in their order. It takes one round trip. Such a call has had no effect, so nothing runs twice.
   ///
-  /// - Returns: `nil` when no call met with it.
+  /// - Returns: `nil` if no call failed with NOSCRIPT.
   static func repetition(
     of pipeline: RedisPipeline, after replies: [RedisReply], into version: RedisVersion?
   ) -> Repetition? {
@@ -59,7 +59,7 @@ struct ScriptCache {
     var again = loading(lost.map(\.script).filter { seen.insert(ObjectIdentifier($0)).inserted }, into: version)
     var answers: [(new: Int, old: Int)] = []
     for call in lost {
-      // It was good for one command only, and that was the refused one.
+      // `ASKING` is valid for one command only, and that one was refused.
       if call.position > 0, pipeline.isAsking(call.position - 1) { again.copy(call.position - 1, from: pipeline) }
       answers.append((again.count, call.position))
       again.copy(call.position, from: pipeline)

@@ -1,13 +1,13 @@
 import TLS
 
-/// What a connection takes from files, as they are now. Reading blocks.
+/// Contents of the files that a connection needs, as they are now. Reading blocks.
 struct ConnectionFiles: Sendable {
-  /// The password to log in with; `nil` where none is known.
+  /// Password for the login; `nil` for none.
   var password: String?
-  /// `nil` for plain TCP.
+  /// TLS settings; `nil` for plain TCP.
   var tls: TLSPeer?
 
-  /// - Parameter url: its own password comes before that of a file.
+  /// - Parameter url: its own password takes precedence over that of a file.
   init(url: RedisURL, options: RedisOptions) throws(RedisError) {
     password = try Self.password(url: url, file: options.passwordFile)
     guard url.isTLS else { return }
@@ -50,9 +50,9 @@ struct ConnectionFiles: Sendable {
   }
 }
 
-/// How TLS is spoken with a server.
+/// TLS settings for a server.
 struct TLSPeer: Sendable {
   var context: TLSContext
-  /// The name or address that its certificate must carry.
+  /// Name or address that its certificate must contain.
   var serverName: String
 }

@@ -1,4 +1,4 @@
-/// What a connection says first, and what it makes of the answers. Pure.
+/// First commands of a connection, and the check of their answers. Pure.
 struct Handshake {
   private enum Step: String {
     case login = "logging in"
@@ -11,7 +11,7 @@ struct Handshake {
   private let steps: [Step]
   private let endpoint: String
 
-  /// - Parameter password: to log in with; `nil` to begin without.
+  /// - Parameter password: the password for the login; `nil` for no login.
   init(url: RedisURL, password: String?, clientName: String) {
     var pipeline = RedisPipeline()
     var steps: [Step] = []
@@ -35,7 +35,7 @@ struct Handshake {
     endpoint = url.endpoint
   }
 
-  /// - Returns: what `INFO` said; nothing, if this user may not ask.
+  /// - Returns: the result of `INFO`; empty if this user has no permission for it.
   func check(_ replies: [RedisReply]) throws(RedisError) -> RedisServerInfo {
     var info = RedisServerInfo(parsing: "")
     for (step, reply) in zip(steps, replies) {
@@ -43,7 +43,7 @@ struct Handshake {
         if step == .info { info = RedisServerInfo(parsing: reply.string ?? "") }
         continue
       }
-      // A connection without a name, or with a server that keeps its facts to itself, works all the same.
+      // A connection also works without a name, and with a server that does not report its information.
       let isOptional = (step == .name || step == .info) && [.noPermission, .generic].contains(error.code)
       if isOptional { continue }
       if step == .login, error.code == .generic { throw Self.wrongLogin(error, endpoint: endpoint) }
@@ -55,7 +55,7 @@ struct Handshake {
     return info
   }
 
-  /// What it means when Redis refuses something that a connection needs before it is of use.
+  /// Returns the error for a refusal of a step that a connection needs.
   static func refusal(_ error: RedisServerError, step: String, endpoint: String) -> RedisError {
     switch error.code {
     case .noAuthentication, .wrongPassword: wrongLogin(error, endpoint: endpoint)
@@ -80,19 +80,19 @@ struct Handshake {
       hint: "Check user and password, and that the server knows them (ACL LIST).")
   }
 
-  /// `CLIENT SETNAME` takes printable ASCII without blanks.
+  /// Returns the name with the characters that `CLIENT SETNAME` allows: printable ASCII without blanks.
   private static func allowed(_ name: String) -> String {
     String(decoding: name.utf8.map { (33...126).contains($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
   }
 }
 
-/// Hints that several errors share.
+/// Hints of several errors.
 enum Hint {
   static let address = "Check host and port of the URL, and that Redis is running and reachable."
   static let speaksTLS = "Does this port speak TLS? If not, write redis://, or name the port that does (tls-port)."
   static let none = "Nothing needs to be done."
 
-  /// What another module says to do, as a sentence.
+  /// Returns a hint of another module as a sentence.
   static func sentence(_ hint: String) -> String {
     hint.prefix(1).uppercased() + hint.dropFirst() + "."
   }

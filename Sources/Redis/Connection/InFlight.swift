@@ -1,39 +1,39 @@
-/// The calls that wait for answers, in the order in which Redis will give them. Pure: no clock, no I/O.
+/// Queue of the calls that wait for answers, in the order of Redis' answers. Pure: no clock, no I/O.
 struct InFlight<Waiter> {
   struct Call {
-    /// Answers still to come.
+    /// Number of missing answers.
     var missing: Int
-    /// In the connection's monotonic nanoseconds.
+    /// Deadline in the connection's monotonic nanoseconds.
     var deadline: UInt64
-    /// Where its first byte stands in everything ever sent on the connection.
+    /// Offset of its first byte in all bytes ever sent on the connection.
     var offset: UInt64
     var waiter: Waiter
   }
 
   private var calls: [Call?] = []
   private var head = 0
-  /// Where the answers of the oldest call stand in the arena that is being filled.
+  /// Indexes of the oldest call's answers in the arena that is being filled.
   private var roots: [Int] = []
 
   var count: Int { calls.count - head }
 
-  /// The earliest deadline of all.
+  /// Earliest deadline of all calls.
   var earliestDeadline: UInt64? { calls[head...].lazy.compactMap { $0?.deadline }.min() }
 
-  /// The last answer of a call that has not all of them yet.
+  /// Last answer of a call that does not have all its answers yet.
   var lastRoot: Int? { roots.last }
 
   mutating func append(_ call: Call) {
     calls.append(call)
   }
 
-  /// Takes note of an answer.
+  /// Result of recording an answer.
   enum Progress {
-    /// More answers belong to the same call.
+    /// More answers of the same call are missing.
     case incomplete
     /// The oldest call has all its answers.
     case complete(Waiter, roots: [Int])
-    /// Nobody asked.
+    /// No call is waiting for an answer.
     case unexpected
   }
 
@@ -58,7 +58,7 @@ struct InFlight<Waiter> {
     return .complete(call.waiter, roots: finished)
   }
 
-  /// Empties the queue, for a connection that has died.
+  /// Empties the queue of a dead connection.
   mutating func removeAll() -> [Call] {
     let rest = calls[head...].compactMap { $0 }
     calls = []

@@ -3,16 +3,16 @@ public import EventLoop
 import TLS
 
 extension RedisConnection {
-  /// Connects, logs in, selects the database and loads the scripts. Password, certificate and trust roots are read from
-  /// their files.
+  /// Connects, logs in, selects the database and loads the scripts. The password, the certificate and the trust roots
+  /// are read from their files.
   ///
   /// - Parameters:
-  ///   - url: where to, and as whom; of several addresses the first.
-  ///   - options: its timeouts, name and files; patience and backoff are of no meaning here.
-  ///   - scripts: loaded before the first call. Others are loaded when they are first called.
-  ///   - isPrimary: whether an address where another than a primary answers is passed over. A server that does not say
-  ///     what it is passes for one.
-  ///   - loop: where the connection lives.
+  ///   - url: address and login; the first address is used.
+  ///   - options: timeouts, name and files; patience and backoff are not used here.
+  ///   - scripts: loaded before the first call; other scripts are loaded at their first call.
+  ///   - isPrimary: whether an address is skipped if its server is not a primary. A server that does not report its
+  ///     role counts as a primary.
+  ///   - loop: the loop of the connection.
   public static func connect(
     to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
     on loop: EventLoop = EventLoop(label: "redis")
@@ -21,7 +21,7 @@ extension RedisConnection {
     do throws(RedisError) {
       return try await connect(by: way, scripts: scripts, isPrimary: isPrimary, on: loop)
     } catch {
-      // The password may have been changed since the file was read: only one that is there still is wrong.
+      // The password may have changed after the file was read. It is wrong only if the file still has it.
       guard error.code == .authentication, options.passwordFile != nil else { throw error }
       let again = try await Way(url, options)
       guard again.files.password != way.files.password else { throw error }
@@ -36,7 +36,7 @@ extension RedisConnection {
     let deadline = EventLoop.now + way.options.connectTimeout.wholeNanoseconds
     var failure: RedisError?
     for (index, address) in addresses.enumerated() {
-      // An address that swallows packets must leave time for the others.
+      // An address that drops packets must leave time for the others.
       let now = EventLoop.now
       let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
       let connection = RedisConnection(
@@ -54,14 +54,14 @@ extension RedisConnection {
     throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
   }
 
-  /// Where to, and as whom, as the name service and the files say now.
+  /// Address and login, as the name service and the files have them now.
   private struct Way: Sendable {
     var url: RedisURL
     var options: RedisOptions
     var addresses: [SocketAddress]
     var files: ConnectionFiles
 
-    /// Asks the name service and reads files, which blocks, on a queue where that is allowed.
+    /// Asks the name service and reads the files on a queue that may block.
     init(_ url: RedisURL, _ options: RedisOptions) async throws(RedisError) {
       let result: Result<Way, RedisError> = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
@@ -89,7 +89,7 @@ extension RedisConnection {
       let watcher = SocketWatcher(
         socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
-      // Only writability says that the attempt has ended (connect(2), EINPROGRESS).
+      // Only writability shows that the attempt has ended (connect(2), EINPROGRESS).
       watcher.wantsRead = false
       watcher.wantsWrite = true
       self.watcher = watcher
@@ -111,7 +111,7 @@ extension RedisConnection {
     advanceHandshake(continuation)
   }
 
-  /// Carries on the stream's own handshake; plain TCP has none.
+  /// Continues the stream's own handshake; plain TCP has none.
   func advanceHandshake(_ continuation: CheckedContinuation<RedisError?, Never>) {
     do {
       let step = try stream?.handshake()
@@ -137,7 +137,8 @@ extension RedisConnection {
       try await load(scripts, deadline: deadline)
     } catch {
       var failure = error
-      // It may have died before anything was asked: a server of TLS 1.3 looks at our certificate last.
+      // The connection may have died before the first command: a server with TLS 1.3 checks the client certificate
+      // last.
       if case .dead(let cause) = phase { failure = cause }
       failure.mayHaveExecuted = false
       if failure.code == .answerTimeout {

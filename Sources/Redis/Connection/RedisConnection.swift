@@ -3,17 +3,18 @@ import EventLoop
 import Glibc
 import TLS
 
-/// One connection to one Redis server: calls go out as they come, answers are given back in their order.
+/// Connection to one Redis server. It sends calls as they come and returns the answers in their order.
 ///
-/// It lives on one event loop with its socket, its buffers and its parser. The first failure or missed deadline kills it
-/// for good, because afterwards nobody could tell which answer belongs to which call: what is in flight fails, and so
-/// does every later call. ``RedisClient`` replaces dead connections.
-/// Its many properties are the way to the server, and the parts that keep what goes over it (``ReplyParser``,
-/// `InFlight`, `OutgoingBytes`, ``ScriptCache``).
+/// It runs on one event loop with its socket, its buffers and its parser. The first failure or missed deadline ends it
+/// permanently, because the assignment of answers to calls is unknown after that. All calls in flight and all later
+/// calls fail. ``RedisClient`` replaces dead connections.
+///
+/// The many properties are the link to the server and the parts that manage its traffic (``ReplyParser``, `InFlight`,
+/// `OutgoingBytes`, ``ScriptCache``).
 public actor RedisConnection {
-  /// Bounds the calls in flight: each is a suspended task of ours, and a worker has some dozens.
+  /// Maximum number of calls in flight. Each is a suspended task, and a worker has a few dozen.
   static let maximumCalls = 65_536
-  /// Bounds what waits to be sent: a commit is below 1 MB, so this is a server that stopped reading.
+  /// Maximum number of unsent bytes. A commit is below 1 MB, so more means that the server has stopped reading.
   static let maximumUnsentBytes = 64 << 20
 
   private typealias Waiter = CheckedContinuation<Result<[RedisReply], RedisError>, Never>
@@ -31,7 +32,7 @@ public actor RedisConnection {
   private let traffic: RedisTraffic.Counter
   let answerTimeout: Duration
   let tls: TLSPeer?
-  /// 64 KB hold some hundred commits' answers, and are what a socket's buffer gives.
+  /// 64 KB have room for the answers of about a hundred commits, and are the size of a socket's buffer.
   private let readBuffer = ReadBuffer(count: 64 << 10)
   var phase = Phase.idle
   var socket: Socket?
@@ -44,10 +45,10 @@ public actor RedisConnection {
   private var outgoing = OutgoingBytes()
   var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
-  /// Set for good by the first subscription.
+  /// Handler for messages, set permanently by the first subscription.
   private var onMessage: (@Sendable (RedisReply) -> Void)?
 
-  /// What the server said of itself when the connection was made.
+  /// Server's `INFO` from the beginning of the connection.
   public internal(set) var server = RedisServerInfo(parsing: "")
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -63,11 +64,11 @@ public actor RedisConnection {
   /// Sends commands and waits for all their answers.
   ///
   /// - Parameters:
-  ///   - pipeline: what to send; an empty one is answered at once.
+  ///   - pipeline: the commands; an empty pipeline is answered immediately.
   ///   - timeout: instead of the connection's own answer timeout, counted from now.
   /// - Returns: one reply per command, in their order; a refusal is a reply.
-  /// - Throws: ``RedisError`` when the connection failed. ``RedisError/mayHaveExecuted`` is false only if not a byte of
-  ///   the call was sent.
+  /// - Throws: ``RedisError`` if the connection failed. ``RedisError/mayHaveExecuted`` is false only if no byte of the
+  ///   call was sent.
   public func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil
   ) async throws(RedisError) -> [RedisReply] {
@@ -101,19 +102,19 @@ public actor RedisConnection {
     }
   }
 
-  /// Ends the connection; calls in flight fail. Idempotent.
+  /// Closes the connection; calls in flight fail. Idempotent.
   ///
-  /// - Parameter reason: what calls in flight are told.
+  /// - Parameter reason: the reason for the errors of calls in flight.
   public func close(because reason: String? = nil) {
     let reason = reason ?? "the connection was closed by this program"
     die(RedisError(.closed, reason, endpoint: endpoint, hint: Hint.none))
   }
 
-  /// Subscribes to a channel. From then on nothing but further channels and ``ping()`` may be asked on this connection.
+  /// Subscribes to a channel. After that, this connection can be used only for further channels and ``ping()``.
   ///
-  /// - Parameter handler: called on the loop with each message, of whatever channel, as Redis sends it: `message`,
-  ///   channel, text.
-  /// - Throws: ``RedisError`` when the connection failed, or Redis refused.
+  /// - Parameter handler: called on the loop with each message of any channel, in Redis' form: `message`, channel,
+  ///   text.
+  /// - Throws: ``RedisError`` if the connection failed, or Redis refused.
   func subscribe(to channel: String, handler: @escaping @Sendable (RedisReply) -> Void) async throws(RedisError) {
     onMessage = handler
     var pipeline = RedisPipeline()
@@ -124,14 +125,14 @@ public actor RedisConnection {
     throw refusal
   }
 
-  /// Whether the server answers.
+  /// Checks whether the server answers.
   func ping() async throws(RedisError) {
     var pipeline = RedisPipeline()
     pipeline.append("PING")
     _ = try await execute(pipeline)
   }
 
-  /// Has `handler` called on the loop when the connection dies, or now if it has died.
+  /// Calls `handler` on the loop when the connection dies, or now if it is dead.
   func whenDead(_ handler: @escaping @Sendable (RedisError) -> Void) {
     if case .dead(let error) = phase { return handler(error) }
     onDeath = handler
@@ -152,7 +153,7 @@ extension RedisConnection {
         .overloaded, "\(inFlight.count) calls and \(outgoing.waiting) unsent bytes are waiting already",
         endpoint: endpoint, hint: "Send less at a time, or find out why Redis is slow (SLOWLOG GET).")
     }
-    // A handler of its cancellation would send its task over the global pool twice a call (SE-0461).
+    // A cancellation handler would send the call's task over the global pool twice (SE-0461).
     guard !Task.isCancelled else {
       throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
     }
@@ -162,7 +163,7 @@ extension RedisConnection {
         .init(missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))
       outgoing.append(bytes)
       if deadline < timerDeadline { arm(deadline) }
-      // If writability is awaited already, the socket is full, and the bytes go when it is not.
+      // If the connection already waits for writability, the socket is full, and the bytes are sent later.
       if watcher?.wantsWrite == false { flush() }
     }
     return try result.get()
@@ -185,7 +186,7 @@ extension RedisConnection {
       if isClosed { return peerClosed() }
       watcher.wantsWrite = wantsWrite
     } catch {
-      // What the server said before it hung up may wait to be read. Reading must not try to write again.
+      // The server's last message may wait to be read. Reading must not try to write again.
       watcher.wantsWrite = true
       readable()
       peerClosed("\(error)")
@@ -203,7 +204,7 @@ extension RedisConnection {
 
   func readable() {
     if case .handshaking(let continuation) = phase { advanceHandshake(continuation) }
-    // Ends, because the server sends no more than was asked for.
+    // The loop ends, because the server sends no more than the answers.
     while case .open = phase, let stream {
       do {
         switch try stream.read(into: readBuffer.bytes) {
@@ -211,7 +212,7 @@ extension RedisConnection {
           try parser.feed(UnsafeRawBufferPointer(rebasing: readBuffer.bytes[..<count]))
           try deliver()
         case .wantsRead:
-          // TLS may have waited for these bytes before it could write.
+          // TLS may have needed these bytes before it could write.
           if outgoing.waiting > 0, watcher?.wantsWrite == false { flush() }
           return
         case .wantsWrite:
@@ -225,7 +226,7 @@ extension RedisConnection {
             .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
             hint: "Is it a Redis that listens there?"))
       } catch let error as TLSError where error.alert != nil {
-        // In TLS 1.3 a client hears only now what the server makes of its certificate (RFC 8446 section 4.4.2.4).
+        // In TLS 1.3, a client learns only now whether the server accepts its certificate (RFC 8446 section 4.4.2.4).
         die(RedisError(tls: error, with: tls?.serverName ?? "", endpoint: endpoint))
       } catch {
         peerClosed("\(error)")
@@ -236,7 +237,8 @@ extension RedisConnection {
   private func deliver() throws {
     while let root = try parser.next() {
       if let onMessage, parser.isMessage(root) {
-        // Nothing else is in the arena: a connection that subscribes has no calls of several answers.
+        // The arena contains only this message, because a connection with subscriptions has no calls with several
+        // answers.
         onMessage(RedisReply(arena: parser.take(), index: root))
         continue
       }
@@ -255,7 +257,7 @@ extension RedisConnection {
   }
 }
 
-// MARK: - Dying
+// MARK: - End of the connection
 
 extension RedisConnection {
   func die(_ error: RedisError) {
@@ -280,7 +282,8 @@ extension RedisConnection {
     onDeath = nil
   }
 
-  /// A server that turns somebody away says why, in an answer nobody asked for alone, and closes.
+  /// Handles the end of the connection by the server. A server that rejects a client first sends an error that belongs
+  /// to no command.
   func peerClosed(_ what: String = "Redis closed the connection") {
     switch phase {
     case .open: break
@@ -297,8 +300,8 @@ extension RedisConnection {
     RedisError(.closed, message, endpoint: endpoint, hint: "Is Redis running, and does its log say why it hung up?")
   }
 
-  /// One timer serves all calls: it is armed for some deadline that is no later than the earliest, and looks again when
-  /// it fires. A call that ends in time costs it nothing.
+  /// Checks the deadlines. One timer serves all calls: it is armed for a time that is not later than the earliest
+  /// deadline, and checks again when it fires. A call that ends in time costs no timer operation.
   func timerFired() {
     timerDeadline = .max
     switch phase {

@@ -1,15 +1,15 @@
 import TLS
 
 extension RedisError {
-  /// Alerts that are about the certificate of whoever hears them (RFC 8446 section 6.2): bad, unsupported, revoked,
-  /// expired, unknown, of an unknown authority, missing, and access denied.
+  /// Alerts about the certificate of their receiver (RFC 8446 section 6.2): bad, unsupported, revoked, expired,
+  /// unknown, of an unknown authority, missing, and access denied.
   private static let certificateAlerts: Set<UInt8> = [42, 43, 44, 45, 46, 48, 49, 116]
 
-  /// What a failure of TLS means for whoever has to mend it.
+  /// Creates the error for a TLS failure, with a remedy for the operator.
   ///
   /// - Parameters:
-  ///   - error: of the handshake, or an alert that came later.
-  ///   - name: what the server's certificate should have carried.
+  ///   - error: the error of the handshake, or a later alert.
+  ///   - name: the name that the server's certificate must contain.
   ///   - endpoint: `host:port`.
   init(tls error: TLSError, with name: String, endpoint: String) {
     switch error.certificateProblem {

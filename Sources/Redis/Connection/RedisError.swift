@@ -1,54 +1,55 @@
-/// A failure of the way to Redis: of an address, a connection, a handshake, a deadline.
+/// Failure of the transport to Redis: of an address, a connection, a handshake or a deadline.
 ///
-/// What Redis itself answers, refusals included, is data: see ``RedisReply`` and ``RedisServerError``.
+/// Answers of Redis, including refusals, are data: see ``RedisReply`` and ``RedisServerError``.
 public struct RedisError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it was.
+  /// Kind of failure.
   public enum Code: String, Sendable {
-    /// The URL cannot be understood.
+    /// The URL is invalid.
     case invalidURL
-    /// What was asked for is not built in.
+    /// The requested feature is not supported.
     case unsupported
     /// The host name has no address.
     case unknownHost
-    /// Nobody listens at the address, or it cannot be reached.
+    /// No server listens at the address, or the address can't be reached.
     case connectionRefused
     /// The connection was not ready within the connect timeout.
     case connectTimeout
-    /// The answers did not come within the answer timeout.
+    /// The answers did not arrive within the answer timeout.
     case answerTimeout
-    /// The connection ended: by the peer, the network, or ``RedisClient/close()``.
+    /// The connection was closed: by the peer, the network, or ``RedisClient/close()``.
     case closed
     /// The call was for an earlier connection; nothing of it was sent.
     case reconnected
-    /// What came is not RESP2, or more than any bound of ours allows.
+    /// The received bytes are not RESP2, or exceed a limit of this client.
     case protocolViolation
-    /// Redis wants another user or password.
+    /// Redis requires another user or password.
     case authentication
-    /// The user may not run a command, or not on these keys.
+    /// The user has no permission for a command, or for these keys.
     case noPermission
-    /// TLS: this side does not believe the server's certificate, or the server does not believe ours.
+    /// TLS: this client does not trust the server's certificate, or the server does not trust the client's.
     case untrusted
     /// A file with a password, a certificate or trust roots can't be used.
     case unusableFile
-    /// Redis refused a step of the handshake: the database number, a script, a connection too many.
+    /// Redis refused a step of the handshake, such as the database number, a script, or the connection because of a
+    /// limit.
     case refused
-    /// Redis is there but can't serve just now: it loads its data, or a script keeps it busy.
+    /// Redis is running but can't serve now: it is loading its data, or a script blocks it.
     case notReady
-    /// More is waiting already than the bounds of this client allow.
+    /// More calls are waiting than the limits of this client allow.
     case overloaded
     /// The calling task was cancelled.
     case cancelled
   }
 
-  /// What kind of failure it was.
+  /// Kind of failure.
   public var code: Code
-  /// What went wrong.
+  /// Description of the failure.
   public var message: String
-  /// `host:port`, or empty when no server is concerned. Never a password.
+  /// `host:port`; empty if no server is concerned. Never contains a password.
   public var endpoint: String
-  /// What to do next.
+  /// Remedy.
   public var hint: String
-  /// Whether Redis may have run any command of the call that failed. When false, the call can be repeated safely.
+  /// Whether Redis may have executed any command of the failed call. If false, the call can be repeated safely.
   public var mayHaveExecuted: Bool
 
   init(_ code: Code, _ message: String, endpoint: String = "", hint: String, mayHaveExecuted: Bool = false) {
@@ -59,7 +60,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     self.mayHaveExecuted = mayHaveExecuted
   }
 
-  /// Whether trying again without any change somewhere else is pointless.
+  /// Whether a retry is pointless without a change of the configuration.
   var isPermanent: Bool {
     switch code {
     case .invalidURL, .unsupported, .authentication, .noPermission, .untrusted, .unusableFile, .refused: true

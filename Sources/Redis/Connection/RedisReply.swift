@@ -1,21 +1,21 @@
-/// One answer of Redis, or one element of one: a view into the storage that all answers of a call share.
+/// Answer of Redis, or one element of an answer: a view into the storage that all answers of a call share.
 ///
-/// Copying a reply, taking an element and walking over an array allocate nothing. A view keeps the whole storage of its
-/// call alive: copy out what is to be kept for long.
+/// Copying a reply, reading an element and iterating over an array allocate nothing. A view keeps the whole storage of
+/// its call alive, so copy the parts that are kept for a long time.
 public struct RedisReply: Sendable {
-  /// The types of RESP2.
+  /// Type of RESP2.
   public enum Kind: UInt8, Sendable {
-    /// A short text such as `OK`.
+    /// Short text such as `OK`.
     case status
-    /// A refusal; see ``RedisReply/error``.
+    /// Refusal; see ``RedisReply/error``.
     case error
-    /// A 64-bit integer.
+    /// 64-bit integer.
     case integer
     /// Bytes.
     case bulk
-    /// An absent bulk string or array.
+    /// Missing bulk string or array.
     case null
-    /// A list of replies.
+    /// List of replies.
     case array
   }
 
@@ -29,13 +29,13 @@ public struct RedisReply: Sendable {
 
   private var node: ReplyArena.Node { arena.nodes[index] }
 
-  /// The type of this answer.
+  /// Type of this answer.
   public var kind: Kind { node.kind }
 
-  /// Whether Redis said that there is no value.
+  /// Whether Redis answered that there is no value.
   public var isNull: Bool { kind == .null }
 
-  /// The integer, also when it came as the decimal text that hashes and strings hold; `nil` for anything else.
+  /// Integer, also if it has the form of decimal text as in hashes and strings; `nil` for any other answer.
   public var integer: Int? {
     let node = node
     switch node.kind {
@@ -45,19 +45,19 @@ public struct RedisReply: Sendable {
     }
   }
 
-  /// The bytes of a bulk string, status or error; `nil` for other kinds. Shares the storage.
+  /// Bytes of a bulk string, status or error; `nil` for other types. Shares the storage.
   public var bytes: ArraySlice<UInt8>? {
     let node = node
     guard node.kind.isText else { return nil }
     return arena.bytes[node.value..<(node.value + Int(node.count))]
   }
 
-  /// The bytes of ``bytes`` as UTF-8, with what is not UTF-8 replaced; `nil` for kinds without bytes.
+  /// Text of ``bytes`` as UTF-8, with invalid bytes replaced; `nil` for types without bytes.
   public var string: String? {
     kind.isText ? withBytes { String(decoding: $0, as: UTF8.self) } : nil
   }
 
-  /// Calls `body` with the bytes of a bulk string, status or error, and with no bytes for other kinds.
+  /// Calls `body` with the bytes of a bulk string, status or error, and with no bytes for other types.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     let node = node
     guard node.kind.isText else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -66,13 +66,13 @@ public struct RedisReply: Sendable {
     }
   }
 
-  /// The refusal, if this is one.
+  /// Refusal, if this answer is one.
   public var error: RedisServerError? {
     guard kind == .error else { return nil }
     return RedisServerError(line: withBytes { String(decoding: $0, as: UTF8.self) })
   }
 
-  /// This reply, unless it is a refusal, which is thrown.
+  /// Returns this reply, or throws the refusal if it is one.
   @discardableResult
   public func get() throws(RedisServerError) -> RedisReply {
     if let error { throw error }
@@ -80,7 +80,7 @@ public struct RedisReply: Sendable {
   }
 }
 
-/// The elements of an array; none for every other kind.
+/// Elements of an array; empty for every other type.
 extension RedisReply: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int {
@@ -112,7 +112,7 @@ extension RedisReply.Kind {
 }
 
 extension Int {
-  /// Reads an optional minus sign and digits, nothing else; no String is made.
+  /// Parses an optional minus sign and digits, without making a String.
   init?(decimal text: UnsafeRawBufferPointer) {
     let isNegative = text.first == UInt8(ascii: "-")
     let digits = isNegative ? text.dropFirst() : text[...]
@@ -120,7 +120,7 @@ extension Int {
     var value = 0
     for character in digits {
       guard character >= UInt8(ascii: "0"), character <= UInt8(ascii: "9") else { return nil }
-      // Built downwards: the smallest Int has no positive counterpart.
+      // The value is built as a negative number, because the smallest Int has no positive counterpart.
       let (product, overflow) = value.multipliedReportingOverflow(by: 10)
       let (next, underflow) = product.subtractingReportingOverflow(Int(character - UInt8(ascii: "0")))
       guard !overflow, !underflow else { return nil }

@@ -1,59 +1,59 @@
-/// An error that Redis answered a command with: data, like any other answer, until somebody decides to throw it.
+/// Error with which Redis answered a command. It is data like any other answer, until a caller throws it.
 public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The first word of the answer, which is what Redis promises to keep stable.
+  /// First word of the answer. Redis keeps these words stable.
   public struct Code: RawRepresentable, Hashable, Sendable {
-    /// The word itself, in capitals.
+    /// The word in capitals.
     public var rawValue: String
-    /// - Parameter rawValue: the word, in capitals.
+    /// - Parameter rawValue: the word in capitals.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Anything without a code of its own.
+    /// Any error without a specific code.
     public static let generic = Code(rawValue: "ERR")
     /// The server is a replica that takes no writes.
     public static let readOnly = Code(rawValue: "READONLY")
-    /// The server is a replica that has lost its primary, and answers nothing.
+    /// The server is a replica that has lost its primary, and refuses all commands.
     public static let primaryDown = Code(rawValue: "MASTERDOWN")
-    /// The wait of a blocking command was ended: the server has become a replica.
+    /// The wait of a blocking command was ended, because the server has become a replica.
     public static let unblocked = Code(rawValue: "UNBLOCKED")
-    /// The script cache does not know this script.
+    /// The script cache does not contain this script.
     public static let noScript = Code(rawValue: "NOSCRIPT")
-    /// The server still loads its data.
+    /// The server is still loading its data.
     public static let loading = Code(rawValue: "LOADING")
-    /// Fewer replicas follow than `min-replicas-to-write` asks for.
+    /// The server has fewer replicas than `min-replicas-to-write` requires.
     public static let noReplicas = Code(rawValue: "NOREPLICAS")
     /// The write would exceed `maxmemory`.
     public static let outOfMemory = Code(rawValue: "OOM")
-    /// A script has been running for too long, and everybody waits.
+    /// A script has been running for too long, and all other commands wait.
     public static let busy = Code(rawValue: "BUSY")
-    /// The server cannot persist and refuses writes.
+    /// The server can't persist and refuses writes.
     public static let misconfigured = Code(rawValue: "MISCONF")
-    /// Cluster: the slot lives elsewhere.
+    /// Cluster: the slot has another owner.
     public static let moved = Code(rawValue: "MOVED")
-    /// Cluster: the slot is on its way, and the key has arrived already.
+    /// Cluster: the slot is moving, and the key has arrived at the new owner already.
     public static let ask = Code(rawValue: "ASK")
-    /// Cluster: the slot is on its way, and of the keys of one call some have arrived and some have not.
+    /// Cluster: the slot is moving. Some keys of one call have arrived at the new owner, and others have not.
     public static let tryAgain = Code(rawValue: "TRYAGAIN")
     /// Cluster: the keys of one call are in several slots.
     public static let crossSlot = Code(rawValue: "CROSSSLOT")
-    /// Cluster: some slot has no owner.
+    /// Cluster: a slot has no owner.
     public static let clusterDown = Code(rawValue: "CLUSTERDOWN")
-    /// The key holds another type.
+    /// The key contains another type.
     public static let wrongType = Code(rawValue: "WRONGTYPE")
-    /// A password is needed.
+    /// A password is required.
     public static let noAuthentication = Code(rawValue: "NOAUTH")
-    /// User or password are wrong.
+    /// User or password is wrong.
     public static let wrongPassword = Code(rawValue: "WRONGPASS")
-    /// The user may not do this.
+    /// The user has no permission.
     public static let noPermission = Code(rawValue: "NOPERM")
   }
 
-  /// What kind of refusal it is.
+  /// Kind of refusal.
   public var code: Code
-  /// The rest of the answer, for humans.
+  /// Rest of the answer, for people.
   public var message: String
 
-  /// Whether another connection may get another answer: the server is not, or not yet, the one to ask, and behind the same
-  /// name may stand another; or it wants to know anew who asks.
+  /// Whether another connection may get another answer. The server is not, or not yet, the right one, and the same name
+  /// may lead to another server; or it requires a new login.
   var isOfConnection: Bool { [.readOnly, .primaryDown, .unblocked, .loading, .noAuthentication].contains(code) }
 
   /// - Parameter line: the answer without its leading `-`.
@@ -67,7 +67,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
       code = .generic
       message = line
     }
-    // Up to Redis 7.0 what a user may not do in a script has no code of its own (script.c, scriptVerifyACL).
+    // Up to Redis 7.0, a permission error within a script has no code of its own (script.c, scriptVerifyACL).
     if code == .generic, let said = message.firstRange(of: "The user executing the script can't") {
       code = .noPermission
       message = String(message[said.lowerBound...])
@@ -76,11 +76,12 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   public var description: String { "\(code.rawValue) \(message)" }
 
-  /// What refused a command of a script. Before Redis 7 it stands inside an error of the script, behind the place once or
-  /// twice: "ERR Error running script (call to f_…): @user_script:3: WRONGTYPE Operation …", "ERR Error running script
-  /// (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c, luaCallFunction).
+  /// Returns the refusal of a command within a script. Before Redis 7, it is inside an error of the script, after one
+  /// or two positions: "ERR Error running script (call to f_…): @user_script:3: WRONGTYPE Operation …", "ERR Error
+  /// running script (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c,
+  /// luaCallFunction).
   ///
-  /// - Returns: `nil` where no command was refused: the script itself is wrong.
+  /// - Returns: `nil` if no command was refused: the script itself is wrong.
   private static func refusal(inScript line: String) -> String? {
     guard line.hasPrefix("ERR Error running script"), let head = line.firstRange(of: "): ") else { return nil }
     var rest = line[head.upperBound...]

@@ -1,22 +1,22 @@
-/// How TLS to a Redis is set up: names of files, which are read again for every connection, so that a new certificate
-/// needs no restart.
+/// TLS options for Redis: names of files, which are read for every connection, so a new certificate needs no restart.
 ///
-/// Whether TLS is spoken at all is ``RedisURL/isTLS``.
+/// ``RedisURL/isTLS`` determines whether TLS is used.
 public struct RedisTLS: Hashable, Sendable {
-  /// A PEM file with the certificates to believe; `nil` for the system's.
+  /// PEM file with the trusted certificates; `nil` for the system's.
   public var trustRoots: String?
-  /// A PEM file with this client's certificate, then its intermediates; `nil` to show none. It comes with ``key``.
+  /// PEM file with this client's certificate and its intermediates; `nil` for none. It requires ``key``.
   public var certificate: String?
-  /// A PEM file with the private key of ``certificate``, without a passphrase; everybody else must be kept from reading it.
+  /// PEM file with the private key of ``certificate``, without a passphrase. Other users must have no permission to
+  /// read it.
   public var key: String?
-  /// The name or address that the server's certificate must carry; `nil` for the host that is connected to.
+  /// Name or address that the server's certificate must contain; `nil` for the host in the URL.
   public var serverName: String?
 
   /// - Parameters:
   ///   - trustRoots: a PEM file; `nil` for the system's roots.
-  ///   - certificate: a PEM file; given together with `key`, or not at all.
+  ///   - certificate: a PEM file; requires `key`.
   ///   - key: a PEM file.
-  ///   - serverName: what the server's certificate must carry; `nil` for the host that is connected to.
+  ///   - serverName: the name that the server's certificate must contain; `nil` for the host in the URL.
   public init(
     trustRoots: String? = nil, certificate: String? = nil, key: String? = nil, serverName: String? = nil
   ) {

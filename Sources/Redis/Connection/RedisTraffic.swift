@@ -1,19 +1,19 @@
 import Synchronization
 
-/// What this process has asked of each Redis server. A connection counts round trips, never what is in them, with two
-/// additions that wait for nobody.
+/// Statistics of this process' requests to each Redis server. A connection counts round trips and commands with two
+/// relaxed atomic additions, never their contents.
 public enum RedisTraffic {
-  /// What was asked of one server.
+  /// Requests to one server.
   public struct Total: Sendable, Equatable {
     /// `host:port`.
     public var node: String
-    /// Pipelines that were sent.
+    /// Number of pipelines that were sent.
     public var roundTrips: Int
-    /// Commands in them.
+    /// Number of commands in them.
     public var commands: Int
   }
 
-  /// Of one server, shared by all connections to it.
+  /// Counter of one server, shared by all connections to it.
   final class Counter: Sendable {
     private let roundTrips = Atomic<Int>(0)
     private let commands = Atomic<Int>(0)
@@ -28,11 +28,12 @@ public enum RedisTraffic {
     }
   }
 
-  /// Servers that are told apart at most: a cluster has fewer, and addresses that come and go must not gather for ever.
+  /// Maximum number of servers with a counter of their own. A cluster has fewer, and changing addresses must not
+  /// accumulate.
   private static let limit = 256
   private static let counters = Mutex<[String: Counter]>([:])
 
-  /// What was asked since the process began, by server.
+  /// Requests since the process began, by server.
   public static var totals: [Total] {
     counters.withLock { $0.map { $1.total(of: $0) } }.sorted { $0.node < $1.node }
   }

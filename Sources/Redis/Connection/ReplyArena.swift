@@ -1,11 +1,11 @@
-/// The answers of one call: all their bytes in one buffer, all their structure in another.
+/// Storage of the answers to one call: all their bytes in one buffer, all their structure in another.
 ///
-/// Children of an array stand side by side, so that the n-th is found without a walk.
+/// The children of an array are adjacent, so the n-th child is found by its index.
 final class ReplyArena: Sendable {
   struct Node: Sendable {
-    /// The integer, the offset of the first byte, or the index of the first child.
+    /// Integer, offset of the first byte, or index of the first child.
     var value = 0
-    /// Bytes of a text, children of an array.
+    /// Number of bytes of a text, or of children of an array.
     var count: UInt32 = 0
     var kind = RedisReply.Kind.null
   }
@@ -19,13 +19,13 @@ final class ReplyArena: Sendable {
   }
 }
 
-/// Collects answers, in the order in which they are parsed.
+/// Builder that collects answers in the order in which they are parsed.
 struct ReplyBuilder {
   private var bytes: [UInt8] = []
   private var nodes: [ReplyArena.Node] = []
 
-  /// Bounds the children of one array: no command of ours asks for more than a few hundred elements, so a larger number
-  /// is a corrupt stream, which must not make us reserve gigabytes.
+  /// Maximum number of children of one array. No command of Carillon requests more than some hundred elements. So a
+  /// larger number means a corrupt stream, which must not make the builder reserve gigabytes.
   static let maximumElements = 1 << 20
 
   var isEmpty: Bool { nodes.isEmpty }
@@ -49,7 +49,7 @@ struct ReplyBuilder {
     place(ReplyArena.Node(), parent, position)
   }
 
-  /// - Returns: the index of the node, or `nil` when the array is larger than ``maximumElements``.
+  /// - Returns: the index of the node; `nil` if the array is larger than ``maximumElements``.
   mutating func addArray(count: Int, parent: Int?, position: Int) -> Int? {
     guard count <= Self.maximumElements else { return nil }
     let index = place(ReplyArena.Node(count: UInt32(count), kind: .array), parent, position)
@@ -58,7 +58,7 @@ struct ReplyBuilder {
     return index
   }
 
-  /// Whether a node is an array of so many elements, the first of which is this text.
+  /// Returns whether a node is an array of a given length, and its first element is the given text.
   func isArray(_ index: Int, of count: Int, beginningWith text: StaticString) -> Bool {
     guard nodes[index].kind == .array, nodes[index].count == count else { return false }
     let first = nodes[nodes[index].value]
@@ -66,7 +66,7 @@ struct ReplyBuilder {
     return text.withUTF8Buffer { bytes[first.value..<(first.value + $0.count)].elementsEqual($0) }
   }
 
-  /// Hands over what was collected and starts anew.
+  /// Returns the collected answers and begins a new storage.
   mutating func take() -> ReplyArena {
     let arena = ReplyArena(bytes: bytes, nodes: nodes)
     bytes = []

@@ -1,20 +1,21 @@
 import CHiredis
 
-/// hiredis' protocol reader, building replies straight into a ``ReplyBuilder``: bytes in, replies out, no I/O.
+/// Parser for Redis' answers: hiredis' protocol reader, which builds replies directly into a ``ReplyBuilder``. Bytes
+/// in, replies out, no I/O.
 ///
 /// Not thread-safe, like the reader itself; it belongs to one connection.
 struct ReplyParser: ~Copyable {
-  /// The stream is not RESP2, or exceeds a bound.
+  /// Error for a stream that is not RESP2, or exceeds a limit.
   struct Violation: Error {
     var reason: String
   }
 
-  /// Bounds the bytes of one answer on the way: a job is 1 MB at most and batches are of hundreds of elements, so 64 MB
-  /// is far above anything we ask for and far below what would hurt.
+  /// Maximum number of bytes of one answer. A job has at most 1 MB, and batches have hundreds of elements. So 64 MB are
+  /// far above any answer to Carillon and far below a harmful amount of memory.
   static let maximumReplyBytes = 64 << 20
 
-  /// hiredis frees its buffer whenever it runs empty with more than this unused (redisReaderFeed); above the size of one
-  /// read of ours, so that the hot path does not allocate one per read.
+  /// hiredis frees its buffer when it becomes empty with more unused bytes than this (redisReaderFeed). The value is
+  /// above the size of one read, so that the reader does not allocate a buffer for every read.
   private static let keptBuffer = 256 << 10
 
   private let reader: UnsafeMutablePointer<redisReader>
@@ -27,16 +28,16 @@ struct ReplyParser: ~Copyable {
     functions.initialize(to: .intoBuilder)
     builder = .allocate(capacity: 1)
     builder.initialize(to: ReplyBuilder())
-    // Keeps the table's address until redisReaderFree (read.c), and we free the table after that.
+    // The reader keeps the table's address until redisReaderFree (read.c); the table is freed after that.
     guard let created = redisReaderCreateWithFunctions(functions) else { fatalError("out of memory") }
     reader = created
     reader.pointee.maxbuf = Self.keptBuffer
-    // Copied into every task (read.c), from where the callbacks take it; freed after the reader.
+    // The pointer is copied into every task (read.c), where the callbacks read it; it is freed after the reader.
     reader.pointee.privdata = UnsafeMutableRawPointer(builder)
   }
 
   deinit {
-    // Calls freeObject for an unfinished reply, which is why the builder goes last.
+    // This calls freeObject for an unfinished reply, so the builder is freed last.
     redisReaderFree(reader)
     functions.deinitialize(count: 1)
     functions.deallocate()
@@ -44,7 +45,7 @@ struct ReplyParser: ~Copyable {
     builder.deallocate()
   }
 
-  /// Takes bytes from the wire; hiredis copies them.
+  /// Feeds received bytes to hiredis, which copies them.
   mutating func feed(_ bytes: UnsafeRawBufferPointer) throws(Violation) {
     bytesOfReply += bytes.count
     guard bytesOfReply <= Self.maximumReplyBytes else {
@@ -54,9 +55,9 @@ struct ReplyParser: ~Copyable {
     guard redisReaderFeed(reader, start, bytes.count) == REDIS_OK else { throw violation }
   }
 
-  /// Parses the next whole answer.
+  /// Parses the next complete answer.
   ///
-  /// - Returns: its index in the arena that ``take()`` will hand out, or `nil` when more bytes are needed.
+  /// - Returns: its index in the arena that ``take()`` will return; `nil` if more bytes are needed.
   mutating func next() throws(Violation) -> Int? {
     if builder.pointee.isEmpty {
       builder.pointee.reserve(bytes: min(Int(reader.pointee.len) - Int(reader.pointee.pos), 4096))
@@ -68,10 +69,11 @@ struct ReplyParser: ~Copyable {
     return ReplyHandle.index(object)
   }
 
-  /// Hands over all answers parsed since the last time. Call it between answers, that is right after ``next()`` gave one.
+  /// Returns all answers that were parsed since the last call. Call it between answers, immediately after ``next()``
+  /// has returned one.
   mutating func take() -> ReplyArena { builder.pointee.take() }
 
-  /// Whether a whole answer is none, but a message of a channel that was subscribed to.
+  /// Returns whether a complete answer is a message of a subscribed channel.
   ///
   /// Source: Redis Pub/Sub, "Format of pushed messages".
   func isMessage(_ root: Int) -> Bool { builder.pointee.isArray(root, of: 3, beginningWith: "message") }
@@ -84,7 +86,8 @@ struct ReplyParser: ~Copyable {
   }
 }
 
-/// What hiredis takes for a pointer to a reply is the reply's index plus one: only null has a meaning to it (read.c).
+/// Conversion of reply indexes to the pointers that hiredis handles. The pointer is the index plus one, because only
+/// null has a meaning for hiredis (read.c).
 private enum ReplyHandle {
   static func pointer(_ index: Int?) -> UnsafeMutableRawPointer? {
     index.flatMap { UnsafeMutableRawPointer(bitPattern: $0 + 1) }
@@ -94,13 +97,13 @@ private enum ReplyHandle {
 }
 
 extension UnsafePointer<redisReadTask> {
-  /// The builder that ``ReplyParser`` set as private data. hiredis calls back only inside redisReaderGetReply, on the
+  /// Builder that ``ReplyParser`` set as private data. hiredis calls back only inside redisReaderGetReply, on the
   /// thread and within the lifetime of the parser.
   fileprivate var builder: UnsafeMutablePointer<ReplyBuilder>? {
     pointee.privdata?.assumingMemoryBound(to: ReplyBuilder.self)
   }
 
-  /// The array that this element belongs to; `nil` for a reply of its own.
+  /// Array that contains this element; `nil` for a top-level reply.
   fileprivate var parent: Int? { pointee.parent?.pointee.obj.map(ReplyHandle.index) }
 
   fileprivate var position: Int { Int(pointee.idx) }
@@ -115,8 +118,9 @@ extension UnsafePointer<redisReadTask> {
 }
 
 extension redisReplyObjectFunctions {
-  /// Closures, not named functions: the type of an element count differs between hiredis 0.14 and 1.x, and is inferred.
-  /// A null result means out of memory to hiredis (read.c), and ends the stream.
+  /// Callbacks of the reader. They are closures, not named functions, because the type of an element count differs
+  /// between hiredis 0.14 and 1.x and must be inferred. A null result means out of memory to hiredis (read.c), and ends
+  /// the stream.
   fileprivate static var intoBuilder: redisReplyObjectFunctions {
     var table = redisReplyObjectFunctions()
     table.createString = { task, text, length in

@@ -1,46 +1,47 @@
-/// Who the primary is, which sentinel is asked next, and when. Pure: events in, actions out.
+/// State machine that searches for the primary: it decides which sentinel is asked next, and when. Pure: events in,
+/// actions out.
 ///
 ///     resting ── wanted, doubted, timer ──▶ asking ── answered ──▶ resting: found, wait
 ///                                             │ ▲
 ///                          failed, unknown    ▼ │ while there is another
 ///                                            next ── all were asked ──▶ resting: not found, wait
 ///
-/// Any sentinel may be wrong: one that was cut off from the others tells of the primary before. So whoever could not use
-/// what was found says so, and the next one is asked.
+/// Any sentinel may be wrong: one that was cut off from the others reports the previous primary. So a caller that could
+/// not use the result reports this, and the next sentinel is asked.
 struct PrimarySearch {
   enum Event: Equatable {
-    /// Somebody needs to know.
+    /// A caller needs the primary.
     case wanted
-    /// Somebody found no primary there, or can't reach it.
+    /// A caller found no primary at this address, or can't reach it.
     case doubted(RedisAddress)
-    /// The sentinel that was asked has answered; `nil`: it knows nobody of that name.
+    /// The sentinel that was asked has answered; `nil` if it does not know the name.
     case answered(RedisAddress?)
-    /// The sentinel that was asked can't be reached, or says nothing.
+    /// The sentinel that was asked can't be reached, or does not answer.
     case failed
-    /// The connection to the sentinel that was asked last has ended.
+    /// The connection to the last sentinel has ended.
     case lost
-    /// A sentinel says by itself that there is another primary.
+    /// A sentinel announced another primary.
     case announced(RedisAddress)
     /// The wait is over.
     case timer
   }
 
   enum Action: Equatable {
-    /// Ask a sentinel, then tell `answered` or `failed`.
+    /// Ask a sentinel, then report `answered` or `failed`.
     case ask(RedisAddress)
-    /// Tell whoever waits, and whoever has a connection to another.
+    /// Deliver the address to all waiting callers and listeners.
     case found(RedisAddress)
-    /// Tell whoever waits.
+    /// Report the failure to all waiting callers.
     case notFound
-    /// Tell `timer` when the poll interval is over.
+    /// Report `timer` after the poll interval.
     case wait
   }
 
-  /// Whom to ask, the next one first.
+  /// Sentinels; the first is asked next.
   private(set) var sentinels: [RedisAddress]
-  /// The primary as last heard of.
+  /// Address of the primary, as last reported.
   private(set) var primary: RedisAddress?
-  /// How many have been asked in vain since the search began; `nil` while it rests.
+  /// Number of sentinels that were asked without success in this search; `nil` while no search is running.
   private var inVain: Int?
 
   /// - Parameter sentinels: at least one.
@@ -53,7 +54,8 @@ struct PrimarySearch {
     case .wanted, .timer:
       return begin()
     case .doubted(let address):
-      // Two may doubt the same; only while it is still what the sentinels say is another one asked first.
+      // Two callers may doubt the same address. Another sentinel is asked first only if this address is still the
+      // reported one.
       if inVain == nil, address == primary { turnToNext() }
       return begin()
     case .answered(let address?):
@@ -71,11 +73,12 @@ struct PrimarySearch {
       inVain = count
       return [.ask(sentinels[0])]
     case .lost:
-      // Not asked at once: one that hangs up on everybody would be asked without end.
+      // The next sentinel is not asked immediately, because one that always closes its connections would cause an
+      // endless loop.
       if inVain == nil { turnToNext() }
       return []
     case .announced(let address):
-      // Whoever asks just now is told what the answer says, which is as new.
+      // During a search, the waiting callers get the result of the answer, which is equally recent.
       primary = address
       return inVain == nil ? [.found(address)] : []
     }

@@ -1,22 +1,23 @@
-/// How the sentinels of a `sentinel://` URL are asked. User and password of the URL are the primary's, not theirs.
+/// Options for the sentinels of a `sentinel://` URL. User and password of the URL are for the primary, not for the
+/// sentinels.
 public struct SentinelOptions: Hashable, Sendable {
-  /// The ACL user; `nil` for the default user.
+  /// ACL user; `nil` for the default user.
   public var user: String?
-  /// A file whose first line is the password; `nil` for none.
+  /// File whose first line is the password; `nil` for none.
   public var passwordFile: String?
-  /// How TLS to them is set up; `nil` for plain TCP.
+  /// TLS options for the sentinels; `nil` for plain TCP.
   public var tls: RedisTLS?
-  /// How long the connection to a sentinel, and then its answer, may take before the next one is asked.
+  /// Timeout for the connection to a sentinel, and for its answer, before the next one is asked.
   public var timeout: Duration
-  /// How often they are asked where the primary is, besides being listened to.
+  /// Interval in which the sentinels are asked for the primary, in addition to the subscription.
   public var pollInterval: Duration
 
   /// - Parameters:
   ///   - user: the ACL user; `nil` for the default user.
   ///   - passwordFile: a file whose first line is the password.
-  ///   - tls: how TLS to them is set up; `nil` for plain TCP.
-  ///   - timeout: for a connection to a sentinel, and for its answer.
-  ///   - pollInterval: how often they are asked.
+  ///   - tls: the TLS options for the sentinels; `nil` for plain TCP.
+  ///   - timeout: timeout for a connection to a sentinel, and for its answer.
+  ///   - pollInterval: interval in which the sentinels are asked.
   public init(
     user: String? = nil, passwordFile: String? = nil, tls: RedisTLS? = nil, timeout: Duration = .seconds(1),
     pollInterval: Duration = .seconds(1)

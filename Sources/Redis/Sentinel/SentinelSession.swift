@@ -1,20 +1,21 @@
 import EventLoop
 
-/// One sentinel: a connection that is asked, and one that listens. A connection that listens can't be asked anything.
+/// Session with one sentinel: one connection for requests and one for the subscription. A connection with a
+/// subscription can't be used for requests.
 struct SentinelSession: Sendable {
-  /// A sentinel's message of a new primary: `name old-host old-port new-host new-port`.
+  /// Channel of the messages about a new primary: `name old-host old-port new-host new-port`.
   private static let channel = "+switch-master"
 
   let sentinel: RedisAddress
   private let asking: RedisConnection
   private let listening: RedisConnection
 
-  /// Connects to a sentinel and listens.
+  /// Connects to a sentinel and subscribes.
   ///
   /// - Parameters:
-  ///   - sentinel: which one.
-  ///   - options: of the sentinels.
-  ///   - loop: where the connections live.
+  ///   - sentinel: the sentinel.
+  ///   - options: the options for sentinels.
+  ///   - loop: the loop of the connections.
   ///   - announced: called on the loop with the name and the address of a new primary.
   ///   - lost: called on the loop when either connection has ended.
   init(
@@ -45,9 +46,9 @@ struct SentinelSession: Sendable {
     }
   }
 
-  /// Asks where the primary is.
+  /// Asks the sentinel for the primary.
   ///
-  /// - Returns: `nil` when the sentinel knows none of that name.
+  /// - Returns: `nil` if the sentinel does not know the name.
   func primary(named name: String) async throws(RedisError) -> RedisAddress? {
     var pipeline = RedisPipeline()
     pipeline.append("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
@@ -74,7 +75,7 @@ struct SentinelSession: Sendable {
     await listening.close()
   }
 
-  /// The name and the new address in a message; `nil` for any other message.
+  /// Returns the name and the new address in a message; `nil` for any other message.
   static func primary(in message: RedisReply) -> (name: String, address: RedisAddress)? {
     guard message.kind == .array, message.count == 3, message[0].string == "message", message[1].string == channel,
       let words = message[2].string?.split(separator: " "), words.count == 5, let port = UInt16(words[4])

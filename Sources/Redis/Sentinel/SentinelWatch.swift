@@ -2,9 +2,10 @@ import Dispatch
 import EventLoop
 import Synchronization
 
-/// Asks sentinels where a primary is, and listens to them. All clients of the process share one for each primary.
+/// Watch that asks sentinels for a primary, and subscribes to their messages. All clients of the process share one
+/// watch for each primary.
 ///
-/// ``PrimarySearch`` decides; this does what it says.
+/// ``PrimarySearch`` decides; this actor executes its actions.
 actor SentinelWatch {
   private struct Key: Hashable {
     var sentinels: [RedisAddress]
@@ -18,7 +19,7 @@ actor SentinelWatch {
 
   private static let watches = Mutex<[Key: Entry]>([:])
 
-  /// The watch of these sentinels for this primary, which lives as long as somebody keeps it.
+  /// Returns the watch of these sentinels for this primary. It lives as long as there is a reference to it.
   static func shared(sentinels: [RedisAddress], name: String, options: SentinelOptions) -> SentinelWatch {
     watches.withLock { watches in
       watches = watches.filter { $0.value.watch != nil }
@@ -37,7 +38,7 @@ actor SentinelWatch {
   private let options: SentinelOptions
   private var search: PrimarySearch
   private var session: SentinelSession?
-  /// Counts sessions, so that the end of an earlier one is not taken for that of the present one.
+  /// Number of the session, which distinguishes the end of an earlier session from the end of the present one.
   private var sessions = 0
   private var timer: LoopTimer?
   private var waiters: [Waiter] = []
@@ -53,9 +54,9 @@ actor SentinelWatch {
     search = PrimarySearch(sentinels: sentinels)
   }
 
-  /// Asks where the primary is now.
+  /// Returns the present address of the primary.
   ///
-  /// - Parameter doubted: where somebody was sent and found none.
+  /// - Parameter doubted: an address that was reported but had no primary.
   func primary(doubting doubted: RedisAddress? = nil) async throws(RedisError) -> RedisAddress {
     let result: Result<RedisAddress, RedisError> = await withCheckedContinuation { continuation in
       waiters.append(continuation)
@@ -64,14 +65,14 @@ actor SentinelWatch {
     return try result.get()
   }
 
-  /// Has `listener` called whenever it is heard where the primary is, until ``remove(_:)``.
+  /// Calls `listener` for each report of the primary's address until ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (RedisAddress) -> Void) -> UInt64 {
     defer { nextID += 1 }
     listeners[nextID] = listener
     return nextID
   }
 
-  /// Ends what ``add(_:)`` began. Without a listener nobody is asked any more, until somebody wants to know.
+  /// Removes a listener. Without a listener, no sentinel is asked until a caller needs the primary.
   func remove(_ listener: UInt64) async {
     listeners[listener] = nil
     guard listeners.isEmpty else { return }
@@ -130,7 +131,7 @@ actor SentinelWatch {
   }
 
   private func lost(_ number: Int) {
-    // Of the session that is being made, the call that fails tells.
+    // The failing call reports the end of a session that is still being created.
     guard number == sessions, let ended = session else { return }
     session = nil
     sessions += 1
@@ -151,7 +152,8 @@ actor SentinelWatch {
     timer.schedule(after: .nanoseconds(Int(clamping: options.pollInterval.wholeNanoseconds)))
   }
 
-  /// Keeps what may pass before what will not: only when all sentinels are set up wrongly is there nothing to wait for.
+  /// Stores an error. A temporary error takes precedence over a permanent one. Only if all sentinels are misconfigured
+  /// is waiting useless.
   private func note(_ error: RedisError) {
     if lastError?.isPermanent ?? true { lastError = error }
   }
