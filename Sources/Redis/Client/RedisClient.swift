@@ -96,7 +96,7 @@ public final class RedisClient: Sendable {
     }
   }
 
-  /// Returns the present `INFO` of each server with data, and the connection that it came from.
+  /// Returns the present `INFO` of each server with data, and the number of its connection.
   ///
   /// - Parameters:
   ///   - sections: sections of `INFO`, such as `memory`.

@@ -150,7 +150,7 @@ extension RedisClient {
   /// Returns a subscriber with the same URL and login as this client; the caller must start it.
   ///
   /// - Parameters:
-  ///   - channels: the channels to subscribe to.
+  ///   - channels: the names of the channels.
   ///   - loop: the loop of the subscriber; the handler is called there.
   ///   - handler: called with messages, and when the subscription begins or is lost.
   public nonisolated func subscriber(

@@ -1,4 +1,4 @@
-/// Call to a cluster: the commands that have no answer yet, and the servers to send them to. Pure.
+/// Call to a cluster: the commands that have no answer yet, and the server of each. Pure.
 ///
 /// The commands of a slot are sent in their order. While a slot is moving, a redirected command may run after later
 /// commands that were not redirected.

@@ -4,7 +4,7 @@
 ///        ▲                                  │ ▲
 ///        │                       failed     ▼ │ while there is another
 ///        │                                 next ── all were asked ──▶ settling: not found, pause
-///        └────────── timer, and no request in between  ◀── settling
+///        └────────── timer, and no request in between ◀── settling
 ///
 /// Any server may be wrong: one that was cut off returns an old map. A caller that finds a contradiction reports it
 /// (`doubted`), and another server is asked. While the machine settles, no server is asked. New requests are handled at

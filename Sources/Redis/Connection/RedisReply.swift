@@ -32,7 +32,7 @@ public struct RedisReply: Sendable {
   /// Type of this answer.
   public var kind: Kind { node.kind }
 
-  /// Whether Redis answered that there is no value.
+  /// Whether the answer is a null value.
   public var isNull: Bool { kind == .null }
 
   /// Integer, also if it has the form of decimal text as in hashes and strings; `nil` for any other answer.
