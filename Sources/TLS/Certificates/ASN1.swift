@@ -1,26 +1,27 @@
 internal import COpenSSL
 
-/// Sequences of texts in DER (X.690), by OpenSSL: Apple lists topics in push certificates so.
+/// Sequences of texts in DER (X.690), read and written by OpenSSL. Apple lists topics in push certificates in this
+/// form.
 public enum ASN1 {
-  /// What a sequence is made of.
+  /// Element of a sequence.
   public indirect enum Element: Sendable {
-    /// A UTF8String.
+    /// UTF8String.
     case text(String)
-    /// A sequence in the sequence.
+    /// Sequence within the sequence.
     case sequence([Element])
   }
 
-  /// The DER of NULL.
+  /// DER of NULL.
   public static let null: [UInt8] = [0x05, 0x00]
 
-  /// The texts that stand in a sequence itself, in order. Whatever else it holds is passed over.
+  /// Returns the texts at the top level of a sequence, in order. All other elements are skipped.
   ///
-  /// - Parameter der: one sequence, and nothing behind it.
-  /// - Returns: `nil` when it is something else.
+  /// - Parameter der: one sequence, without bytes after it.
+  /// - Returns: `nil` if the bytes are not such a sequence.
   public static func texts(inSequence der: [UInt8]) -> [String]? {
     der.withUnsafeBufferPointer { bytes in
       var place = bytes.baseAddress
-      // d2i_ASN1_SEQUENCE_ANY(3): moves the pointer behind what it read; the elements are ours to free.
+      // d2i_ASN1_SEQUENCE_ANY(3) moves the pointer past the bytes that it read; the caller must free the elements.
       let stack = d2i_ASN1_SEQUENCE_ANY(nil, &place, bytes.count)
       ERR_clear_error()
       guard let stack else { return nil }
@@ -31,7 +32,7 @@ public enum ASN1 {
           return nil
         }
         let text = element.pointee.value.utf8string
-        // ASN1_STRING_get0_data(3) lends the bytes, which are copied here.
+        // ASN1_STRING_get0_data(3) returns a pointer to the bytes, which are copied here.
         return String(
           decoding: UnsafeBufferPointer(start: ASN1_STRING_get0_data(text), count: Int(ASN1_STRING_length(text))),
           as: UTF8.self)
@@ -39,9 +40,9 @@ public enum ASN1 {
     }
   }
 
-  /// The DER of a sequence.
+  /// Returns the DER of a sequence.
   ///
-  /// - Throws: ``TLSError`` when memory is short.
+  /// - Throws: ``TLSError`` if memory is exhausted.
   public static func der(sequence elements: [Element]) throws -> [UInt8] {
     guard let stack = carillon_elements_new() else { throw TLSError.last("encode a sequence") }
     defer { carillon_elements_free(stack) }
@@ -51,7 +52,8 @@ public enum ASN1 {
       case .sequence(let elements): try push(V_ASN1_SEQUENCE, try der(sequence: elements), on: stack)
       }
     }
-    // i2d_ASN1_SEQUENCE_ANY(3): with a null place it only measures; the second call moves the pointer past what it wrote.
+    // i2d_ASN1_SEQUENCE_ANY(3) only returns the length if the pointer is null. The second call moves the pointer past
+    // the bytes that it wrote.
     let count = Int(i2d_ASN1_SEQUENCE_ANY(stack, nil))
     guard count > 0 else { throw TLSError.last("encode a sequence") }
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
@@ -64,7 +66,8 @@ public enum ASN1 {
     guard let element = ASN1_TYPE_new(), let string = ASN1_STRING_type_new(type) else {
       throw TLSError.last("encode a sequence")
     }
-    // ASN1_TYPE_set(3) takes the string over, and the stack the element, if it takes it (sk_TYPE_push(3)).
+    // ASN1_TYPE_set(3) takes ownership of the string, and the stack takes ownership of the element if the push succeeds
+    // (sk_TYPE_push(3)).
     ASN1_TYPE_set(element, type, string)
     guard ASN1_STRING_set(string, bytes, Int32(bytes.count)) == 1, carillon_elements_push(stack, element) > 0 else {
       ASN1_TYPE_free(element)

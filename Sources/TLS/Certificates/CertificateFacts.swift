@@ -1,19 +1,19 @@
 internal import COpenSSL
 
-/// What a certificate says of itself, as far as somebody asks.
+/// Facts from a certificate, as far as Carillon needs them.
 public struct CertificateFacts: Sendable, Equatable {
   /// `CN` of the subject.
   public var commonName: String?
   /// `UID` of the subject (0.9.2342.19200300.100.1.1).
   public var userID: String?
-  /// When it begins and ceases to be valid, in UNIX seconds.
+  /// Period of validity in UNIX seconds.
   public var validity: ClosedRange<Int64>
-  /// The DER of each extension's value, by its object identifier in dotted numbers.
+  /// DER of each extension's value, by its object identifier in dotted numbers.
   public var extensions: [String: [UInt8]]
 
   /// Reads the first certificate of a PEM text.
   ///
-  /// - Throws: ``TLSError`` when there is none.
+  /// - Throws: ``TLSError`` if there is none.
   public init(pem: String) throws {
     let certificates = try PEM.certificates(in: pem)
     defer { certificates.forEach { X509_free($0) } }
@@ -28,7 +28,7 @@ public struct CertificateFacts: Sendable, Equatable {
     self.validity = validity
   }
 
-  /// When a certificate begins and ceases to be valid, in UNIX seconds; `nil` where it can't be right.
+  /// Returns a certificate's period of validity in UNIX seconds; `nil` if it is invalid.
   static func validity(of certificate: OpaquePointer) -> ClosedRange<Int64>? {
     let from = seconds(X509_get0_notBefore(certificate))
     let until = seconds(X509_get0_notAfter(certificate))
@@ -37,7 +37,7 @@ public struct CertificateFacts: Sendable, Equatable {
   }
 
   private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
-    // ASN1_TIME_diff(3): days and seconds from the first to the second, both with the same sign.
+    // ASN1_TIME_diff(3) returns days and seconds from the first time to the second, both with the same sign.
     guard let epoch = ASN1_TIME_set(nil, 0) else { return nil }
     defer { ASN1_TIME_free(epoch) }
     var (days, seconds): (Int32, Int32) = (0, 0)

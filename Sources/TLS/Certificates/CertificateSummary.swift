@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// What of a certificate of a chain is worth showing to people.
+/// Summary of a certificate in a chain, for people.
 public struct CertificateSummary: Equatable, Sendable {
-  /// `CN` of the subject, or all of the subject where it has none.
+  /// `CN` of the subject, or the whole subject if it has none.
   public var name: String
-  /// Who vouches for it, in the same way.
+  /// Issuer, in the same form.
   public var issuer: String
-  /// When it begins and ceases to be valid, in UNIX seconds.
+  /// Period of validity in UNIX seconds.
   public var validity: ClosedRange<Int64>
 
   /// Memberwise.
@@ -23,10 +23,10 @@ public struct CertificateSummary: Equatable, Sendable {
     issuer = Self.text(X509_get_issuer_name(certificate))
   }
 
-  /// - Parameter name: belongs to the certificate.
+  /// - Parameter name: the name within the certificate, which keeps its ownership.
   private static func text(_ name: OpaquePointer?) -> String {
     if let common = PeerCertificate.text(NID_commonName, in: name) { return common }
-    // X509_NAME_oneline(3): terminates within the length it is given, escapes what is not printable.
+    // X509_NAME_oneline(3) writes a zero within the given length, and escapes unprintable characters.
     var buffer = [CChar](repeating: 0, count: 256)
     X509_NAME_oneline(name, &buffer, Int32(buffer.count))
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -34,9 +34,11 @@ public struct CertificateSummary: Equatable, Sendable {
 }
 
 extension TLSStream {
-  /// The certificates that the other side showed, its own first; known once the handshake is done, or has failed for them.
+  /// Certificates of the peer, its own first. They are known after the handshake is done, or has failed because of
+  /// them.
   public var peerChain: [CertificateSummary] {
-    // SSL_get_peer_cert_chain(3): belongs to the connection; on the client's side it begins with the server's own.
+    // SSL_get_peer_cert_chain(3): the chain belongs to the connection. On the client's side, it begins with the
+    // server's own certificate.
     guard let chain = SSL_get_peer_cert_chain(handle) else { return [] }
     return (0..<OPENSSL_sk_num(chain)).compactMap { index in
       OPENSSL_sk_value(chain, index).flatMap { CertificateSummary(OpaquePointer($0)) }
@@ -44,11 +46,11 @@ extension TLSStream {
   }
 }
 
-/// The library behind this module.
+/// Library that this module uses.
 public enum TLSLibrary {
-  /// Its name and version, such as `OpenSSL 3.0.17 1 Jul 2025`, as it is when the program runs.
+  /// Name and version of the library at run time, such as `OpenSSL 3.0.17 1 Jul 2025`.
   public static var version: String {
-    // OpenSSL_version(3): a static string.
+    // OpenSSL_version(3) returns a static string.
     String(cString: OpenSSL_version(OPENSSL_VERSION))
   }
 }

@@ -1,13 +1,13 @@
 internal import COpenSSL
 private import Synchronization
 
-/// What a server thinks of the certificates that clients show; clients without one are let in.
+/// Policy of a server for client certificates; clients without one are accepted.
 ///
-/// A certificate of another authority or beyond its dates ends the handshake with the alert that says so
-/// (RFC 8446 section 6.2); under TLS 1.3 the client reads it after it believes the handshake done. Sessions are never
-/// resumed: a resumed one would not ask again.
+/// A certificate of another authority or outside its period of validity ends the handshake with the matching alert (RFC
+/// 8446 section 6.2). With TLS 1.3, the client reads the alert after it considers the handshake done. Sessions are
+/// never resumed, because the server would not ask for a certificate again.
 public final class ClientCertificatePolicy: Sendable {
-  /// Why every certificate is refused, whatever it says.
+  /// Refusal of every certificate, regardless of its contents.
   public enum Refusal: Sendable {
     /// Alert `certificate_expired`.
     case expired
@@ -17,17 +17,17 @@ public final class ClientCertificatePolicy: Sendable {
     case unknownAuthority
   }
 
-  /// Whose certificates are believed, as PEM.
+  /// Authority whose certificates are trusted, as PEM.
   public let authorityPEM: String
   private let current = Mutex<Refusal?>(nil)
 
-  /// - Parameter authorityPEM: whose certificates are believed.
+  /// - Parameter authorityPEM: the authority whose certificates are trusted.
   public init(authorityPEM: String) { self.authorityPEM = authorityPEM }
 
-  /// Refuses every certificate from the next handshake on; `nil` judges by what each says.
+  /// Refuses every certificate from the next handshake on; `nil` judges each by its contents.
   public func refuse(_ refusal: Refusal?) { current.withLock { $0 = refusal } }
 
-  /// The error of X509_STORE_CTX_get_error(3) that OpenSSL makes the wanted alert of.
+  /// Error of X509_STORE_CTX_get_error(3) that OpenSSL converts to the required alert.
   fileprivate var error: Int32? {
     switch current.withLock({ $0 }) {
     case nil: nil
@@ -37,11 +37,11 @@ public final class ClientCertificatePolicy: Sendable {
     }
   }
 
-  /// Has `context` ask for certificates. The context must keep this object: OpenSSL does not.
+  /// Makes `context` ask clients for certificates. The context must keep this object, because OpenSSL does not.
   func install(in context: OpaquePointer) {
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     carillon_ssl_never_resume(context)
-    // The argument is passed as it is with each call (SSL_CTX_set_cert_verify_callback(3)).
+    // The argument is passed unchanged to each call (SSL_CTX_set_cert_verify_callback(3)).
     SSL_CTX_set_cert_verify_callback(context, judge, Unmanaged.passUnretained(self).toOpaque())
   }
 }

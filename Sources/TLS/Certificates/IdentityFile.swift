@@ -4,7 +4,7 @@ extension TLSIdentity {
   /// Reads a client identity: PKCS#12 (`.p12`), or PEM with certificate and key in one file.
   ///
   /// - Parameters:
-  ///   - path: the file; the order of what is in it doesn't matter.
+  ///   - path: the file; the order of its contents does not matter.
   ///   - passphraseFile: a file whose first line is the passphrase; `nil` for none.
   /// - Throws: ``IdentityError``, which names the file.
   public init(contentsOf path: String, passphraseFile: String? = nil) throws(IdentityError) {
@@ -19,10 +19,10 @@ extension TLSIdentity {
     try self.init(bytes, passphrase: passphrase, file: path)
   }
 
-  /// Reads a client identity of two PEM files, as servers other than Apple's are used to.
+  /// Reads a client identity from two PEM files, the usual form for servers other than Apple's.
   ///
   /// - Parameters:
-  ///   - certificateFile: the certificate and its intermediates, in any order; anybody may read it.
+  ///   - certificateFile: the certificate and its intermediates, in any order; all users may read it.
   ///   - keyFile: the private key, without a passphrase; only its owner and its group may read it.
   /// - Throws: ``IdentityError``, which names the file.
   public init(certificateFile: String, keyFile: String) throws(IdentityError) {
@@ -47,7 +47,7 @@ extension TLSIdentity {
   /// - Parameters:
   ///   - bytes: PKCS#12 or PEM.
   ///   - passphrase: `nil` for none.
-  ///   - file: named in errors.
+  ///   - file: the file name in errors.
   public init(_ bytes: [UInt8], passphrase: [UInt8]?, file: String = "the identity") throws(IdentityError) {
     do {
       let parts: IdentityParts
@@ -60,7 +60,7 @@ extension TLSIdentity {
         throw IdentityParts.Failure(.unknownFormat)
       }
       self = try parts.identity()
-      // What can't say until when it is valid is of no use to anybody.
+      // An identity without a readable period of validity is of no use.
       _ = try CertificateFacts(pem: certificateChainPEM)
       ERR_clear_error()
     } catch {
@@ -71,7 +71,7 @@ extension TLSIdentity {
   }
 }
 
-/// A private key and certificates as OpenSSL's objects, each with a reference of this object's own.
+/// Private key and certificates as OpenSSL objects, each with a reference that this object owns.
 private final class IdentityParts {
   struct Failure: Error {
     var problem: IdentityError.Problem
@@ -80,7 +80,7 @@ private final class IdentityParts {
 
   private var key: OpaquePointer?
   private var certificates: [OpaquePointer] = []
-  /// Key and certificates may be of its context, so it goes last.
+  /// Key and certificates may belong to the provider's context, so the provider is released last.
   private let legacy: LegacyProvider?
 
   private init(legacy: LegacyProvider?) { self.legacy = legacy }
@@ -96,7 +96,7 @@ private final class IdentityParts {
     do {
       try self.init(pkcs12: bytes, passphrase: passphrase, legacy: nil)
     } catch let failure as Failure where failure.problem.mayBeLegacy {
-      // The passphrase is right, but a cipher isn't known: Keychain's RC2, most likely.
+      // The passphrase is right, but a cipher is unknown; it is probably Keychain's RC2.
       guard let legacy = LegacyProvider() else { throw Failure(.legacyProviderMissing) }
       try self.init(pkcs12: bytes, passphrase: passphrase, legacy: legacy)
     }
@@ -104,20 +104,20 @@ private final class IdentityParts {
 
   private convenience init(pkcs12 bytes: [UInt8], passphrase: [UInt8]?, legacy: LegacyProvider?) throws {
     self.init(legacy: legacy)
-    // PKCS12_init_ex(3): what is decoded into it fetches its ciphers from the context.
+    // PKCS12_init_ex(3): contents that are decoded into the object fetch their ciphers from the context.
     var container = PKCS12_init_ex(NID_pkcs7_data, legacy?.context, nil)
     defer { PKCS12_free(container) }
     let isRead = bytes.withUnsafeBufferPointer { buffer in
       var place = buffer.baseAddress
-      // d2i_PKCS12(3): decodes into the object given; on an error it frees it and sets the pointer to null.
+      // d2i_PKCS12(3) decodes into the given object. On an error, it frees the object and sets the pointer to null.
       return d2i_PKCS12(&container, &place, buffer.count) != nil
     }
     guard isRead, let container else {
-      // A .cer of Apple's site is DER too, but a certificate alone.
+      // A .cer file from Apple's site is DER too, but contains only a certificate.
       throw Failure(Self.isCertificate(bytes) ? .noKey : .unknownFormat)
     }
     let secret = ((passphrase ?? []) + [0]).map { CChar(bitPattern: $0) }
-    // PKCS12_verify_mac(3): no passphrase and an empty one are two things, and tools disagree on which is none.
+    // PKCS12_verify_mac(3): no passphrase and an empty one differ, and tools disagree about which one means "none".
     let isOpen =
       PKCS12_mac_present(container) == 0 || PKCS12_verify_mac(container, secret, -1) == 1
       || secret.count == 1 && PKCS12_verify_mac(container, nil, 0) == 1
@@ -125,7 +125,7 @@ private final class IdentityParts {
     var others: OpaquePointer?
     var leaf: OpaquePointer?
     ERR_clear_error()
-    // PKCS12_parse(3): hands over references; the leaf is the certificate that the key fits, if there is one.
+    // PKCS12_parse(3) returns references. The leaf is the certificate that matches the key, if there is one.
     guard PKCS12_parse(container, secret, &key, &leaf, &others) == 1 else {
       throw Failure(.damaged(TLSError.last("PKCS#12").reason))
     }
@@ -157,7 +157,7 @@ private final class IdentityParts {
     do {
       try self.init(pem: text, passphrase: passphrase, legacy: nil)
     } catch let failure as Failure where isEncrypted && failure.problem.mayBeLegacy {
-      // Without a checksum over it nothing tells an unknown cipher from a wrong passphrase but a second try.
+      // Without a checksum, only a second attempt distinguishes an unknown cipher from a wrong passphrase.
       guard let legacy = LegacyProvider() else { throw Failure(.wrongPassphrase) }
       do {
         try self.init(pem: text, passphrase: passphrase, legacy: legacy)
@@ -172,7 +172,8 @@ private final class IdentityParts {
     key = try PEM.reading(text) { bio in
       let secret = Passphrase(passphrase)
       return withExtendedLifetime(secret) {
-        // PEM_read_bio_PrivateKey_ex(3): skips what is no key; the last argument but two goes to the callback.
+        // PEM_read_bio_PrivateKey_ex(3) skips everything that is not a key. The third argument from the end is passed
+        // to the callback.
         PEM_read_bio_PrivateKey_ex(
           bio, nil, givePassphrase, Unmanaged.passUnretained(secret).toOpaque(), legacy?.context, nil)
       }
@@ -181,13 +182,13 @@ private final class IdentityParts {
     certificates = try PEM.certificates(in: text)
   }
 
-  // MARK: What comes of it
+  // MARK: Result
 
-  /// The identity, its certificates in the order in which TLS sends them (RFC 8446 section 4.4.2).
+  /// Returns the identity, with its certificates in the order in which TLS sends them (RFC 8446 section 4.4.2).
   func identity() throws -> TLSIdentity {
     guard let key else { throw Failure(.noKey) }
     guard !certificates.isEmpty else { throw Failure(.noCertificate) }
-    // X509_check_private_key(3): whether the public keys are the same.
+    // X509_check_private_key(3) checks whether the public keys are equal.
     guard let leaf = certificates.first(where: { X509_check_private_key($0, key) == 1 }) else {
       throw Failure(.mismatch)
     }
@@ -199,11 +200,11 @@ private final class IdentityParts {
       privateKeyPEM: try PEM.writing { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) })
   }
 
-  /// The leaf and whoever issued it, up to the root and without it: the server has that, or doesn't trust it.
+  /// Returns the leaf and its issuers without the root: the server either has the root or does not trust it.
   private func chain(from leaf: OpaquePointer) -> [OpaquePointer] {
     var chain = [leaf]
     while let last = chain.last, X509_check_issued(last, last) != X509_V_OK,
-      // X509_check_issued(3): X509_V_OK when the first issued the second, by names and key ids.
+      // X509_check_issued(3) returns X509_V_OK if the first certificate issued the second, by names and key ids.
       let issuer = certificates.first(where: { X509_check_issued($0, last) == X509_V_OK && !chain.contains($0) }),
       X509_check_issued(issuer, issuer) != X509_V_OK
     {
@@ -218,13 +219,13 @@ extension IdentityError.Problem {
   fileprivate var mayBeLegacy: Bool { if case .damaged = self { true } else { false } }
 }
 
-/// A passphrase at the end of a `void *`.
+/// Passphrase, passed to a callback through a `void *`.
 private final class Passphrase {
   let bytes: [UInt8]
   init(_ bytes: [UInt8]?) { self.bytes = bytes ?? [] }
 }
 
-/// pem_password_cb(3): copies the passphrase and returns its length; -1 says that there is none that fits.
+/// pem_password_cb(3): copies the passphrase and returns its length; -1 for a missing one, or one that is too long.
 private func givePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ data: UnsafeMutableRawPointer?
 ) -> Int32 {

@@ -1,24 +1,24 @@
 internal import COpenSSL
 
-/// OpenSSL's old ciphers, such as the RC2 with 40 bits that Keychain encrypts certificates with.
+/// OpenSSL's old ciphers, such as the 40-bit RC2 with which Keychain encrypts certificates.
 ///
-/// In a library context of their own (OSSL_LIB_CTX(3)), for as long as one file is read: a provider loaded into the
-/// default context would offer them to the whole process.
+/// They are in a separate library context (OSSL_LIB_CTX(3)) while one file is read. A provider in the default context
+/// would offer them to the whole process.
 final class LegacyProvider {
-  /// To be passed to OpenSSL's functions instead of the default context, while this object lives.
+  /// Context to pass to OpenSSL's functions instead of the default one, while this object lives.
   let context: OpaquePointer
   private let providers: [OpaquePointer]
 
-  /// - Returns: `nil` when the provider is not installed.
+  /// - Returns: `nil` if the provider is not installed.
   init?() {
     guard let context = OSSL_LIB_CTX_new() else { return nil }
-    // OSSL_PROVIDER_load(3): a context into which one was loaded doesn't load the default provider by itself any more.
+    // OSSL_PROVIDER_load(3): a context with a loaded provider no longer loads the default provider automatically.
     let names = ["default", "legacy"]
     let providers = names.compactMap { name in name.withCString { OSSL_PROVIDER_load(context, $0) } }
     self.context = context
     self.providers = providers
     ERR_clear_error()
-    // `deinit` runs for what is returned as nil from here on: every property is set.
+    // If nil is returned from here on, `deinit` runs, because every property is set.
     guard providers.count == 2 else { return nil }
   }
 

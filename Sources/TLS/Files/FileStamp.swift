@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// What tells whether a file was changed or exchanged since the last look.
+/// Stamp of a file, which shows whether the file was changed or replaced since the last check.
 ///
-/// Links are followed: Kubernetes updates a secret by pointing a link at another folder.
+/// Links are followed, because Kubernetes updates a secret by changing a link to another folder.
 public struct FileStamp: Equatable, Sendable {
   private var device: UInt
   private var inode: UInt
@@ -11,7 +11,7 @@ public struct FileStamp: Equatable, Sendable {
   private var modifiedNanoseconds: Int
   private var mode: UInt32
 
-  /// - Returns: `nil` when there is no such file, or none that can be seen.
+  /// - Returns: `nil` if the file does not exist or is not accessible.
   public init?(of path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -20,7 +20,7 @@ public struct FileStamp: Equatable, Sendable {
     size = Int(status.st_size)
     modified = status.st_mtim.tv_sec
     modifiedNanoseconds = status.st_mtim.tv_nsec
-    // A file that was refused for its permissions is worth another look when they change.
+    // A file that was refused because of its permissions must be checked again when they change.
     mode = status.st_mode
   }
 }

@@ -1,33 +1,35 @@
 internal import Glibc
 internal import TextInput
 
-/// Reads files that hold a secret: signing keys, identities, passphrases.
+/// Reader for files that contain a secret: signing keys, identities, passphrases.
 ///
-/// A file that everybody may read, or that others may write, is refused. One that its group may read is taken: that is how
-/// systemd's credentials and Kubernetes' secrets with an `fsGroup` reach a service that doesn't run as root.
+/// A file that all users can read, or that other users can write, is refused. A file that its group can read is
+/// accepted. In this way systemd's credentials and Kubernetes' secrets with an `fsGroup` reach a service that does not
+/// run as root.
 public enum SecretFile {
-  /// Keys and identities are some kB; whoever names a core dump by mistake should hear of it soon.
+  /// Maximum size of a file in bytes. Keys and identities have some kB; an error for a wrong file, such as a core dump,
+  /// comes early.
   public static let maximumSize = 256 * 1024
 
-  /// The bytes of a file, without a byte order mark at its start.
+  /// Returns the bytes of a file, without a byte order mark at its start.
   ///
   /// - Throws: ``SecretFileError``, which names the file.
   public static func read(_ path: String) throws(SecretFileError) -> [UInt8] {
     try contents(path, isSecret: true)
   }
 
-  /// The bytes of a file.
+  /// Returns the bytes of a file.
   ///
-  /// - Parameter isSecret: whether it is refused when others can read or change it.
+  /// - Parameter isSecret: whether the file is refused if other users can read or change it.
   static func contents(_ path: String, isSecret: Bool) throws(SecretFileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .last(path) }
     defer { close(descriptor) }
     var status = stat()
-    // Asked of the descriptor, not of the path: nobody can exchange the file between the look and the reading.
+    // The check uses the descriptor, not the path: the file can't be replaced between check and read.
     guard fstat(descriptor, &status) == 0 else { throw .last(path) }
     let mode = status.st_mode & 0o777
-    // A pipe or a terminal has no readers but us.
+    // Only this process can read from the pipe or the terminal.
     if isSecret, status.st_mode & S_IFMT == S_IFREG, mode & 0o026 != 0 {
       throw .init(file: path, problem: .exposed(mode: mode))
     }
@@ -46,34 +48,34 @@ public enum SecretFile {
     throw .init(file: path, problem: .tooLarge)
   }
 
-  /// The passphrase in a file: its first line.
+  /// Returns the passphrase in a file: its first line.
   ///
   /// - Throws: ``SecretFileError``, which names the file.
   public static func passphrase(_ path: String) throws(SecretFileError) -> [UInt8] {
     let bytes = try read(path)
     var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
-    // C strings end at a zero, so the passphrase would silently be another one.
+    // C strings end at a zero byte, so the passphrase would differ without an error.
     guard !line.contains(0) else { throw .init(file: path, problem: .unreadable("a zero byte in the passphrase")) }
     return Array(line)
   }
 }
 
-/// Why a file with a secret was not read, and what to do about it.
+/// Reason why a file with a secret was not read, with a remedy.
 public struct SecretFileError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong with it.
+  /// Problem with the file.
   public enum Problem: Equatable, Sendable {
-    /// The system's own words.
+    /// Error text of the system.
     case unreadable(String)
-    /// More people than its owner and its group's members can read it, or others than its owner change it.
+    /// More users than its owner and its group can read the file, or other users than its owner can change it.
     case exposed(mode: UInt32)
-    /// Larger than ``SecretFile/maximumSize``.
+    /// The file is larger than ``SecretFile/maximumSize``.
     case tooLarge
   }
 
-  /// The file.
+  /// Path of the file.
   public var file: String
-  /// What is wrong with it.
+  /// Problem with the file.
   public var problem: Problem
 
   /// Memberwise.
@@ -82,7 +84,7 @@ public struct SecretFileError: Error, Equatable, Sendable, CustomStringConvertib
     self.problem = problem
   }
 
-  /// What is wrong, without the file.
+  /// Description of the problem without the file.
   public var reason: String {
     switch problem {
     case .unreadable(let reason): reason
@@ -93,7 +95,7 @@ public struct SecretFileError: Error, Equatable, Sendable, CustomStringConvertib
     }
   }
 
-  /// What to do about it.
+  /// Remedy.
   public var hint: String {
     switch problem {
     case .unreadable: "check the path and its permissions"

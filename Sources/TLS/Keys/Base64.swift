@@ -1,18 +1,18 @@
 internal import COpenSSL
 
-/// Base64 (RFC 4648), by OpenSSL.
+/// Base64 (RFC 4648) by OpenSSL.
 public enum Base64 {
-  /// The alphabets of RFC 4648.
+  /// Alphabet of RFC 4648.
   public enum Alphabet: Sendable {
-    /// Section 4, padded.
+    /// Section 4, with padding.
     case standard
-    /// Section 5, as JSON Web Tokens have it: not padded (RFC 7515 section 2).
+    /// Section 5, as in JSON Web Tokens: without padding (RFC 7515 section 2).
     case url
   }
 
-  /// The text for the bytes.
+  /// Returns the text for the bytes.
   public static func encode(_ bytes: [UInt8], _ alphabet: Alphabet = .standard) -> String {
-    // EVP_EncodeBlock(3): four characters for each three bytes or the rest of them, and a zero that is not counted.
+    // EVP_EncodeBlock(3) writes four characters for each group of up to three bytes, and a zero that is not counted.
     let text = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
       count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
     }
@@ -21,14 +21,15 @@ public enum Base64 {
       decoding: text.prefix { $0 != padding }.map { $0 == plus ? minus : $0 == slash ? underscore : $0 }, as: UTF8.self)
   }
 
-  /// The bytes of a text in the standard alphabet.
+  /// Returns the bytes of a text in the standard alphabet.
   ///
-  /// - Returns: `nil` where the text is not Base64 with all its padding.
+  /// - Returns: `nil` if the text is not Base64 with all its padding.
   public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? { decode(Array(text), padded: true) }
 
-  /// The bytes of a text in either alphabet, with padding or without: senders of JSON Web Tokens send all of these.
+  /// Returns the bytes of a text in either alphabet, with padding or without, because senders of JSON Web Tokens use
+  /// all of these.
   ///
-  /// - Returns: `nil` where the text is not Base64.
+  /// - Returns: `nil` if the text is not Base64.
   public static func decodeLeniently(_ text: some Collection<UInt8>) -> [UInt8]? {
     let letters = text.map { $0 == minus ? plus : $0 == underscore ? slash : $0 }
     let end = letters.lastIndex { $0 != padding }.map { $0 + 1 } ?? 0
@@ -37,11 +38,11 @@ public enum Base64 {
 
   private static func decode(_ text: [UInt8], padded: Bool) -> [UInt8]? {
     let missing = (4 - text.count % 4) % 4
-    // Of a whole group at most two characters can be missing.
+    // At most two characters of a whole group can be missing.
     guard missing == 0 || !padded && missing < 3 else { return nil }
     let whole = text + Array(repeating: padding, count: missing)
     let end = whole.firstIndex(of: padding) ?? whole.count
-    // EVP_DecodeBlock(3) passes over white space at both ends, and takes padding for zeros.
+    // EVP_DecodeBlock(3) skips white space at both ends, and reads padding as zeros.
     guard whole.count - end <= 2, whole[end...].allSatisfy({ $0 == padding }), !whole[..<end].contains(where: isSpace)
     else { return nil }
     var isBroken = false

@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// A hash function, and a context that is used again and again: 0.1 µs for a short message.
+/// Hash function with a context that is reused: 0.1 µs for a short message.
 ///
 /// Confined to one thread at a time.
 public final class Digest {
-  /// The functions on offer.
+  /// Supported hash functions.
   public enum Algorithm: Sendable {
-    /// 20 bytes. For UUIDs of version 5 only (RFC 9562 section 5.5): not for anything that must withstand an attacker.
+    /// 20 bytes. Only for UUIDs of version 5 (RFC 9562 section 5.5), not for protection against attackers.
     case sha1
     /// 32 bytes.
     case sha256
 
-    /// The bytes of a digest.
+    /// Length of a digest in bytes.
     public var length: Int { self == .sha1 ? 20 : 32 }
   }
 
-  /// The bytes of a digest.
+  /// Length of a digest in bytes.
   public let length: Int
   private let context: OpaquePointer
 
@@ -32,7 +32,7 @@ public final class Digest {
 
   deinit { EVP_MD_CTX_free(context) }
 
-  /// Adds to the message.
+  /// Appends bytes to the message.
   public func update(_ bytes: UnsafeRawBufferPointer) {
     // EVP_DigestUpdate(3) fails only on a context that was not initialised.
     EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
@@ -42,11 +42,11 @@ public final class Digest {
   public func finish(into output: UnsafeMutableRawBufferPointer) {
     precondition(output.count >= length)
     EVP_DigestFinal_ex(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
-    // EVP_DigestInit_ex(3): with a null type the context goes on with the function it has.
+    // EVP_DigestInit_ex(3): with a null type, the context keeps its hash function.
     EVP_DigestInit_ex(context, nil, nil)
   }
 
-  /// The digest of a whole message.
+  /// Returns the digest of a whole message.
   public func hash(_ message: some Collection<UInt8>) -> [UInt8] {
     Array(message).withUnsafeBytes { update($0) }
     var digest = [UInt8](repeating: 0, count: length)
@@ -55,11 +55,11 @@ public final class Digest {
   }
 }
 
-/// A method fetched once: an implicit fetch in every `EVP_DigestInit` costs three times the hash itself (EVP_MD_fetch(3),
-/// "implicit fetching" in crypto(7)).
+/// Hash method that is fetched once. An implicit fetch in every `EVP_DigestInit` costs three times as much as the hash
+/// itself (EVP_MD_fetch(3), "implicit fetching" in crypto(7)).
 ///
-/// `@unchecked Sendable` is sound because a fetched `EVP_MD` never changes and its count is atomic; these two are kept
-/// for the life of the process.
+/// `@unchecked Sendable` is sound because a fetched `EVP_MD` never changes and its reference count is atomic. These two
+/// are kept for the life of the process.
 private struct FetchedMethod: @unchecked Sendable {
   let handle: OpaquePointer?
 

@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// A P-256 public key that verifies ES256 signatures (RFC 7518 section 3.4).
+/// P-256 public key that verifies ES256 signatures (RFC 7518 section 3.4).
 ///
-/// `@unchecked Sendable` is sound because the key is never changed after `init`, and OpenSSL allows an unchanging
-/// `EVP_PKEY` to be used from any number of threads (openssl-threads(7)).
+/// `@unchecked Sendable` is sound because the key never changes after `init`, and OpenSSL allows the use of an
+/// unchanging `EVP_PKEY` from any number of threads (openssl-threads(7)).
 public final class ECPublicKey: @unchecked Sendable {
   private let handle: OpaquePointer
 
-  /// - Parameter pem: a public key (`BEGIN PUBLIC KEY`) or a private key whose public half is used (`.p8` included).
-  /// - Throws: ``TLSError`` when the text holds no key or one that is not on P-256.
+  /// - Parameter pem: a public key (`BEGIN PUBLIC KEY`), or a private key (such as a `.p8`) whose public key is used.
+  /// - Throws: ``TLSError`` if the text contains no key, or one that is not on P-256.
   public init(pem: String) throws {
     let isPrivate = pem.contains("PRIVATE KEY")
     handle =
@@ -22,7 +22,8 @@ public final class ECPublicKey: @unchecked Sendable {
       }
     var name = [CChar](repeating: 0, count: 32)
     var length = 0
-    // EVP_PKEY_get_group_name(3): fails for a key without a group, such as RSA; terminates within the length given.
+    // EVP_PKEY_get_group_name(3) fails for a key without a group, such as RSA, and writes a zero within the given
+    // length.
     guard EVP_PKEY_get_group_name(handle, &name, name.count, &length) == 1,
       name.prefix(length).elementsEqual("prime256v1".utf8.map(CChar.init(bitPattern:)))
     else {
@@ -33,18 +34,18 @@ public final class ECPublicKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// Whether `signature` is the raw 64 bytes r‖s of ES256 over `data`.
+  /// Returns whether `signature` is the raw 64 bytes r‖s of ES256 over `data`.
   public func verify(rawSignature signature: [UInt8], of data: [UInt8]) -> Bool {
     guard signature.count == 64, let der = Self.der(fromRaw: signature) else { return false }
     return verify(derSignature: der, of: data)
   }
 
-  /// Whether `signature` is a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) of ES256 over `data`.
+  /// Returns whether `signature` is a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) of ES256 over `data`.
   public func verify(derSignature signature: [UInt8], of data: [UInt8]) -> Bool {
     guard let context = EVP_MD_CTX_new() else { return false }
     defer { EVP_MD_CTX_free(context) }
     defer { ERR_clear_error() }
-    // EVP_DigestVerify(3): 1 for a good signature; 0 for a wrong one, and negative values for malformed ones.
+    // EVP_DigestVerify(3) returns 1 for a valid signature, 0 for a wrong one, and negative values for malformed ones.
     guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return false }
     return EVP_DigestVerify(context, signature, signature.count, data, data.count) == 1
   }
@@ -58,9 +59,10 @@ public final class ECPublicKey: @unchecked Sendable {
         BN_free(r)
         return nil
       }
-      // ECDSA_SIG_set0(3) takes both numbers over; it fails only for null arguments.
+      // ECDSA_SIG_set0(3) takes ownership of both numbers; it fails only for null arguments.
       guard ECDSA_SIG_set0(signature, r, s) == 1 else { return nil }
-      // i2d_ECDSA_SIG(3) with a null place only measures; the second call moves the pointer past what it wrote.
+      // i2d_ECDSA_SIG(3) only returns the length if the pointer is null. The second call moves the pointer past the
+      // bytes that it wrote.
       let count = i2d_ECDSA_SIG(signature, nil)
       guard count > 0 else { return nil }
       var der = [UInt8](repeating: 0, count: Int(count))

@@ -1,24 +1,24 @@
-/// Why a signing key can't be used, and what to do about it.
+/// Reason why a signing key can't be used, with a remedy.
 public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong with it.
+  /// Problem with the key.
   public enum Problem: Error, Equatable, Sendable {
-    /// The file can't be read, or more people than should can.
+    /// The file can't be read, or too many users can read it.
     case file(SecretFileError.Problem)
-    /// It is there, but asks for a passphrase.
+    /// The file has a key, but requires a passphrase.
     case encrypted
-    /// There is no private key in it, or a damaged one.
+    /// The file has no private key, or a damaged one.
     case notAKey
-    /// A key that lost more than its line breaks on the way: what happened to it.
+    /// The key lost more than its line breaks; the text describes the damage.
     case damaged(String)
-    /// A key, but not on P-256: the name of its curve, if it has one.
+    /// The key is not on P-256; the name of its curve, if it has one.
     case wrongKind(String?)
-    /// OpenSSL failed on a good key.
+    /// OpenSSL failed with a valid key.
     case openSSL(String)
   }
 
-  /// The file.
+  /// Path of the file.
   public var file: String
-  /// What is wrong with it.
+  /// Problem with the key.
   public var problem: Problem
 
   /// Memberwise.
@@ -27,7 +27,7 @@ public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertib
     self.problem = problem
   }
 
-  /// What is wrong, without the file.
+  /// Description of the problem without the file.
   public var reason: String {
     switch problem {
     case .file(let problem): SecretFileError(file: file, problem: problem).reason
@@ -40,7 +40,7 @@ public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertib
     }
   }
 
-  /// What to do about it.
+  /// Remedy.
   public var hint: String {
     switch problem {
     case .file(let problem): SecretFileError(file: file, problem: problem).hint

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import TextInput
 
-/// The text of a `.p8` file, whose line breaks a secret store, a variable or a person may have changed.
+/// Text of a `.p8` file whose line breaks may have been changed by a secret store, a variable or a person.
 ///
-/// PEM needs its line breaks (RFC 7468, section 2). Base64 needs none, so the lines can be restored.
+/// PEM requires its line breaks (RFC 7468, section 2). Base64 requires none, so the lines can be restored.
 enum SigningKeyText {
   private static let begin = "-----BEGIN PRIVATE KEY-----"
   private static let end = "-----END PRIVATE KEY-----"
-  /// The characters of a line of PEM (RFC 7468, section 3).
+  /// Number of characters in a line of PEM (RFC 7468, section 3).
   private static let lineLength = 64
 
   /// Returns the key as PEM with its line breaks.
   ///
-  /// It reads a key with `\n` written out, a key on one line, an indented key, a key in quotes, a key that was encoded in
-  /// Base64 once more, and the Base64 alone. A text that is no PKCS#8 key is returned as it is.
+  /// It accepts a key with `\n` as text, a key on one line, an indented key, a key in quotes, a key with a second
+  /// Base64 encoding, and the Base64 text alone. A text that is not a PKCS#8 key is returned unchanged.
   ///
   /// - Throws: ``SigningKeyError/Problem`` for a key that lost more than its line breaks.
   static func restored(_ bytes: [UInt8]) throws(SigningKeyError.Problem) -> [UInt8] {
@@ -22,11 +22,11 @@ enum SigningKeyText {
     guard let inner = base64(text) else { return bytes }
     let innerText = plain(ByteOrderMark.dropped(from: inner))
     if innerText.contains(begin) { return try pem(innerText) ?? bytes }
-    // DER of PKCS#8 is a SEQUENCE (RFC 5958, section 2): the lines that begin and end the key are lost.
+    // DER of PKCS#8 is a SEQUENCE (RFC 5958, section 2): only the first and the last line of the PEM text are missing.
     return inner.first == 0x30 ? Array(lines(of: inner).utf8) : bytes
   }
 
-  /// The text with the line breaks that are written out, and without quotes around it.
+  /// Returns the text with real line breaks instead of `\n`, and without quotes around it.
   private static func plain(_ bytes: [UInt8]) -> String {
     String(decoding: bytes, as: UTF8.self).replacing("\\r", with: "\n").replacing("\\n", with: "\n")
       .trimmingCharacters(in: CharacterSet(charactersIn: " \t\r\n\"'"))
@@ -47,7 +47,7 @@ enum SigningKeyText {
     return Array(lines(of: der).utf8)
   }
 
-  /// The bytes of Base64, whatever white space is in it; `nil` for any other text.
+  /// Returns the bytes of Base64, regardless of white space; `nil` for any other text.
   private static func base64(_ text: String) -> [UInt8]? {
     let letters = text.unicodeScalars.filter { !$0.properties.isWhitespace }
     guard !letters.isEmpty, let data = Data(base64Encoded: String(String.UnicodeScalarView(letters))) else {

@@ -1,10 +1,12 @@
 internal import COpenSSL
 
-/// X.509 certificates over fresh P-256 keys, for simulators and tests.
+/// Maker of X.509 certificates with new P-256 keys, for simulators and tests.
 enum CertificateMaker {
-  /// Long enough for a simulator that a test bench keeps up; browsers and Apple refuse more than 398 days.
+  /// Lifetime in seconds: long enough for the simulator of a permanent test system. Browsers and Apple refuse more than
+  /// 398 days.
   static let lifetime = 397 * 86_400
-  /// A client whose clock runs behind must not find a certificate in its future.
+  /// Seconds by which the validity begins earlier. For a client with a slow clock, the certificate must not begin in
+  /// the future.
   static let headStart = 86_400
 
   static func newKey() throws -> OpaquePointer {
@@ -12,14 +14,14 @@ enum CertificateMaker {
     return key
   }
 
-  /// A certificate that the caller must free.
+  /// Returns a certificate that the caller must free.
   ///
   /// - Parameters:
   ///   - subject: fields by their short names, such as `CN` and `UID`.
-  ///   - key: what it is for.
-  ///   - issuer: the authority's certificate; `nil` signs with its own key.
-  ///   - validity: seconds from now, when it begins and when it ends.
-  ///   - extensions: by OpenSSL's numbers, in the words of x509v3_config(5).
+  ///   - key: the certificate's key.
+  ///   - issuer: the authority's certificate; `nil` for a self-signed one.
+  ///   - validity: begin and end in seconds from now.
+  ///   - extensions: by OpenSSL's numbers, in the syntax of x509v3_config(5).
   ///   - others: DER values by dotted object identifier.
   static func certificate(
     subject: [(String, String)], key: OpaquePointer, issuer: OpaquePointer?, signedWith signingKey: OpaquePointer,
@@ -27,7 +29,7 @@ enum CertificateMaker {
   ) throws -> OpaquePointer {
     guard let certificate = X509_new() else { throw TLSError.last("make a certificate") }
     do {
-      // The names returned by X509_get_subject_name(3) belong to their certificate; X509_set_issuer_name copies.
+      // A certificate owns the result of X509_get_subject_name(3); X509_set_issuer_name copies it.
       let name = X509_get_subject_name(certificate)
       guard X509_set_version(certificate, version3) == 1,
         ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), UInt64.random(in: 1...UInt64(Int64.max))) == 1,
@@ -53,7 +55,7 @@ enum CertificateMaker {
     _ kind: Int32, _ value: String, to certificate: OpaquePointer, issuer: OpaquePointer
   ) throws {
     var context = X509V3_CTX()
-    // X509V3_set_ctx(3): issuer and subject are what `hash` and `keyid` refer to.
+    // X509V3_set_ctx(3): `hash` and `keyid` refer to this issuer and subject.
     X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
     guard let made = X509V3_EXT_conf_nid(nil, &context, kind, value) else {
       throw TLSError.last("make the extension \(value)")
@@ -64,12 +66,12 @@ enum CertificateMaker {
   }
 
   private static func add(_ identifier: String, _ value: [UInt8], to certificate: OpaquePointer) throws {
-    // OBJ_txt2obj(3): 1 takes dotted numbers only.
+    // OBJ_txt2obj(3): 1 allows only dotted numbers.
     guard let object = OBJ_txt2obj(identifier, 1) else { throw TLSError.last("name the extension \(identifier)") }
     defer { ASN1_OBJECT_free(object) }
     guard let data = ASN1_STRING_type_new(V_ASN1_OCTET_STRING) else { throw TLSError.last("make an extension") }
     defer { ASN1_STRING_free(data) }
-    // ASN1_STRING_set(3) copies; X509_EXTENSION_create_by_OBJ(3) copies object and data.
+    // ASN1_STRING_set(3) copies the bytes; X509_EXTENSION_create_by_OBJ(3) copies object and data.
     guard ASN1_STRING_set(data, value, Int32(value.count)) == 1,
       let made = X509_EXTENSION_create_by_OBJ(nil, object, 0, data)
     else { throw TLSError.last("make the extension \(identifier)") }
@@ -77,9 +79,9 @@ enum CertificateMaker {
     guard X509_add_ext(certificate, made, -1) == 1 else { throw TLSError.last("add the extension \(identifier)") }
   }
 
-  /// `X509_VERSION_3`, whose cast Swift can't import.
+  /// `X509_VERSION_3`; Swift can't import its cast.
   private static let version3 = 2
 
-  /// `MBSTRING_UTF8`, a macro over another one.
+  /// `MBSTRING_UTF8`; Swift can't import a macro that uses another one.
   private static let utf8: Int32 = 0x1000
 }

@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// An authority that issues client certificates, made at run time: for simulators and tests.
+/// Authority that issues client certificates, made at run time for simulators and tests.
 public struct ClientCertificateAuthority: Sendable {
-  /// What a server must believe, as PEM.
+  /// Certificate that a server must trust, as PEM.
   public let authorityPEM: String
-  /// The authority's private key as PEM, so that more can be issued another day.
+  /// Authority's private key as PEM, so that it can issue more certificates later.
   public let privateKeyPEM: String
 
-  /// A new authority with a fresh key.
+  /// Creates an authority with a new key.
   ///
-  /// - Throws: ``TLSError`` when OpenSSL can't make a key.
+  /// - Throws: ``TLSError`` if OpenSSL can't make a key.
   public init() throws {
     let key = try CertificateMaker.newKey()
     defer { EVP_PKEY_free(key) }
@@ -24,14 +24,14 @@ public struct ClientCertificateAuthority: Sendable {
     privateKeyPEM = try PEM.writing { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) }
   }
 
-  /// A certificate with a fresh key.
+  /// Returns a certificate with a new key.
   ///
   /// - Parameters:
   ///   - commonName: `CN` of the subject.
   ///   - userID: `UID` of the subject.
   ///   - extensions: DER values by dotted object identifier.
-  ///   - validity: seconds from now, when it begins and when it ends; both may lie in the past.
-  /// - Throws: ``TLSError`` for an identifier that is none.
+  ///   - validity: begin and end in seconds from now; both may be in the past.
+  /// - Throws: ``TLSError`` for an invalid identifier.
   public func issue(
     commonName: String, userID: String, extensions: [(String, [UInt8])] = [],
     validity: Range<Int> = -86_400..<365 * 86_400

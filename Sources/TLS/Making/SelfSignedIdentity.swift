@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// A server certificate for this machine, signed by an authority that exists for that purpose only.
+/// Server certificate for this machine, signed by an authority that exists only for this purpose.
 ///
-/// Made at run time with fresh P-256 keys; the authority's key is forgotten at once, so nothing else can be signed with
-/// it. For the simulator and for tests.
+/// It is made at run time with new P-256 keys. The authority's key is discarded immediately, so it can't sign anything
+/// else. For the simulator and for tests.
 public struct SelfSignedIdentity: Sendable {
-  /// The certificate that a client must trust, as PEM.
+  /// Certificate that a client must trust, as PEM.
   public let authorityPEM: String
-  /// The server's certificate and key.
+  /// Server's certificate and key.
   public let identity: TLSIdentity
 
-  /// - Parameter names: subject alternative names, host names and literal addresses.
-  /// - Throws: ``TLSError`` when OpenSSL can't make a key or refuses a name.
+  /// - Parameter names: subject alternative names: host names and literal addresses.
+  /// - Throws: ``TLSError`` if OpenSSL can't make a key or refuses a name.
   public init(names: [String] = ["localhost", "127.0.0.1", "::1"]) throws {
     let authorityKey = try CertificateMaker.newKey()
     defer { EVP_PKEY_free(authorityKey) }

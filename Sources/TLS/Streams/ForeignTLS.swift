@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// TLS that another library does, by the OpenSSL that this process has: what can be asked of it, and how it is watched.
+/// TLS connections of another library that uses the OpenSSL of this process: queries and observation.
 public enum ForeignTLS {
-  /// The protocol that ALPN settled on; `nil` when the server named none.
+  /// Returns the protocol that ALPN selected; `nil` if the server named none.
   ///
-  /// - Parameter ssl: an `SSL *` that is alive, and whose handshake is done.
+  /// - Parameter ssl: a live `SSL *` whose handshake is done.
   public static func negotiatedProtocol(of ssl: UnsafeMutableRawPointer) -> String? {
     negotiatedProtocol(of: OpaquePointer(ssl))
   }
@@ -12,38 +12,38 @@ public enum ForeignTLS {
   static func negotiatedProtocol(of ssl: OpaquePointer) -> String? {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0
-    // SSL_get0_alpn_selected(3): not terminated, belongs to the connection.
+    // SSL_get0_alpn_selected(3): the text has no zero at its end, and belongs to the connection.
     SSL_get0_alpn_selected(ssl, &name, &count)
     guard let name, count > 0 else { return nil }
     return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
   }
 }
 
-/// Reports each TLS record that another library reads.
+/// Watch that reports each TLS record that another library reads.
 ///
 /// Confined to the thread on which that library reads. It must outlive the connections of the contexts that it watches.
 public final class RecordWatch {
   private let onRecord: (_ bytes: Int) -> Void
 
-  /// - Parameter onRecord: called with the length of a record when its header was read, within the call of the other
-  ///   library that reads. It must not call that library.
+  /// - Parameter onRecord: called with the length of a record after its header was read, within a read of the other
+  ///   library. It must not call that library.
   public init(onRecord: @escaping (_ bytes: Int) -> Void) { self.onRecord = onRecord }
 
-  /// Watches all connections that are made of a context from now on.
+  /// Watches all connections that are made from a context from now on.
   ///
-  /// - Parameter context: an `SSL_CTX *` that is alive.
+  /// - Parameter context: a live `SSL_CTX *`.
   public func install(in context: UnsafeMutableRawPointer) {
     let context = OpaquePointer(context)
     SSL_CTX_set_msg_callback(context, noteRecord)
-    // SSL_CTX_set_msg_callback_arg is a macro over SSL_CTX_ctrl (SSL_CTX_set_msg_callback(3)).
+    // SSL_CTX_set_msg_callback_arg is a macro that calls SSL_CTX_ctrl (SSL_CTX_set_msg_callback(3)).
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, Unmanaged.passUnretained(self).toOpaque())
   }
 
   fileprivate func note(bytes: Int) { onRecord(bytes) }
 }
 
-/// SSL_CTX_set_msg_callback(3): the header of every record is told as `SSL3_RT_HEADER`: type, version, and the length in two
-/// bytes (RFC 8446 section 5.1).
+/// SSL_CTX_set_msg_callback(3): called with the header of every record as `SSL3_RT_HEADER`. The header is type,
+/// version, and the length in two bytes (RFC 8446 section 5.1).
 private func noteRecord(
   isWritten: Int32, _: Int32, contentType: Int32, bytes: UnsafeRawPointer?, count: Int, _: OpaquePointer?,
   watch: UnsafeMutableRawPointer?

@@ -1,15 +1,16 @@
 internal import COpenSSL
 private import Glibc
 
-/// OpenSSL's view of a socket: like its own socket BIO, but writing with `MSG_NOSIGNAL`.
+/// OpenSSL's interface to a socket: like its own socket BIO, but writing with `MSG_NOSIGNAL`.
 ///
-/// The BIO of `SSL_set_fd` uses write(2), and a peer that is gone would then kill the process with SIGPIPE; ignoring the
-/// signal for the whole process is not a library's decision.
+/// The BIO of `SSL_set_fd` uses write(2), so a closed connection would kill the process with SIGPIPE. A library must
+/// not ignore that signal for the whole process.
 enum SocketBIO {
-  /// A BIO over `descriptor`, which stays the caller's to close.
+  /// Returns a BIO over `descriptor`; the caller still owns the descriptor and closes it.
   static func make(descriptor: Int32) throws -> OpaquePointer {
     guard let method = method.pointer, let bio = BIO_new(method) else { throw TLSError.last("make a socket BIO") }
-    // The descriptor itself is the BIO's data: no memory to own. Zero would be null, hence the offset.
+    // The BIO's data is the descriptor itself, so there is no memory to free. Descriptor 0 would be null, hence the
+    // offset.
     BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(descriptor) + 1))
     BIO_set_init(bio, 1)
     return bio
@@ -17,7 +18,7 @@ enum SocketBIO {
 
   private static let method = Method()
 
-  /// `@unchecked Sendable` is sound because the method table is never changed after `init` (BIO_meth_new(3)).
+  /// `@unchecked Sendable` is sound because the method table never changes after `init` (BIO_meth_new(3)).
   private final class Method: @unchecked Sendable {
     let pointer: OpaquePointer?
 
@@ -38,7 +39,7 @@ private func descriptor(_ bio: OpaquePointer?) -> Int32 {
 private func readSocket(bio: OpaquePointer?, buffer: UnsafeMutablePointer<CChar>?, count: Int32) -> Int32 {
   carillon_bio_clear_retry(bio)
   let result = recv(descriptor(bio), buffer, Int(count), 0)
-  // BIO_should_retry(3): the flags, not the return value, tell a would-block from an error.
+  // BIO_should_retry(3): the flags, not the return value, distinguish a would-block condition from an error.
   if result < 0, errno == EAGAIN || errno == EINTR { carillon_bio_retry_read(bio) }
   if result == 0, count > 0 { BIO_set_flags(bio, BIO_FLAGS_IN_EOF) }
   return Int32(result)
@@ -53,9 +54,9 @@ private func writeSocket(bio: OpaquePointer?, bytes: UnsafePointer<CChar>?, coun
 
 private func controlSocket(bio: OpaquePointer?, command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
   switch command {
-  // libssl flushes after every flight and takes anything but success for a failure; there is nothing buffered here.
+  // libssl flushes after every flight and treats every result except success as a failure. Nothing is buffered here.
   case BIO_CTRL_FLUSH: 1
-  // What tells libssl an end of file from an error of the system (BIO_eof(3)).
+  // With this result, libssl distinguishes an end of file from a system error (BIO_eof(3)).
   case BIO_CTRL_EOF: Int(BIO_test_flags(bio, BIO_FLAGS_IN_EOF) == 0 ? 0 : 1)
   default: 0
   }

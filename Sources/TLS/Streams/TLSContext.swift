@@ -1,21 +1,22 @@
 internal import COpenSSL
 
-/// What many TLS connections share: trust, identity and the protocols on offer.
+/// Settings that many TLS connections share: trust, identity and the offered protocols.
 ///
-/// `@unchecked Sendable` is sound because the `SSL_CTX` is changed in `init` only, and OpenSSL allows any number of
-/// threads to make connections from a context that nobody changes (openssl-threads(7)).
+/// `@unchecked Sendable` is sound because the `SSL_CTX` changes only in `init`, and OpenSSL allows any number of
+/// threads to make connections from an unchanging context (openssl-threads(7)).
 public final class TLSContext: @unchecked Sendable {
-  /// Whose certificates a client believes.
+  /// Certificates that a client trusts.
   public enum Trust: Sendable {
-    /// The system's store, as OpenSSL was built to find it (`SSL_CERT_FILE` and `SSL_CERT_DIR` override it).
+    /// Store of the system, as configured in OpenSSL's build (`SSL_CERT_FILE` and `SSL_CERT_DIR` override it).
     case system
-    /// Exactly the certificates in this PEM text.
+    /// Only the certificates in this PEM text.
     case pem(String)
-    /// Exactly the certificates in this PEM file.
+    /// Only the certificates in this PEM file.
     case file(String)
   }
 
-  /// 16 kB is one TLS record (RFC 8446 section 5.1); four of them a system call is where more stops to pay.
+  /// Size of the read buffer: four TLS records of 16 kB (RFC 8446 section 5.1). A larger buffer hardly saves system
+  /// calls.
   private static let readBuffer = 4 * (16_384 + 512)
 
   let handle: OpaquePointer
@@ -23,13 +24,13 @@ public final class TLSContext: @unchecked Sendable {
   private let protocols: ProtocolList
   private let clients: ClientCertificatePolicy?
 
-  /// A context for clients: verifies the server's certificate and host name, TLS 1.2 at least.
+  /// Returns a context for clients. It verifies the server's certificate and host name, and requires at least TLS 1.2.
   ///
   /// - Parameters:
-  ///   - trust: the roots to believe.
-  ///   - protocols: the ALPN offer in order of preference, such as `h2`; empty offers none.
+  ///   - trust: the trusted roots.
+  ///   - protocols: the ALPN offer in order of preference, such as `h2`; empty for no offer.
   ///   - identity: the client's certificate, for servers that ask for one.
-  /// - Throws: ``TLSError`` when a PEM text or file can't be read or key and certificate don't match.
+  /// - Throws: ``TLSError`` if a PEM text or file can't be read, or key and certificate don't match.
   public static func client(
     trust: Trust = .system, protocols: [String] = [], identity: TLSIdentity? = nil
   ) throws -> TLSContext {
@@ -37,7 +38,7 @@ public final class TLSContext: @unchecked Sendable {
     try context.believe(trust)
     SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
     if let identity { try context.use(identity) }
-    // SSL_CTX_set_alpn_protos(3) copies the list, and returns 0 on success unlike its neighbours.
+    // SSL_CTX_set_alpn_protos(3) copies the list. Unlike similar functions, it returns 0 on success.
     let offer = context.protocols
     if !protocols.isEmpty, SSL_CTX_set_alpn_protos(context.handle, offer.bytes, offer.count) != 0 {
       throw TLSError.last("offer \(protocols)")
@@ -45,15 +46,16 @@ public final class TLSContext: @unchecked Sendable {
     return context
   }
 
-  /// A context for servers, TLS 1.2 at least.
+  /// Returns a context for servers, with at least TLS 1.2.
   ///
-  /// A client that offers ALPN must offer one of `protocols`; one that offers none is let in (APNs does the same).
+  /// A client that offers ALPN must offer one of `protocols`. A client without an offer is accepted (APNs does the
+  /// same).
   ///
   /// - Parameters:
   ///   - identity: the server's certificate and key.
-  ///   - protocols: what may be spoken, in order of preference; empty answers no offer.
-  ///   - clients: whose certificates are believed; clients that show none are let in. `nil` asks for none.
-  /// - Throws: ``TLSError`` when a PEM text can't be read or key and certificate don't match.
+  ///   - protocols: the allowed protocols in order of preference; empty to ignore offers.
+  ///   - clients: policy for client certificates; clients without one are accepted. `nil` to ask for none.
+  /// - Throws: ``TLSError`` if a PEM text can't be read, or key and certificate don't match.
   public static func server(
     identity: TLSIdentity, protocols: [String] = [], clients: ClientCertificatePolicy? = nil
   ) throws -> TLSContext {
@@ -66,7 +68,8 @@ public final class TLSContext: @unchecked Sendable {
     }
     if !protocols.isEmpty {
       let list = Unmanaged.passUnretained(context.protocols).toOpaque()
-      // The argument lives as long as this context, and every TLSStream keeps its context (SSL_CTX_set_alpn_select_cb(3)).
+      // The argument lives as long as this context, and every TLSStream keeps its context
+      // (SSL_CTX_set_alpn_select_cb(3)).
       SSL_CTX_set_alpn_select_cb(context.handle, selectProtocol, list)
     }
     return context
@@ -81,10 +84,10 @@ public final class TLSContext: @unchecked Sendable {
     self.protocols = ProtocolList(protocols)
     self.clients = clients
     guard carillon_ssl_require_tls12(handle) == 1 else { throw TLSError.last("require TLS 1.2") }
-    // A bare end of file reads as an orderly close: both HTTP/2 and RESP tell by themselves when something is missing.
+    // A bare end of file counts as an orderly close, because HTTP/2 and RESP both detect missing data themselves.
     carillon_ssl_ignore_unexpected_eof(handle)
     carillon_ssl_allow_partial_writes(handle)
-    // Without it every record costs two recv calls, header and body apart (SSL_CTX_set_read_ahead(3)).
+    // Without this, every record costs two recv calls, for header and body (SSL_CTX_set_read_ahead(3)).
     carillon_ssl_read_ahead(handle, Self.readBuffer)
   }
 
@@ -100,7 +103,7 @@ public final class TLSContext: @unchecked Sendable {
       let store = SSL_CTX_get_cert_store(handle)
       for certificate in try PEM.certificates(in: text) {
         defer { X509_free(certificate) }
-        // X509_STORE_add_cert(3) takes a reference of its own.
+        // X509_STORE_add_cert(3) takes its own reference.
         guard X509_STORE_add_cert(store, certificate) == 1 else { throw TLSError.last("add a trust root") }
       }
     }
@@ -109,8 +112,8 @@ public final class TLSContext: @unchecked Sendable {
   private func use(_ identity: TLSIdentity) throws {
     let chain = try PEM.certificates(in: identity.certificateChainPEM)
     defer { chain.forEach { X509_free($0) } }
-    // SSL_CTX_use_certificate(3) and SSL_CTX_use_PrivateKey(3) take references; SSL_CTX_add1_chain_cert is a macro over
-    // SSL_CTX_ctrl whose `1` means the same.
+    // SSL_CTX_use_certificate(3) and SSL_CTX_use_PrivateKey(3) take their own references. SSL_CTX_add1_chain_cert is a
+    // macro that calls SSL_CTX_ctrl; its `1` means the same.
     guard SSL_CTX_use_certificate(handle, chain[0]) == 1 else { throw TLSError.last("use the certificate") }
     for intermediate in chain.dropFirst() {
       guard SSL_CTX_ctrl(handle, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(intermediate)) == 1 else {
@@ -125,7 +128,7 @@ public final class TLSContext: @unchecked Sendable {
   }
 }
 
-/// The ALPN list in wire format (RFC 7301 section 3.1), at an address that doesn't move.
+/// ALPN list in wire format (RFC 7301 section 3.1), at a fixed address.
 final class ProtocolList {
   let bytes: UnsafeMutablePointer<UInt8>
   let count: UInt32
@@ -147,8 +150,8 @@ private func selectProtocol(
   guard let argument, let chosen, let chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
   let list = Unmanaged<ProtocolList>.fromOpaque(argument).takeUnretainedValue()
   var match: UnsafeMutablePointer<UInt8>?
-  // SSL_select_next_proto(3): the result points into one of the two lists, both alive during the handshake; the server's
-  // preference comes first.
+  // SSL_select_next_proto(3): the result points into one of the two lists, and both live during the handshake. The
+  // server's preference has priority.
   let status = SSL_select_next_proto(&match, chosenCount, list.bytes, list.count, offered, offeredCount)
   guard status == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
   chosen.pointee = UnsafePointer(match)

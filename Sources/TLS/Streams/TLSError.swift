@@ -1,26 +1,26 @@
 internal import COpenSSL
 
-/// A failure of TLS or of a key, in OpenSSL's own words.
+/// Failure of TLS or of a key, with OpenSSL's description.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What was attempted, with the host or file it concerned.
+  /// Operation that failed, with its host or file.
   public var operation: String
-  /// OpenSSL's text, or the system's when the socket failed beneath it.
+  /// OpenSSL's description, or that of the system if the socket failed.
   public var reason: String
-  /// Why the other side's certificate was not believed, where that is what failed.
+  /// Reason why the peer's certificate is not trusted; `nil` for another failure.
   public internal(set) var certificateProblem: CertificateProblem?
-  /// The alert by which the peer ended it (RFC 8446 section 6), when it sent one.
+  /// Alert with which the peer ended the connection (RFC 8446 section 6); `nil` without one.
   public private(set) var alert: UInt8?
 
-  /// What is wrong with a certificate.
+  /// Problem with a certificate.
   public enum CertificateProblem: Equatable, Sendable {
-    /// It is for another name or address.
+    /// The certificate is for another name or address.
     case otherName
-    /// It is not valid yet, or not any more.
+    /// The certificate is not valid yet, or no longer valid.
     case outOfDate
-    /// No root that is trusted vouches for it, or it can't be right for another reason.
+    /// The certificate has no trusted root, or is invalid for another reason.
     case untrusted
 
-    /// - Parameter result: of SSL_get_verify_result(3).
+    /// - Parameter result: the result of SSL_get_verify_result(3).
     init?(verification result: Int) {
       switch Int32(truncatingIfNeeded: result) {
       case X509_V_OK: return nil
@@ -32,8 +32,8 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// - Parameters:
-  ///   - operation: what was attempted.
-  ///   - reason: why it failed.
+  ///   - operation: the operation that failed.
+  ///   - reason: the reason of the failure.
   public init(operation: String, reason: String) {
     self.operation = operation
     self.reason = reason
@@ -41,9 +41,9 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(operation): \(reason)" }
 
-  /// The error that OpenSSL's queue of this thread tells of; empties the queue.
+  /// Returns the error in OpenSSL's queue of this thread, and empties the queue.
   static func last(_ operation: String) -> TLSError {
-    // The earliest entry is the cause, later ones are its consequences higher up (ERR_get_error(3)).
+    // The earliest entry is the cause; later ones are its consequences in higher layers (ERR_get_error(3)).
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return TLSError(operation: operation, reason: "OpenSSL gave no reason") }
@@ -56,9 +56,9 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   private static func text(_ code: UInt) -> String {
-    // ERR_reason_error_string(3) returns a static string, or null for a code it doesn't know.
+    // ERR_reason_error_string(3) returns a static string, or null for an unknown code.
     if let reason = ERR_reason_error_string(code) { return String(cString: reason) }
-    // ERR_error_string_n(3) always terminates within the length it is given.
+    // ERR_error_string_n(3) always writes a zero within the given length.
     var buffer = [CChar](repeating: 0, count: 256)
     ERR_error_string_n(code, &buffer, buffer.count)
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -4,23 +4,24 @@ private import Glibc
 
 /// TLS over a connected ``EventLoop/Socket``.
 ///
-/// Confined to the socket's loop. Bytes may wait inside OpenSSL while the socket has nothing to read, so read until
+/// Confined to the socket's loop. Bytes may wait inside OpenSSL while the socket has nothing to read. So read until
 /// ``EventLoop/IOResult/wantsRead`` before waiting for the socket again.
 public final class TLSStream: ByteStream {
   private let socket: Socket
   private let context: TLSContext
   private let ssl: OpaquePointer
-  /// For what else is asked of the connection.
+  /// Handle for other queries about the connection.
   var handle: OpaquePointer { ssl }
   private let peer: String
   private var isReady = false
 
   /// - Parameters:
-  ///   - socket: connected, or accepted from a listener; closing it stays the caller's business.
-  ///   - context: decides the role.
-  ///   - serverName: clients: the host name (or literal address) that the certificate must carry, sent as SNI unless it
-  ///     is an address. `nil` checks no name: only for a peer whose certificate is itself the trust root.
-  /// - Throws: ``TLSError`` when OpenSSL is out of memory or the name is not a name.
+  ///   - socket: a connected socket, or one from a listener. The caller still closes it.
+  ///   - context: determines the role.
+  ///   - serverName: for clients, the host name (or literal address) that the certificate must contain. It is sent as
+  ///     SNI unless it is an address. `nil` checks no name, and is only for a peer whose certificate is itself the
+  ///     trust root.
+  /// - Throws: ``TLSError`` if OpenSSL is out of memory or the name is invalid.
   public init(_ socket: Socket, context: TLSContext, serverName: String? = nil) throws {
     self.socket = socket
     self.context = context
@@ -29,7 +30,7 @@ public final class TLSStream: ByteStream {
     self.ssl = ssl
     do {
       let bio = try SocketBIO.make(descriptor: socket.descriptor)
-      // SSL_set_bio(3) takes over one reference when both arguments are the same BIO.
+      // SSL_set_bio(3) takes one reference if both arguments are the same BIO.
       SSL_set_bio(ssl, bio, bio)
       if context.isServer {
         SSL_set_accept_state(ssl)
@@ -47,15 +48,15 @@ public final class TLSStream: ByteStream {
 
   public var descriptor: Int32 { socket.descriptor }
 
-  /// The protocol that ALPN settled on, or `nil` when none was; known once the handshake is done.
+  /// Protocol that ALPN selected, or `nil` for none; known after the handshake.
   public var negotiatedProtocol: String? { ForeignTLS.negotiatedProtocol(of: ssl) }
 
-  /// The version in use, such as `TLSv1.3`; known once the handshake is done.
+  /// TLS version of the connection, such as `TLSv1.3`; known after the handshake.
   public var version: String { String(cString: SSL_get_version(ssl)) }
 
-  /// What the other side showed, or `nil` when it showed no certificate; known once the handshake is done.
+  /// Certificate of the peer, or `nil` if it has none; known after the handshake.
   public var peerCertificate: PeerCertificate? {
-    // SSL_get1_peer_certificate(3) gives a reference of its own.
+    // SSL_get1_peer_certificate(3) returns a new reference.
     guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
     defer { X509_free(certificate) }
     return PeerCertificate(certificate)
@@ -63,7 +64,7 @@ public final class TLSStream: ByteStream {
 
   public func handshake() throws -> IOResult? {
     if isReady { return nil }
-    // SSL_get_error(3) looks at this thread's error queue, so it must be empty before each call it explains.
+    // SSL_get_error(3) reads this thread's error queue, so the queue must be empty before each call that it explains.
     ERR_clear_error()
     let status = SSL_do_handshake(ssl)
     if status == 1 {
@@ -85,17 +86,19 @@ public final class TLSStream: ByteStream {
     return count > 0 ? .bytes(Int(count)) : try explain(count, "TLS write to \(peer)")
   }
 
-  /// Tells the peer that no more bytes will come (close_notify); reading stays possible. Best effort, never blocks.
+  /// Notifies the peer that no more bytes will be sent (close_notify); reading is still possible. Best effort, never
+  /// blocks.
   public func finishWriting() {
     guard isReady else { return }
     ERR_clear_error()
-    // SSL_shutdown(3): 0 after the alert was sent; must not be called after a fatal error, when it only returns -1 here.
+    // SSL_shutdown(3) returns 0 after the alert was sent. It must not be called after a fatal error; in that case, it
+    // only returns -1 here.
     SSL_shutdown(ssl)
     ERR_clear_error()
   }
 
   private func expect(_ name: String) throws {
-    // X509_VERIFY_PARAM_set1_ip_asc(3) returns 0 for what is no address, without other effect.
+    // X509_VERIFY_PARAM_set1_ip_asc(3) returns 0 for a text that is not an address, without another effect.
     if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1 { return }
     ERR_clear_error()
     guard SSL_set1_host(ssl, name) == 1, carillon_ssl_set_server_name(ssl, name) == 1 else {
@@ -113,7 +116,7 @@ public final class TLSStream: ByteStream {
       throw TLSError(operation: operation(), reason: String(cString: strerror(systemError)))
     default:
       var error = TLSError.last(operation())
-      // "certificate verify failed" alone doesn't say what to mend; the verification's own result does.
+      // "certificate verify failed" does not show the cause, but the result of the verification does so.
       let verification = SSL_get_verify_result(ssl)
       if !isReady, verification != Int(X509_V_OK) {
         error.certificateProblem = .init(verification: verification)
