@@ -1,22 +1,22 @@
-/// What one attempt to read or write without blocking came to.
+/// Result of one attempt to read or write without blocking.
 public enum IOResult: Equatable, Sendable {
-  /// This many bytes (at least one) were moved.
+  /// This number of bytes (at least one) was transferred.
   case bytes(Int)
-  /// Nothing can move until the socket is readable.
+  /// No byte can be transferred until the socket is readable.
   case wantsRead
-  /// Nothing can move until the socket is writable.
+  /// No byte can be transferred until the socket is writable.
   case wantsWrite
-  /// The peer closed in an orderly way; no more bytes will come.
+  /// The peer closed the stream in order; no more bytes will arrive.
   case closed
 }
 
-/// A non-blocking stream of bytes over a socket: plain TCP, or TLS above it.
+/// Non-blocking stream of bytes over a socket: plain TCP, or TLS over TCP.
 ///
-/// Confined to the loop of its socket. After a thrown error the stream is dead and must be closed.
+/// Confined to the loop of its socket. After a thrown error, the stream is dead and must be closed.
 public protocol ByteStream: AnyObject {
-  /// The descriptor to watch for readiness.
+  /// Descriptor to watch for readiness.
   var descriptor: Int32 { get }
-  /// Carries the stream's own handshake forward; `.bytes(0)` is never returned, `nil` means the stream is ready.
+  /// Continues the stream's own handshake. `nil` means that the stream is ready; `.bytes` is never returned.
   func handshake() throws -> IOResult?
   /// Reads at most `buffer.count` bytes.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> IOResult

@@ -3,15 +3,15 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A serial queue for computations that take long. It has a thread of its own, so that Dispatch's pool keeps its threads.
+/// Serial queue for long computations. It has its own thread, so that Dispatch's pool keeps its threads.
 ///
 /// The thread starts with the first computation and ends after ``idleTime`` without one.
 public final class ComputeThread: Sendable {
-  /// The share of a busy processor that the thread gets.
+  /// Priority of the thread on a busy processor.
   public enum Priority: Sendable {
-    /// As much as every other thread.
+    /// The same share as every other thread.
     case normal
-    /// A tenth of what a thread of normal priority gets. On an idle processor this changes nothing.
+    /// A tenth of the share of a thread with normal priority. On an idle processor, this has no effect.
     case low
   }
 
@@ -20,7 +20,7 @@ public final class ComputeThread: Sendable {
     var hasThread = false
   }
 
-  /// Seconds without a computation after which the thread ends. Jobs that come one after the other find it running.
+  /// Seconds without a computation after which the thread ends. A job that follows earlier finds the thread running.
   private static let idleTime = 10.0
 
   private let priority: Priority
@@ -31,7 +31,7 @@ public final class ComputeThread: Sendable {
     self.priority = priority
   }
 
-  /// Runs a computation after those that were given earlier. Returns at once.
+  /// Runs a computation after those that were added earlier. Returns immediately.
   public func async(_ body: @escaping @Sendable () -> Void) {
     let needsThread = state.withLock { state in
       state.bodies.append(body)
@@ -44,7 +44,7 @@ public final class ComputeThread: Sendable {
 
   private func startThread() {
     var thread = pthread_t()
-    // The thread owns the reference and gives it up when it ends: pthread_create(3) hands on the pointer as it is.
+    // The thread owns the reference and releases it when it ends; pthread_create(3) passes the pointer unchanged.
     let owned = Unmanaged.passRetained(self).toOpaque()
     let status = pthread_create(
       &thread, nil,
@@ -76,21 +76,21 @@ public final class ComputeThread: Sendable {
   }
 }
 
-/// The processor time of a thread: what it has computed, without the time in which it waited or other threads ran.
+/// Processor time of a thread: the time of its computations, without the time in which it waited or other threads ran.
 public struct ThreadTime: Sendable {
   private let clock: clockid_t
   private let start: UInt64
 
-  /// Starts with the present thread, at zero.
+  /// Starts the measurement of the present thread at zero.
   ///
-  /// - Returns: `nil` where the system has no such clock (pthread_getcpuclockid(3)).
+  /// - Returns: `nil` if the system does not have such a clock (pthread_getcpuclockid(3)).
   public static func ofPresentThread() -> ThreadTime? {
     var clock = clockid_t()
     guard pthread_getcpuclockid(pthread_self(), &clock) == 0, let start = read(clock) else { return nil }
     return ThreadTime(clock: clock, start: start)
   }
 
-  /// Nanoseconds since the start, or `nil` once the thread has ended. May be read from every thread.
+  /// Nanoseconds since the start; `nil` after the thread has ended. May be read from any thread.
   public var nanoseconds: UInt64? { Self.read(clock).map { $0 - start } }
 
   private static func read(_ clock: clockid_t) -> UInt64? {

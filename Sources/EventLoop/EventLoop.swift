@@ -3,23 +3,24 @@ public import Dispatch
 import Glibc
 import Synchronization
 
-/// A serial Dispatch queue that is also an actor's executor, and waits for its own sockets and timers.
+/// Event loop: a serial Dispatch queue that is also an actor's executor, and waits for its own sockets and timers.
 ///
 /// Everything that belongs to one connection (its socket, its C handles, its buffers) lives on one loop. An actor
-/// declares `unownedExecutor` as ``asUnownedSerialExecutor()`` of its loop; a C callback, a socket's handler or a timer's
-/// may then enter the actor with `assumeIsolated`, without a hop.
+/// declares `unownedExecutor` as ``asUnownedSerialExecutor()`` of its loop. A C callback or the handler of a socket or
+/// timer can then enter the actor with `assumeIsolated`, without a change of threads.
 ///
-/// While there is something to do, the loop keeps the queue's thread and waits in epoll(7) on it, so that an event, a
-/// timer or a job from elsewhere wakes one thread and no other. Dispatch's sources go by way of its manager thread, which
-/// is woken twice for every event; one poller for all loops was still a wake-up too many for each. A loop that had nothing
-/// to do for a while gives its thread back (``IdleLoops`` watches it), and so does at once whoever finds all seats taken:
-/// Dispatch has 255 threads.
+/// A busy loop keeps the queue's thread and waits in epoll(7) on it. So an event, a timer or a job from another thread
+/// wakes one thread only. Dispatch's sources use a manager thread, which is woken twice for every event. One poller for
+/// all loops still needs one more wake-up for each event. A loop that is idle for some time gives its thread back, and
+/// ``IdleLoops`` watches its sockets. If all seats are taken, a loop gives its thread back immediately, because
+/// Dispatch has only 255 threads.
 ///
-/// It is not the preference of tasks as well (SE-0417), though that too would spare a resumed continuation its way over
-/// the global pool (``resuming(_:)`` does): a job cannot tell whether its task prefers the loop, and where the two disagree
-/// the runtime enqueues the task anew at every `await`, also where an actor's code relies on not being interrupted.
+/// The loop is not also the executor preference of tasks (SE-0417), although that would also save a resumed
+/// continuation the detour over the global pool (``resuming(_:)`` saves it). A job can't find out whether its task
+/// prefers the loop. If the two disagree, the runtime enqueues the task again at every `await`, even where an actor's
+/// code relies on not being interrupted.
 ///
-/// Swift on Linux has no `DispatchSerialQueue`, so this is the executor that Apple's platforms ship.
+/// Swift on Linux has no `DispatchSerialQueue`. This class replaces the executor that Apple's platforms have.
 public final class EventLoop: SerialExecutor {
   private enum Work {
     case job(UnownedJob)
@@ -27,11 +28,11 @@ public final class EventLoop: SerialExecutor {
   }
 
   private enum Phase {
-    /// On no thread.
+    /// The loop has no thread.
     case away
-    /// On the queue's thread, or about to be.
+    /// The loop is on the queue's thread, or will be soon.
     case running
-    /// On the queue's thread, waiting in epoll.
+    /// The loop is on the queue's thread and waits in epoll.
     case asleep
   }
 
@@ -39,33 +40,37 @@ public final class EventLoop: SerialExecutor {
     var phase = Phase.away
     var work: [Work] = []
     var timers = TimerTable()
-    /// For when the timer descriptor is set.
+    /// Deadline for which the timer descriptor is set.
     var armed = UInt64.max
   }
 
-  /// ms without anything to do after which a loop gives its thread back.
+  /// Time in ms without work after which a loop gives its thread back.
   private static let patience: Int32 = 100
-  /// Loops that may wait on a thread at a time.
+  /// Maximum number of loops that wait on a thread at the same time.
   private static let seats = 128
   private static let seated = Atomic<Int>(0)
-  /// Events taken from the kernel at once.
+  /// Maximum number of events that are read from the kernel in one call.
   private static let capacity = 64
 
-  /// Queues wander over threads: with glibc's eight heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would
-  /// lie unused while another asks for more. Two do, and large blocks always go back to the system at once, which glibc
-  /// otherwise stops when the first is freed (`M_MMAP_THRESHOLD`). A loop takes three descriptors and each connection one
-  /// more: shells allow a thousand, though the system would allow many more. Once per process.
+  /// Limits of the process, set once.
+  ///
+  /// - Heaps: queues move between threads. With glibc's eight heaps per core (mallopt(3), `M_ARENA_MAX`), memory that
+  ///   one thread freed would lie unused while another thread asks for more. Two heaps are sufficient. Large blocks
+  ///   always go back to the system immediately; glibc otherwise stops this when the first one is freed
+  ///   (`M_MMAP_THRESHOLD`).
+  /// - Descriptors: a loop takes three and each connection one more. Shells allow a thousand, although the system would
+  ///   allow many more.
   private static let processLimits: Void = {
     carillon_limit_heaps()
     carillon_raise_descriptor_limit()
   }()
 
-  /// Private to this loop, serial, on Dispatch's global pool.
+  /// Private, serial queue of this loop, on Dispatch's global pool.
   private let queue: DispatchQueue
   private let state = Mutex(State())
   let poll = SocketPoll()
 
-  /// - Parameter label: shown by debuggers; no meaning to the program.
+  /// - Parameter label: shown by debuggers; it has no effect on the program.
   public init(label: String) {
     Self.processLimits
     queue = DispatchQueue(label: label)
@@ -83,24 +88,24 @@ public final class EventLoop: SerialExecutor {
     add(.job(UnownedJob(job)))
   }
 
-  /// Runs a job that the global executor was to have.
+  /// Runs a job that the global executor would get otherwise.
   func take(_ job: UnownedJob) { add(.job(job)) }
 
-  /// Runs `body`, which resumes a continuation. Called on a loop, the task goes on on it, in its turn, and no thread is
-  /// woken for that.
+  /// Runs `body`, which resumes a continuation. If this is called on a loop, the task continues on that loop in its
+  /// turn, and no thread is woken for it.
   public static func resuming(_ body: () -> Void) { ResumedJobs.resume(body) }
 
-  /// Traps unless called on the loop; what makes `assumeIsolated` sound.
+  /// Stops the program if it is not called on the loop, which makes `assumeIsolated` safe.
   public func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
   }
 
-  /// Runs `body` on the loop, after everything already enqueued.
+  /// Runs `body` on the loop, after all work that is already enqueued.
   public func execute(_ body: @escaping @Sendable () -> Void) {
     add(.body(body))
   }
 
-  /// Runs `body` on the loop after a while.
+  /// Runs `body` on the loop after a delay.
   public func execute(after delay: DispatchTimeInterval, _ body: @escaping @Sendable () -> Void) {
     let deadline = Self.deadline(after: delay)
     change { _ = $0.timers.add(deadline: deadline, body) }
@@ -110,7 +115,7 @@ public final class EventLoop: SerialExecutor {
     change { $0.work.append(work) }
   }
 
-  /// Changes what there is to do, from any thread, and sees to it that the loop notices.
+  /// Changes the work of the loop from any thread, and wakes the loop if necessary.
   private func change(_ body: (inout State) -> Void) {
     let phase = state.withLock { state in
       body(&state)
@@ -138,7 +143,7 @@ public final class EventLoop: SerialExecutor {
     state.withLock { $0.timers.remove(timer) }
   }
 
-  /// When a delay from now is over, in ns of ``now``; `.max` for one without an end.
+  /// Returns the end of a delay from now, in ns of ``now``; `.max` for an endless delay.
   static func deadline(after delay: DispatchTimeInterval) -> UInt64 {
     let (deadline, isOver) = now.addingReportingOverflow(delay.inNanoseconds)
     return isOver ? .max : deadline
@@ -146,7 +151,7 @@ public final class EventLoop: SerialExecutor {
 
   // MARK: Running
 
-  /// Something has happened on the poll while the loop was away.
+  /// Runs the loop again, because an event occurred on its poll while it had no thread.
   func comeBack() {
     let isAway = state.withLock { state in
       defer { if state.phase == .away { state.phase = .running } }
@@ -200,13 +205,13 @@ public final class EventLoop: SerialExecutor {
 
   // MARK: Clocks
 
-  /// Monotonic time in nanoseconds; only differences mean anything.
+  /// Monotonic time in nanoseconds; only differences are meaningful.
   public static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-  /// This machine's idea of the time, in ms since the epoch.
+  /// Wall clock of this machine in ms since the epoch.
   public static var wallClock: Int {
     var time = timespec()
-    // clock_gettime(2): CLOCK_REALTIME always exists, so there is no error to look at.
+    // clock_gettime(2): CLOCK_REALTIME always exists, so no error is possible.
     clock_gettime(CLOCK_REALTIME, &time)
     return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
   }

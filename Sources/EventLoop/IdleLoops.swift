@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The one thread that waits for loops that have given theirs back: for all their sockets and timers, by their polls.
+/// Thread that waits for all idle loops: for their sockets and timers, through their polls.
 final class IdleLoops: Sendable {
   static let shared = IdleLoops()
 
@@ -20,22 +20,22 @@ final class IdleLoops: Sendable {
   private init() {
     descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
     precondition(descriptor >= 0, "epoll_create1: \(String(cString: strerror(errno)))")
-    // On a thread of its own, for good: a queue that blocks keeps none of the others waiting.
+    // The run uses its own thread permanently: a blocked queue does not delay other queues.
     DispatchQueue(label: "idle loops").async { self.run() }
   }
 
-  /// Watches a loop that has not run yet, and whose poll stays open until ``remove(_:)``.
+  /// Watches a loop that has not run yet. The loop's poll must stay open until ``remove(_:)``.
   func add(_ loop: EventLoop) {
     loops.withLock { $0[loop.poll.descriptor] = Reference(loop) }
     control(EPOLL_CTL_ADD, loop.poll.descriptor, EPOLLIN.rawValue)
   }
 
-  /// Has the loop come back when something happens on its poll; once.
+  /// Watches a loop until the next event on its poll, which makes the loop run again.
   func watch(_ loop: EventLoop) {
     control(EPOLL_CTL_MOD, loop.poll.descriptor, EPOLLIN.rawValue)
   }
 
-  /// - Parameter poll: the loop's; it may be used again for another only after this.
+  /// - Parameter poll: the loop's poll. Its descriptor may be reused for another loop only after this call.
   func remove(_ poll: SocketPoll) {
     control(EPOLL_CTL_DEL, poll.descriptor, 0)
     _ = loops.withLock { $0.removeValue(forKey: poll.descriptor) }

@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// A timer on an ``EventLoop``. Its handler runs on the loop. Letting the last reference go cancels it.
+/// Timer on an ``EventLoop``. Its handler runs on the loop. Releasing the last reference cancels it.
 public final class LoopTimer {
   private let loop: EventLoop
   private let timer: UInt64
@@ -21,7 +21,7 @@ public final class LoopTimer {
     loop.schedule(timer, at: EventLoop.deadline(after: interval), every: interval.inNanoseconds)
   }
 
-  /// Forgets the schedule; the timer can be armed again.
+  /// Removes the schedule; the timer can be scheduled again.
   public func disarm() {
     loop.schedule(timer, at: .max)
   }
@@ -30,7 +30,7 @@ public final class LoopTimer {
 }
 
 extension DispatchTimeInterval {
-  /// Its length in ns; 0 for one that is over, `.max` for one without an end.
+  /// Length in ns; 0 for a negative interval, `.max` for an endless one.
   var inNanoseconds: UInt64 {
     let (count, unit): (Int, UInt64) =
       switch self {

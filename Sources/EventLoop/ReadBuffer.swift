@@ -1,11 +1,12 @@
-/// Where reads of sockets land: one for everything that is read on a loop, as only one is read at a time.
+/// Buffer for reads from sockets. One buffer is sufficient for all reads of a loop, because they run one after the
+/// other.
 ///
 /// `@unchecked Sendable` is sound because only its owner's loop reads or writes the bytes.
 public final class ReadBuffer: @unchecked Sendable {
-  /// The bytes, valid as long as this object.
+  /// Bytes of the buffer, valid as long as this object.
   public let bytes: UnsafeMutableRawBufferPointer
 
-  /// - Parameter count: of bytes at most in one read.
+  /// - Parameter count: maximum number of bytes of one read.
   public init(count: Int) { bytes = .allocate(byteCount: count, alignment: 16) }
 
   deinit { bytes.deallocate() }

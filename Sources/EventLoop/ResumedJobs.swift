@@ -1,21 +1,23 @@
 import CLinux
 import Glibc
 
-/// Jobs of continuations that are resumed on a loop: they are its own to run.
+/// Jobs of continuations that are resumed on a loop. The loop runs these jobs itself.
 ///
-/// Whoever resumes a continuation hands the task to Swift's global executor, also where it goes on in an actor: a thread of
-/// the pool is woken to hand it to the loop, which is woken in turn (`swift_continuation_init` in Swift's Task.cpp). Those
-/// were two of five wake-ups of a busy worker, its Redis and the simulator, and cost 7 µs each instead of 0.6. The runtime
-/// asks a hook before it wakes anybody. This one takes what a loop is resuming just now, and nothing else: what is meant
-/// for the pool (`@concurrent`, new tasks) goes there.
+/// The runtime hands the task of a resumed continuation to Swift's global executor, even if the task continues in an
+/// actor. A thread of the pool is woken to pass the task to the loop, which is woken in turn (`swift_continuation_init`
+/// in Swift's Task.cpp). These were two of five wake-ups of a busy worker, its Redis and the simulator, and cost 7 µs
+/// each instead of 0.6.
+///
+/// The runtime calls a hook before it wakes a thread. This hook takes only the jobs that a loop is resuming at that
+/// moment. Jobs for the pool (`@concurrent`, new tasks) go to the pool.
 enum ResumedJobs {
-  /// Which loop the thread is, and which loop is resuming a continuation on it.
+  /// Thread-local keys: the loop that runs on the thread, and the loop that is resuming a continuation on it.
   private struct Keys {
     var current = pthread_key_t()
     var resuming = pthread_key_t()
 
     init() {
-      // pthread_key_create(3) fails where a process has 1,024 of them.
+      // pthread_key_create(3) fails if the process already has 1,024 keys.
       precondition(pthread_key_create(&current, nil) == 0 && pthread_key_create(&resuming, nil) == 0)
       carillon_divert_jobs { ResumedJobs.take($0) }
     }
@@ -23,14 +25,14 @@ enum ResumedJobs {
 
   private static let keys = Keys()
 
-  /// Runs `body` on a thread that is the loop's meanwhile.
+  /// Runs `body` on a thread that belongs to the loop during this call.
   static func run(on loop: EventLoop, _ body: () -> Void) {
     pthread_setspecific(keys.current, Unmanaged.passUnretained(loop).toOpaque())
     body()
     pthread_setspecific(keys.current, nil)
   }
 
-  /// Runs `body`, which resumes a continuation; on a loop, the task goes on on it.
+  /// Runs `body`, which resumes a continuation. On a loop, the task continues on that loop.
   static func resume(_ body: () -> Void) {
     pthread_setspecific(keys.resuming, pthread_getspecific(keys.current))
     body()
@@ -39,7 +41,7 @@ enum ResumedJobs {
 
   private static func take(_ job: UnsafeMutableRawPointer?) -> Bool {
     guard let job, let loop = pthread_getspecific(keys.resuming) else { return false }
-    // What the runtime hands over is a job, which `UnownedJob` is a pointer to.
+    // The runtime passes a pointer to a job, and `UnownedJob` is such a pointer.
     Unmanaged<EventLoop>.fromOpaque(loop).takeUnretainedValue().take(unsafeBitCast(job, to: UnownedJob.self))
     return true
   }

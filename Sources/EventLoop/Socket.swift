@@ -1,9 +1,9 @@
 import Glibc
 
-/// A non-blocking TCP socket that owns its descriptor.
+/// Non-blocking TCP socket that owns its descriptor.
 ///
-/// Confined to one loop. The descriptor is closed by ``close()`` or with the last reference; when a ``SocketWatcher``
-/// watches it, close through the watcher, which ends the watch first.
+/// Confined to one loop. The descriptor is closed by ``close()`` or with the last reference. If a ``SocketWatcher``
+/// watches the socket, close it through the watcher, which ends the watch first.
 public final class Socket: ByteStream {
   public private(set) var descriptor: Int32
 
@@ -11,7 +11,8 @@ public final class Socket: ByteStream {
     self.descriptor = descriptor
   }
 
-  /// Begins to connect. The socket is writable when the attempt has ended; then ask ``connectionError()``.
+  /// Begins to connect. The socket becomes writable when the attempt has ended; ``connectionError()`` then returns the
+  /// result.
   public static func connect(to address: SocketAddress) throws -> Socket {
     let socket = try open(address)
     socket.setNoDelay()
@@ -22,7 +23,8 @@ public final class Socket: ByteStream {
 
   /// Listens at `address`, with `SO_REUSEADDR`.
   ///
-  /// - Parameter backlog: connections the kernel completes before ``accept()`` takes them; a fleet reconnects at once.
+  /// - Parameter backlog: number of connections that the kernel completes before ``accept()`` takes them. The
+  ///   connections of a fleet may all arrive at the same moment.
   public static func listen(at address: SocketAddress, backlog: Int32 = 1024) throws -> Socket {
     let socket = try open(address)
     var yes: Int32 = 1
@@ -34,23 +36,23 @@ public final class Socket: ByteStream {
     return socket
   }
 
-  /// Takes the next completed connection, or `nil` when there is none just now.
+  /// Returns the next completed connection; `nil` if there is none at the moment.
   public func accept() throws -> sending Socket? {
     let peer = Glibc.accept(descriptor, nil, nil)
     guard peer >= 0 else {
-      // ECONNABORTED: the peer gave up while queued (accept(2)); the listener itself is fine.
+      // ECONNABORTED: the peer gave up in the queue (accept(2)); the listener itself still works.
       if errno == EAGAIN || errno == EINTR || errno == ECONNABORTED { return nil }
       throw SocketError.last("accept")
     }
     let socket = Socket(descriptor: peer)
-    // Two calls for what accept4(2) does in one: Swift's Glibc module is built without _GNU_SOURCE.
+    // These two calls replace accept4(2), because Swift's Glibc module is built without _GNU_SOURCE.
     _ = fcntl(peer, F_SETFL, O_NONBLOCK)
     _ = fcntl(peer, F_SETFD, FD_CLOEXEC)
     socket.setNoDelay()
     return socket
   }
 
-  /// The address this socket is bound to; tells the port when 0 was asked for.
+  /// Returns the address of this socket, with the port that the system chose if 0 was requested.
   public func localAddress() throws -> SocketAddress {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -61,7 +63,7 @@ public final class Socket: ByteStream {
     return SocketAddress(storage: storage, length: length)
   }
 
-  /// How the attempt begun by ``connect(to:)`` ended: `nil` for success.
+  /// Returns the result of the attempt that ``connect(to:)`` began; `nil` for success.
   public func connectionError() -> SocketError? {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -86,12 +88,12 @@ public final class Socket: ByteStream {
     throw SocketError.last("write")
   }
 
-  /// Tells the peer that no more bytes will come (FIN); reading goes on.
+  /// Notifies the peer that no more bytes will be sent (FIN); reading continues to work.
   public func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Makes the close to come tell the peer that the connection is broken (RST), whatever was not sent yet.
+  /// Makes the next close reset the connection (RST), regardless of unsent bytes.
   public func resetOnClose() {
-    // socket(7), SO_LINGER: on, with no time.
+    // socket(7), SO_LINGER: on, with a time of zero.
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
   }

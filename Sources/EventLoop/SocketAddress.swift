@@ -1,16 +1,16 @@
 import Glibc
 
-/// An IPv4 or IPv6 address with a port.
+/// IPv4 or IPv6 address with a port.
 public struct SocketAddress: Sendable, CustomStringConvertible {
   var storage: sockaddr_storage
   var length: socklen_t
 
-  /// Looks `host` up, uncached. Blocks on the name service: call it off the event loops.
+  /// Looks up `host` without a cache. Blocks on the name service: do not call it on an event loop.
   ///
   /// - Parameters:
   ///   - host: a name or a literal address.
   ///   - port: 0 to 65535; 0 lets the system choose when listening.
-  /// - Returns: every stream address, in the resolver's order; at least one.
+  /// - Returns: all stream addresses in the resolver's order; at least one.
   public static func resolve(host: String, port: UInt16) throws -> [SocketAddress] {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
@@ -34,16 +34,16 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
 
   var family: Int32 { Int32(storage.ss_family) }
 
-  /// The port in host byte order.
+  /// Port in host byte order.
   public var port: UInt16 {
     var copy = storage
     return withUnsafeBytes(of: &copy) { raw in
-      // `sin_port` and `sin6_port` stand at the same offset, behind the family (RFC 3493 section 3.3).
+      // `sin_port` and `sin6_port` have the same offset, after the family (RFC 3493 section 3.3).
       UInt16(bigEndian: raw.load(fromByteOffset: 2, as: UInt16.self))
     }
   }
 
-  /// The address without the port, in numbers.
+  /// Address in numeric form without the port.
   public var host: String {
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var copy = storage

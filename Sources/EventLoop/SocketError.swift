@@ -1,28 +1,28 @@
 import Glibc
 
-/// A failed socket or name-service call.
+/// Failure of a socket call or a name lookup.
 public struct SocketError: Error, Sendable, CustomStringConvertible {
-  /// What was attempted, with the address or host it concerned.
+  /// Operation that failed, with its address or host.
   public var operation: String
-  /// The system's own words for the failure.
+  /// System's description of the failure.
   public var reason: String
-  /// The `errno` of the failed call; 0 when the failure was not a system call's.
+  /// `errno` of the failed call; 0 if the failure was not that of a system call.
   public var code: Int32
 
-  /// Whether another program has the address.
+  /// Whether another program uses the address.
   public var isOfTakenAddress: Bool { code == EADDRINUSE }
 
   /// - Parameters:
-  ///   - operation: what was attempted.
-  ///   - reason: why it failed.
-  ///   - code: the `errno`, when there is one.
+  ///   - operation: the operation that failed.
+  ///   - reason: the reason of the failure.
+  ///   - code: the `errno`, if there is one.
   public init(operation: String, reason: String, code: Int32 = 0) {
     self.operation = operation
     self.reason = reason
     self.code = code
   }
 
-  /// The error that `errno` tells of; call it right after the failed call.
+  /// Returns the error for `errno`; call it immediately after the failed call.
   static func last(_ operation: String) -> SocketError { coded(operation, errno) }
 
   static func coded(_ operation: String, _ code: Int32) -> SocketError {

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// What one loop waits for in epoll(7): its sockets, its next timer, and being woken.
+/// Poll of one loop with epoll(7): for its sockets, its next timer, and wake-ups.
 final class SocketPoll: Sendable {
-  /// What a descriptor is ready for. An error or a hang-up is both: whoever reads or writes learns what it is.
+  /// Conditions of a descriptor. An error or a hang-up sets both, and the next read or write returns the details.
   struct Interest: OptionSet, Sendable {
     let rawValue: UInt32
     static let reading = Interest(rawValue: EPOLLIN.rawValue)
@@ -16,11 +16,11 @@ final class SocketPoll: Sendable {
 
   private struct State {
     var handlers: [UInt64: Handler] = [:]
-    /// Smaller numbers are the poll's own: nobody handles them.
+    /// Next id. Smaller numbers are reserved for the poll itself, and have no handler.
     var nextID: UInt64 = 2
   }
 
-  /// The poll itself, which another may wait for.
+  /// Descriptor of the poll itself, which another poll can watch.
   let descriptor: Int32
   private let wakeUp: Int32
   private let timer: Int32
@@ -30,7 +30,7 @@ final class SocketPoll: Sendable {
     descriptor = Self.made(epoll_create1(Int32(EPOLL_CLOEXEC)), "epoll_create1")
     wakeUp = Self.made(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)), "eventfd")
     timer = Self.made(timerfd_create(CLOCK_MONOTONIC, Int32(TFD_CLOEXEC | TFD_NONBLOCK)), "timerfd_create")
-    // Edge-triggered, so that neither has to be read.
+    // Both are edge-triggered, so they need not be read.
     control(EPOLL_CTL_ADD, wakeUp, 0, EPOLLIN.rawValue | EPOLLET.rawValue)
     control(EPOLL_CTL_ADD, timer, 1, EPOLLIN.rawValue | EPOLLET.rawValue)
   }
@@ -41,29 +41,29 @@ final class SocketPoll: Sendable {
 
   // MARK: Waiting
 
-  /// Has ``wait(_:milliseconds:)`` return; from any thread.
+  /// Makes ``wait(_:milliseconds:)`` return; may be called from any thread.
   func wake() {
     var one: UInt64 = 1
     _ = write(wakeUp, &one, 8)
   }
 
-  /// - Parameter deadline: of ``EventLoop/now``; `.max` for never.
+  /// - Parameter deadline: in ns of ``EventLoop/now``; `.max` for never.
   func setTimer(_ deadline: UInt64) {
     var time = itimerspec()
     if deadline != .max {
-      // Zero would disarm it.
+      // A time of zero would disarm the timer.
       let deadline = max(deadline, 1)
       time.it_value = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
     }
     timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &time, nil)
   }
 
-  /// - Returns: how many events there are.
+  /// - Returns: the number of events.
   func wait(_ events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32) -> Int {
     max(0, Int(carillon_epoll_wait(descriptor, events.baseAddress, Int32(events.count), milliseconds)))
   }
 
-  /// Tells whoever waits for it of an event.
+  /// Calls the handler of an event.
   func handle(_ event: epoll_event) {
     guard let handler = state.withLock({ $0.handlers[event.data.u64] }) else { return }
     let ready = Interest(rawValue: event.events)
@@ -72,10 +72,10 @@ final class SocketPoll: Sendable {
 
   // MARK: Sockets
 
-  /// Names somebody who wants to know of a descriptor; ``change(_:_:from:to:)`` says of what.
+  /// Adds a handler for a descriptor; ``change(_:_:from:to:)`` sets its conditions.
   ///
-  /// - Returns: names the registration. Descriptors are used again, and an event that was on its way when one was closed
-  ///   must not be taken for its successor's.
+  /// - Returns: the id of the registration. Descriptor numbers are reused, so the id distinguishes a pending event of a
+  ///   closed descriptor from events of its successor.
   func add(_ handler: @escaping Handler) -> UInt64 {
     state.withLock { state in
       defer { state.nextID += 1 }
@@ -84,8 +84,8 @@ final class SocketPoll: Sendable {
     }
   }
 
-  /// Changes what is of interest. Of nothing is not the same as being watched for nothing: epoll tells of a hang-up
-  /// whether it was asked to or not.
+  /// Changes the conditions. An empty set removes the descriptor from epoll, because epoll reports a hang-up of every
+  /// watched descriptor.
   func change(_ id: UInt64, _ descriptor: Int32, from old: Interest, to new: Interest) {
     guard new != old else { return }
     control(old.isEmpty ? EPOLL_CTL_ADD : new.isEmpty ? EPOLL_CTL_DEL : EPOLL_CTL_MOD, descriptor, id, new.rawValue)
@@ -97,7 +97,7 @@ final class SocketPoll: Sendable {
 
   private func control(_ operation: Int32, _ descriptor: Int32, _ id: UInt64, _ events: UInt32) {
     var event = epoll_event(events: events, data: epoll_data(u64: id))
-    // What remains (epoll_ctl(2)) are a descriptor that isn't one, and a kernel without memory or watches.
+    // The remaining causes (epoll_ctl(2)) are an invalid descriptor and a kernel without memory or watches.
     let status = epoll_ctl(self.descriptor, operation, descriptor, &event)
     precondition(status == 0, "epoll_ctl: \(String(cString: strerror(errno)))")
   }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Tells an ``EventLoop`` when a socket can be read or written, and closes it safely.
+/// Watcher that notifies an ``EventLoop`` when a socket can be read or written, and closes the socket safely.
 ///
-/// Confined to the loop. Level-triggered: a handler is called again for as long as its condition holds, so interest in
-/// writing is to be switched on only while bytes wait.
+/// Confined to the loop. Level-triggered: a handler is called repeatedly while its condition is true. So switch on
+/// interest in writing only while bytes wait.
 public final class SocketWatcher {
   private let socket: Socket
   private let poll: SocketPoll
   private var id: UInt64 = 0
-  /// What the poll was asked for.
+  /// Conditions that the poll has at present.
   private var armed: SocketPoll.Interest = []
   private var isHandling = false
   private var isClosed = false
@@ -27,7 +27,7 @@ public final class SocketWatcher {
 
   /// - Parameters:
   ///   - socket: kept alive, and closed by ``close()``.
-  ///   - onReadable: called on the loop when a read would bring something: bytes, the end, an error.
+  ///   - onReadable: called on the loop when a read would return bytes, the end, or an error.
   ///   - onWritable: called on the loop when a write would take some bytes, or fail.
   public init(
     _ socket: Socket, on loop: EventLoop, onReadable: @escaping @Sendable () -> Void,
@@ -55,14 +55,14 @@ public final class SocketWatcher {
 
   private func fired(_ ready: SocketPoll.Interest) {
     isHandling = true
-    // What was of interest when it happened may be of none by now; and either handler may close.
+    // The interest may have changed since the event, and either handler may close the watcher.
     if ready.contains(.reading), wantsRead, !isClosed { onReadable() }
     if ready.contains(.writing), wantsWrite, !isClosed { onWritable() }
     isHandling = false
     arm()
   }
 
-  /// Tells the poll what is of interest, unless it knows.
+  /// Passes the conditions to the poll if they have changed.
   private func arm() {
     guard !isClosed, !isHandling else { return }
     var interest: SocketPoll.Interest = []
@@ -73,10 +73,10 @@ public final class SocketWatcher {
   }
 }
 
-/// Carries a watcher through the poll.
+/// Weak reference that carries a watcher through the poll.
 ///
-/// `@unchecked Sendable` is sound because the reference itself never changes, loading a weak reference is safe from any
-/// thread, and what it refers to is used on the watcher's loop only.
+/// `@unchecked Sendable` is sound because the reference itself never changes, loading a weak reference is safe on any
+/// thread, and its object is used only on the watcher's loop.
 private final class WatcherReference: @unchecked Sendable {
   private(set) weak var watcher: SocketWatcher?
   init(_ watcher: SocketWatcher) { self.watcher = watcher }

@@ -1,8 +1,8 @@
 internal import CLinux
 
-/// This machine's clock.
+/// Clock of this machine.
 public enum SystemClock {
-  /// Whether something keeps it right, such as chrony; `nil` where the system doesn't say.
+  /// Whether a service such as chrony keeps the clock synchronised; `nil` if the system does not report it.
   public static var isKept: Bool? {
     switch carillon_clock_is_kept() {
     case 0: false
