@@ -1,4 +1,4 @@
-/// The byte order mark that some editors and exports write at the start of a UTF-8 file. It is no part of the text.
+/// Byte order mark that some editors and exports write at the start of a UTF-8 file. It does not belong to the text.
 ///
 /// Source: The Unicode Standard, section 23.8, "Byte Order Mark (BOM)"; RFC 8259, section 8.1, for JSON.
 public enum ByteOrderMark {

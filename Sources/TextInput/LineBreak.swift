@@ -1,4 +1,4 @@
-/// The line breaks at the end of a value, which `echo`, editors and mounted secrets add. They are no part of the value.
+/// Line breaks that `echo`, editors and mounted secrets add at the end of a value. They do not belong to the value.
 public enum LineBreak {
   /// Returns the value without the carriage returns and line feeds at its end.
   public static func dropped(fromEndOf value: String) -> String {
