@@ -15,12 +15,12 @@ import Synchronization
 /// ``IdleLoops`` watches its sockets. If all seats are taken, a loop gives its thread back immediately, because
 /// Dispatch has only 255 threads.
 ///
-/// The loop is not also the executor preference of tasks (SE-0417), although that would also save a resumed
-/// continuation the detour over the global pool (``resuming(_:)`` saves it). A job can't find out whether its task
-/// prefers the loop. If the two disagree, the runtime enqueues the task again at every `await`, even where an actor's
-/// code relies on not being interrupted.
+/// The loop is not the executor preference of tasks (SE-0417). As a preference, it would also save a resumed
+/// continuation the detour over the global pool, which ``resuming(_:)`` saves too. But a job can't find out whether its
+/// task prefers the loop. If the two disagree, the runtime enqueues the task again at every `await`, even where an
+/// actor's code relies on not being interrupted.
 ///
-/// Swift on Linux has no `DispatchSerialQueue`. This class replaces the executor that Apple's platforms have.
+/// Swift on Linux has no `DispatchSerialQueue`, so this class does what Apple's platforms offer as an executor.
 public final class EventLoop: SerialExecutor {
   private enum Work {
     case job(UnownedJob)

@@ -75,8 +75,8 @@ public final class SocketWatcher {
 
 /// Weak reference that carries a watcher through the poll.
 ///
-/// `@unchecked Sendable` is sound because the reference itself never changes, loading a weak reference is safe on any
-/// thread, and its object is used only on the watcher's loop.
+/// `@unchecked Sendable` is sound because the reference itself never changes, and loading a weak reference is safe on
+/// any thread. The object is used only on the watcher's loop.
 private final class WatcherReference: @unchecked Sendable {
   private(set) weak var watcher: SocketWatcher?
   init(_ watcher: SocketWatcher) { self.watcher = watcher }

@@ -46,8 +46,8 @@ public enum PushAuthorization: Sendable, Equatable {
     }
   }
 
-  /// Credential number of connections. A connection is opened for one number and never used with another, because a
-  /// service may bind it to the first account that it sees on it, and does bind it to the certificate.
+  /// Credential number of connections. A connection is opened for one number and never used with another. A service may
+  /// bind a connection to the first account that it sees on it, and does bind it to the certificate.
   var connection: Int {
     switch self {
     case .token(let token): token.connection

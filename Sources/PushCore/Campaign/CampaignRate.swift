@@ -1,6 +1,6 @@
 /// Maximum rate of a campaign, for all workers together.
 public enum CampaignRate: Sendable, Equatable {
-  /// Pushes a second.
+  /// Pushes per second.
   case perSecond(Double)
   /// Pushes are spread evenly over this number of seconds.
   case over(seconds: Int)

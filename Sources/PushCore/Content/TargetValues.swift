@@ -1,9 +1,9 @@
 /// Form and values of one target, as stored in the target's slice. They are sealed with the target, so a push that is
 /// sent again is the same push.
 ///
-/// The format is a u16 (big-endian) for the form, then a u16 length and the text as in a JSON string for each value of
-/// ``PersonalContent``. The length 0xFFFF means that the user has no such value. No bytes at all mean the first form
-/// without values. The number of the form is its position in ``PersonalContent``. With variants, ``VariantForms``
+/// The format is a u16 (big-endian) for the form. For each value of ``PersonalContent``, a u16 length and the text as
+/// in a JSON string follow. The length 0xFFFF means that the user has no such value. No bytes at all mean the first
+/// form without values. The number of the form is its position in ``PersonalContent``. With variants, ``VariantForms``
 /// calculates it from variant and language.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>

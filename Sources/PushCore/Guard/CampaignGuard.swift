@@ -49,7 +49,7 @@ public struct CampaignGuard: Sendable, Equatable {
     self.policy = policy
     self.app = app
     self.isOff = isOff
-    // Fewer bad answers may be chance. The number stays below the number that trips the guard.
+    // Fewer bad answers may be chance. The number is at most the one that trips the guard.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
     patience = max(1, min(5, Int(trips)))
     if isOff { state = .open }

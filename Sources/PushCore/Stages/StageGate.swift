@@ -87,8 +87,8 @@ public struct StageGate: Sendable {
     return .open(winner: winner.place)
   }
 
-  /// Returns the number of pushes that the service accepted, the number of failed ones, and the sum of these and the
-  /// pushes to devices that are gone.
+  /// Returns the number of accepted pushes and the number of failed ones. The third number also includes pushes to
+  /// devices that are gone.
   private static func answers(_ outcomes: [Outcome: Int]) -> (reached: Int, failed: Int, all: Int) {
     let failed = outcomes.reduce(0) { $0 + ($1.key.isRefusal ? $1.value : 0) }
     let reached = outcomes[.accepted] ?? 0

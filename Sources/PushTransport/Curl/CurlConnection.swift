@@ -9,8 +9,8 @@ internal import TLS
 ///
 /// It is thin: it carries pushes and reports events. Confined to the engine's loop, as libcurl's handles require
 /// (libcurl-thread(3)): only the engine, and libcurl's callbacks within the engine's own calls, use it.
-/// ``ConnectionDriver`` decides about the life of a connection. The many properties here are libcurl's handles with the
-/// memory that they point to, the transfers, and facts that libcurl reports about the connection piece by piece.
+/// ``ConnectionDriver`` decides about the life of a connection. The many properties here are libcurl's handles with
+/// their memory, the transfers, and facts about the connection that libcurl reports piece by piece.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
     /// A socket of libcurl is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).

@@ -2,8 +2,9 @@ internal import CCurl
 internal import EventLoop
 internal import PushCore
 
-/// Count of the pushes that libcurl has and has not begun to send, because of the peer's stream limit or a connection
-/// that is being opened. All transfers of one connection share it; confined to its loop, like the transfers.
+/// Count of the pushes that libcurl has but has not begun to send. They wait for the peer's stream limit or for a
+/// connection that is being opened. All transfers of one connection share the count; confined to its loop, like the
+/// transfers.
 final class CurlQueue {
   /// Number of waiting pushes.
   var waiting = 0

@@ -39,8 +39,7 @@ public struct CircuitBreaker: Sendable, Equatable {
     public var longestWait: UInt64
 
     /// Memberwise, with defaults. A restart behind a load balancer takes seconds. If the outage lasts for hours, one
-    /// push per minute costs the service and the campaign's attempts almost nothing, and the recovery is noticed within
-    /// a minute.
+    /// push per minute costs the service and the campaign almost nothing. The recovery is then noticed within a minute.
     public init(firstWait: UInt64 = 2_000_000_000, longestWait: UInt64 = 60_000_000_000) {
       self.firstWait = firstWait
       self.longestWait = longestWait

@@ -7,9 +7,9 @@ import EventLoop
 /// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
 /// until their patience ends.
 ///
-/// The client closes the connection to a server that reports to be a replica (`READONLY`, `MASTERDOWN`) or to be
-/// loading its data, because the name may lead to another server by now. From then on, it accepts only a server that
-/// takes writes, until it finds one. The refusals are still answers; the caller decides what to do with them. The
+/// A server may report that it is a replica (`READONLY`, `MASTERDOWN`) or that it is loading its data. The client then
+/// closes the connection, because the name may lead to another server by now. From then on, it accepts only a server
+/// that takes writes, until it finds one. The refusals are still answers; the caller decides what to do with them. The
 /// client also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the
 /// present content of the password file.
 ///

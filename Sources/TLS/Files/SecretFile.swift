@@ -29,7 +29,7 @@ public enum SecretFile {
     // The check uses the descriptor, not the path: the file can't be replaced between check and read.
     guard fstat(descriptor, &status) == 0 else { throw .last(path) }
     let mode = status.st_mode & 0o777
-    // Only this process can read from the pipe or the terminal.
+    // Only a regular file is checked: a pipe or a terminal has no other readers.
     if isSecret, status.st_mode & S_IFMT == S_IFREG, mode & 0o026 != 0 {
       throw .init(file: path, problem: .exposed(mode: mode))
     }

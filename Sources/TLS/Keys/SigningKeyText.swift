@@ -12,8 +12,8 @@ enum SigningKeyText {
 
   /// Returns the key as PEM with its line breaks.
   ///
-  /// It accepts a key with `\n` as text, a key on one line, an indented key, a key in quotes, a key with a second
-  /// Base64 encoding, and the Base64 text alone. A text that is not a PKCS#8 key is returned unchanged.
+  /// It accepts a key with `\n` as text, a key on one line, an indented key and a key in quotes. It also accepts a key
+  /// with a second Base64 encoding, and the Base64 text alone. A text that is not a PKCS#8 key is returned unchanged.
   ///
   /// - Throws: ``SigningKeyError/Problem`` for a key that lost more than its line breaks.
   static func restored(_ bytes: [UInt8]) throws(SigningKeyError.Problem) -> [UInt8] {
