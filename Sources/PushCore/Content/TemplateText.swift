@@ -134,8 +134,8 @@ struct TemplateText: Equatable {
 
   private static func isBrace(_ scalar: Unicode.Scalar) -> Bool { scalar == "{" || scalar == "}" }
 
-  /// Whether the character is invisible or blank. Source: Unicode Standard Annex 44, Default_Ignorable_Code_Point,
-  /// White_Space and the general categories Cc and Cf.
+  /// Returns whether the character is invisible or blank. Source: Unicode Standard Annex 44,
+  /// Default_Ignorable_Code_Point, White_Space and the general categories Cc and Cf.
   private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
     let properties = scalar.properties
     return properties.isWhitespace || properties.isDefaultIgnorableCodePoint

@@ -67,7 +67,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// The outcome of this name, as ``name`` writes it.
+  /// Returns the outcome with this ``name``; `nil` for an unknown name.
   public init?(name: String) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = match

@@ -7,7 +7,7 @@ public struct ReasonCode: RawRepresentable, Hashable, Sendable {
   /// Code as stored in Redis.
   public let rawValue: UInt8
 
-  /// Any byte is a code.
+  /// Creates a code; any byte is valid.
   public init(rawValue: UInt8) {
     self.rawValue = rawValue
   }

@@ -75,7 +75,7 @@ struct ConnectionSurroundings<Event: Sendable> {
   let happened: @Sendable (Event) -> Void
   /// Callback for statements of the service about the credential.
   let learned: (CredentialEvent) -> Void
-  /// Returns whether to connect to a numeric address; if not, the next one is tried.
+  /// Callback that returns whether to connect to a numeric address; if not, the next one is tried.
   let mayConnect: (_ address: String) -> Bool
 }
 

@@ -239,7 +239,7 @@ final class CurlConnection: PushConnection {
     curl_multi_socket_action(multi, descriptor, events, &running)
   }
 
-  /// libcurl handles its own timeouts.
+  /// Does nothing, because libcurl handles its own timeouts.
   func tick(now: UInt64) {}
 
   /// Arms the timer for the time that libcurl requested.
@@ -400,7 +400,7 @@ final class CurlConnection: PushConnection {
 
   fileprivate func watchRecords(of context: UnsafeMutableRawPointer) { records.install(in: context) }
 
-  /// libcurl reads records until the socket has no more data. A socket that is shut down has none.
+  /// Counts a TLS record. libcurl reads records until the socket has no more data. A socket that is shut down has none.
   private func note(recordBytes count: Int) {
     guard !budget.take(bytes: count), !isOverrun else { return }
     isOverrun = true
