@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Does the steps of the slices of a bunch together, and ends them.
+/// Runs the steps of all slices of a batch together, and ends finished slices.
 struct BunchDriver: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -14,7 +14,7 @@ struct BunchDriver: WorkerPart {
   let failover: FailoverService
   let damage: DamageIsolator
 
-  /// Takes the next steps of its slices until none is left in it.
+  /// Runs the next step of each slice until no slice is left in the batch.
   func drive(_ bunch: inout Bunch, _ group: inout DiscardingTaskGroup) async {
     while !bunch.sessions.isEmpty {
       let now = EventLoop.now
@@ -41,7 +41,7 @@ struct BunchDriver: WorkerPart {
     }
   }
 
-  /// Commits to slices and ends those of which nothing is left, in one round trip.
+  /// Commits slices, and closes the slices without remaining targets, in one round trip.
   private func take(
     _ steps: [(session: SliceSession, commit: SliceCommitter.CommitUnderWay?)], _ bunch: inout Bunch,
     _ group: inout DiscardingTaskGroup
@@ -68,7 +68,7 @@ struct BunchDriver: WorkerPart {
         if let commit, let granted = answer.commit {
           await endCommit(commit, of: session, granted, isLast: answer.counters != nil, &bunch, &group)
         } else if answer.counters == nil {
-          // Redis knows of targets that are left.
+          // Redis did not close the slice: it has remaining targets.
           leave(session, &group)
         }
         if let counters = answer.counters { ended.append((session, counters)) }
@@ -83,7 +83,7 @@ struct BunchDriver: WorkerPart {
     wakeSlices()
   }
 
-  /// Takes note of a commit's answer; the slice stays in the bunch, or leaves it where that fails.
+  /// Applies the answer to a commit. The slice stays in the batch, or leaves the batch if this fails.
   func endCommit(
     _ commit: SliceCommitter.CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer, isLast: Bool = false,
     _ bunch: inout Bunch, _ group: inout DiscardingTaskGroup
@@ -92,7 +92,7 @@ struct BunchDriver: WorkerPart {
       try await committer.endCommit(commit, of: session, answer)
       if !isLast { bunch.sessions.append(session) }
     } catch {
-      // What was granted is in doubt until it is found.
+      // The granted targets are in doubt until the slice reconciles.
       session.claim.mustReconcile = true
       log.report("slice", of: session.slice, error)
       if !isLast { leave(session, &group) }
@@ -101,7 +101,7 @@ struct BunchDriver: WorkerPart {
 
   // MARK: Ending
 
-  /// Has slices that are closed counted for their campaign.
+  /// Counts closed slices for their campaign.
   func count(
     _ ended: [(session: SliceSession, counters: SliceCounters)], _ context: CampaignContext,
     _ group: inout DiscardingTaskGroup
@@ -121,13 +121,13 @@ struct BunchDriver: WorkerPart {
     } catch {
       log.report("could not count slices of campaign \(context.campaign.id)", error)
       await damage.mend(error)
-      // Ended, they are claimed by nobody: whoever has the reference next counts them.
+      // The slices are closed, so no worker can claim them. The next worker that takes a reference counts its slice.
       for (session, _) in ended { release.discard(session) }
       for slice in ended.map(\.session.slice) { loop.start(in: &group) { await self.runner.work(on: slice) } }
     }
   }
 
-  /// A slice whose targets are known goes on apart from its bunch.
+  /// Moves a slice whose targets are known out of its batch, into a task of its own.
   func leave(_ session: SliceSession, _ group: inout DiscardingTaskGroup) {
     session.leaveBunch()
     loop.start(in: &group) { await self.runner.work(apart: session, isPrepared: true) }

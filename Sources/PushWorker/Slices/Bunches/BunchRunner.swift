@@ -1,14 +1,14 @@
 import CampaignStore
 
-/// Slices of one campaign that are driven together.
+/// A batch of slices of one campaign, driven by one task.
 struct Bunch {
   let context: CampaignContext
   let signal = LoopSignal()
   var sessions: [SliceSession] = []
 }
 
-/// Takes slices of one campaign with few targets each through their lives together: one round trip for each step of all slices. A slice
-/// with something out of the ordinary leaves its bunch and goes on by itself.
+/// Runs batches of slices of one campaign. The slices have few targets each, so each step of all slices takes one round
+/// trip. A slice with an unusual next step leaves its batch and continues in a task of its own.
 struct BunchRunner: WorkerPart {
   let environment: WorkerEnvironment
   let runner: SliceRunner
@@ -35,7 +35,7 @@ struct BunchRunner: WorkerPart {
     do {
       if var bunch = try await start.claim(references, &group) { await driver.drive(&bunch, &group) }
     } catch {
-      // The references stay in our list and the leases run out: a takeover finds both.
+      // The references stay in the worker's list and the leases expire, so a takeover finds both.
       log.report("slices of campaign \(references[0].campaign)", error)
       await damage.mend(error)
     }

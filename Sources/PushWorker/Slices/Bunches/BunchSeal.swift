@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Seals the expanded slices of a bunch, and sends what they are granted.
+/// Seals the expanded slices of a batch, and sends their granted targets.
 struct BunchSeal: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -15,7 +15,7 @@ struct BunchSeal: WorkerPart {
   let driver: BunchDriver
   let failover: FailoverService
 
-  /// Seals slices that are expanded, by their positions, and sends what they are granted.
+  /// Seals expanded slices, by their positions in the batch, and sends their granted targets.
   func seal(
     _ sessions: [Int: SliceSession], _ expansion: consuming SliceBunch, into bunch: inout Bunch,
     _ group: inout DiscardingTaskGroup
@@ -24,9 +24,10 @@ struct BunchSeal: WorkerPart {
     let sealing = sessions.sorted { $0.key < $1.key }.map { position, session in
       let targets = expansion.targets(of: position)
       let count = targets.count
-      // Of those with times of their own some may not be sent now: that is looked at first.
+      // Targets with send times of their own may not be sendable now. A later step checks this, so the seal grants
+      // nothing.
       let lendable = targets.times == nil ? dispatcher.credit(for: session, demand, EventLoop.now) : 0
-      // What can't be granted as a whole is granted in its turn.
+      // If the targets can't all be granted now, a later commit grants them.
       session.claim.seal = session.ledger.claim
       return (
         position: position, session: session,
@@ -40,7 +41,7 @@ struct BunchSeal: WorkerPart {
       log.report("slices of campaign \(bunch.context.campaign.id)", error)
       await failover.checkServer()
       for (position, session, commit) in sealing {
-        // Whether it is sealed and granted is to be found out; its targets are known here.
+        // Redis may have sealed and granted the slice; the replay finds out. This worker knows the targets.
         preparation.noteSeal(expansion.targets(of: position), of: session)
         committer.failCommit(commit, of: session)
         session.claim.mustReplay = true

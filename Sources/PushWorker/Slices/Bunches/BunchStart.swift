@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Claims and expands the slices of a bunch, and sends what they are granted.
+/// Claims and expands the slices of a batch, then passes them to ``BunchSeal``.
 struct BunchStart: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -15,9 +15,9 @@ struct BunchStart: WorkerPart {
   let failover: FailoverService
   let seals: BunchSeal
 
-  /// Claims slices, expands and seals them, and sends what they are granted.
+  /// Claims, expands and seals slices, and sends their granted targets.
   ///
-  /// - Returns: those that are sealed; `nil` where they are worked on one by one instead.
+  /// - Returns: The batch of sealed slices; `nil` if the worker handles the slices one by one.
   func claim(
     _ references: [SliceReference], _ group: inout DiscardingTaskGroup
   ) async throws -> Bunch? {
@@ -34,7 +34,8 @@ struct BunchStart: WorkerPart {
           store: store, slice: $0, lease: environment.configuration.lease, app: context.campaign.app,
           rules: context.facts.rules)
       }
-      // Should Redis come back without a later claim than these, their targets are not for us to seal.
+      // The expansion stays on the present connection. If Redis fails over and loses the claims, this worker can't
+      // seal.
       let expanding = store.pinned()
       var expansion = SliceBunch(
         ledgers, store: expanding, of: context.campaign, filter: context.facts.filter,
@@ -65,7 +66,8 @@ struct BunchStart: WorkerPart {
           await runner.drop(reference, error)
         }
       }
-      // Paused or cancelled since the state was read: we may have said already that we have followed.
+      // A pause or cancellation may have come since the state was read. This worker may already have reported its epoch
+      // as applied.
       if campaigns.epoch != epoch { try await follower.follow() }
       let positions = sessions.keys.sorted()
       for (position, result) in zip(positions, try await expansion.expand(positions)) {

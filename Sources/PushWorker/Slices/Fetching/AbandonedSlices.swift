@@ -1,7 +1,7 @@
 import CampaignStore
 import EventLoop
 
-/// Takes up the slices that dead workers have left, though there is enough in hand.
+/// Takes slices that dead workers abandoned, even if this worker holds enough slices.
 final class AbandonedSlices: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -14,28 +14,28 @@ final class AbandonedSlices: WorkerPart {
     self.selection = selection
   }
 
-  /// Whether there may be any.
+  /// Whether no abandoned slice is left to take.
   var isEmpty: Bool { left.isEmpty(EventLoop.now) }
 
-  /// Notes a slice that was left.
+  /// Records an abandoned slice.
   func note(_ slice: SliceReference) { left.note(slice, at: EventLoop.now) }
 
-  /// Notes slices that this worker has taken.
+  /// Removes slices that this worker has taken from the list.
   func noteTaken(_ taken: [SliceReference]) { left.noteTaken(taken) }
 
-  /// Takes a slice that a dead worker left.
+  /// Takes one slice that a dead worker abandoned.
   ///
-  /// - Parameter refused: campaigns of which nothing is to be taken.
+  /// - Parameter refused: Campaigns of which the worker takes no slice.
   func take(_ entries: [Scheduler.Entry], excluding refused: Set<String>) async throws -> [SliceReference] {
     guard !life.isStopping, selection.mayPrepare(entries, beginning: slices.beginning) else { return [] }
     let sought = left.next(EventLoop.now) { id in
-      // Where the pool can't send, or a rate says what is enough, nobody is helped by it.
+      // If the pool can't send, or a rate limits the targets to hold, another slice does not help.
       refused.contains(id) || entries.contains { $0.campaign == id && ($0.isStuck || $0.enough != nil) }
     }
     guard !sought.isEmpty else { return [] }
     let found = try await sharedStore.slices.dequeueFirst(of: sought, worker: name)
     left.note(sought, found: found)
-    // There may be slices of another campaign.
+    // Slices of another campaign may be left.
     if found == nil { wakeClaims() }
     return found.map { [$0] } ?? []
   }

@@ -1,42 +1,43 @@
 import CampaignStore
 
-/// The slices that dead workers have left, as others say: they are taken up though there is enough in hand. What they have in
-/// doubt must not wait until somebody's hands are free, which takes seconds where answers are slow. Pure: time is an
-/// argument, ns of `EventLoop.now`.
+/// The abandoned slices of dead workers, as other workers report them. A worker takes them even if it holds enough
+/// slices: targets in doubt must not wait for a free slot, which takes seconds while answers are slow. Pure: time is an
+/// argument, in ns of `EventLoop.now`.
 struct LeftSlices {
-  /// In the order in which they were left.
+  /// The slices, in the order of their reports.
   private var slices: [SliceReference] = []
   private var end: UInt64 = 0
 
-  /// Slices at most: more a worker never has in hand. What is beyond them is taken like any other.
+  /// Maximum number of slices; a worker never holds more. Workers take the rest like any other slice.
   static let most = SliceSelection.maximumInHand
-  /// ns after the last news: whoever could take them has.
+  /// Lifetime of the list after the latest report, in ns. By then, each worker that could take a slice has taken it.
   static let memory: UInt64 = 2_000_000_000
 
-  /// Whether there may be any.
+  /// Returns whether the list is empty or has expired.
   func isEmpty(_ now: UInt64) -> Bool { slices.isEmpty || now >= end }
 
-  /// A slice was left.
+  /// Records an abandoned slice.
   mutating func note(_ slice: SliceReference, at now: UInt64) {
     if now >= end { slices = [] }
     end = now + Self.memory
     if slices.count < Self.most, !slices.contains(slice) { slices.append(slice) }
   }
 
-  /// Slices of one campaign that may be there: of that which was left first and is not excluded.
+  /// Returns abandoned slices of one campaign: of the first reported campaign that is not excluded.
   func next(_ now: UInt64, excluding isExcluded: (_ campaign: String) -> Bool) -> [SliceReference] {
     guard now < end, let first = slices.first(where: { !isExcluded($0.campaign) }) else { return [] }
     return slices.filter { $0.campaign == first.campaign }
   }
 
-  /// Of slices that were looked for, one after the other, this was the first that was there: others have those before it.
+  /// Records the result of a search. The search tried the slices in order and took the first open one, `found`. Other
+  /// workers have the slices before it.
   mutating func note(_ sought: [SliceReference], found: SliceReference?) {
     let last = found.flatMap { sought.firstIndex(of: $0) } ?? sought.count - 1
     let known = sought.prefix(last + 1)
     slices.removeAll { known.contains($0) }
   }
 
-  /// Slices were taken, whoever had them before.
+  /// Removes slices that this worker has taken from the list.
   mutating func noteTaken(_ taken: [SliceReference]) {
     guard !slices.isEmpty else { return }
     slices.removeAll { taken.contains($0) }

@@ -1,7 +1,7 @@
 import CampaignStore
 import EventLoop
 
-/// Takes slices off the lanes while there is room for them.
+/// Takes slices from the lanes while the worker has room.
 final class SliceFetcher: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -15,7 +15,7 @@ final class SliceFetcher: WorkerPart {
   private let housekeeping: HousekeepingLease
   private let bunches: BunchRunner
   private let returns: SliceReturn
-  /// ms until the first of the campaigns begins that the latest look passed over, as they wait for registration events; `nil` for
+  /// ms until the next start among the campaigns that wait for registration events, as of the latest dequeue; `nil` for
   /// none.
   private var eventWait: Int?
 
@@ -38,7 +38,8 @@ final class SliceFetcher: WorkerPart {
     self.returns = returns
   }
 
-  /// Takes slices while there is room, then waits for a reason to look again. Returns when the worker stops and no slice is in hand.
+  /// Takes slices while there is room, then waits for a signal to try again. Returns when the worker stops and holds no
+  /// slice.
   func run(_ group: inout DiscardingTaskGroup) async {
     while !life.isStopping {
       signals.claims.reset()
@@ -46,7 +47,8 @@ final class SliceFetcher: WorkerPart {
       do {
         let taken = try await takeSlices()
         if !taken.isEmpty {
-          // In hand already: Redis forgot that, and is told it, or they are just being given back.
+          // The worker holds such a slice already. Redis lost the claim and needs a replay, or the slice is just being
+          // given back.
           let again = taken.filter(slices.taken.contains)
           let new = taken.filter { !slices.taken.contains($0) }
           slices.take(new)
@@ -59,7 +61,7 @@ final class SliceFetcher: WorkerPart {
       } catch {
         log.report("could not take a slice", error)
         await failover.recover(from: error)
-        // Whatever wakes this loop in between: what Redis refuses now it refuses in a few ms too.
+        // Pauses even if a signal arrives: what Redis refuses now, it refuses within the next few ms too.
         await pause(milliseconds: 100)
       }
       await waitForClaim()
@@ -67,12 +69,12 @@ final class SliceFetcher: WorkerPart {
     while !slices.taken.isEmpty { await waitForClaim() }
   }
 
-  /// Whether there is nothing left to do for a worker that is not to wait for more.
+  /// Returns whether a worker that does not wait for new work is done.
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch environment.storeLock {
     case .none: return environment.configuration.drains ? try await sharedStore.campaigns.isIdle() : false
-    // Jobs that wait in the queue are for later.
+    // While the store is locked, queued jobs stay in the queue.
     case .held: return try await sharedStore.repartition.standsStill()
     case .outdated: return true
     }
@@ -101,7 +103,7 @@ final class SliceFetcher: WorkerPart {
     return taken.isEmpty ? try await abandoned.take(entries, excluding: refused) : taken
   }
 
-  /// Takes note of a campaign that waits for registration events, or has waited long enough.
+  /// Records that a campaign waits for registration events, or logs that it has waited long enough.
   private func note(_ wait: EventWait) {
     switch wait {
     case .waits(_, let milliseconds): eventWait = min(eventWait ?? .max, milliseconds + 1)
@@ -109,9 +111,10 @@ final class SliceFetcher: WorkerPart {
     }
   }
 
-  /// ms until the next look at the lanes when nothing says that there is something new. Three kinds of workers look by
-  /// themselves: one that is to end when nothing is left, one that waits for Redis to be told what it forgot, and one that
-  /// passed over a campaign which waits for registration events. Messages and heartbeats wake all others.
+  /// ms until the next dequeue if no signal arrives. Messages and heartbeats wake most workers. These workers poll:
+  /// - a worker that drains, or whose store is locked;
+  /// - a worker in the grace period after a failover;
+  /// - a worker that passed over a campaign which waits for registration events.
   private var claimInterval: Int {
     environment.configuration.drains || isStoreLocked || failover.isInGrace
       ? 200 : min(eventWait ?? .max, WakeRule.idleInterval)

@@ -1,28 +1,28 @@
 import CampaignStore
 import PushCore
 
-/// Gives slices back that this worker does not go on with.
+/// Gives back slices that this worker stops working on.
 struct SliceReturn: WorkerPart {
   let environment: WorkerEnvironment
-  /// ms for which a reference is postponed while Redis has yet to be told what it forgot of the slice.
+  /// ms for which a reference is postponed until the replay of its slice.
   private static let replayPause = 200
 
-  /// Gives a slice back to all workers. Its claim has ended.
+  /// Gives a slice back to all workers. The caller has already released the claim.
   func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.facts.account.lane]
     try await sharedStore.slices.requeue(session.slice, lane: lane, worker: name)
     log.tell(.gaveBack(slice: session.slice))
   }
 
-  /// Ends the claim of a slice and parks it for a while, or gives it back where that is not possible.
+  /// Releases the claim of a slice and parks the slice for a while. Gives the slice back if it can't be parked.
   func park(_ session: SliceSession, for milliseconds: Int) async throws {
     try await session.ledger.unclaim()
     if try await !park(session.slice, for: milliseconds) { try await requeue(session) }
   }
 
-  /// Parks a slice that nobody has claimed.
+  /// Parks a slice without a claim.
   ///
-  /// - Returns: false where that is not possible.
+  /// - Returns: `false` if the slice can't be parked.
   func park(_ slice: SliceReference, for milliseconds: Int) async throws -> Bool {
     guard try await sharedStore.slices.park(slice, for: milliseconds, worker: name) else { return false }
     log.tell(.parked(slice: slice, milliseconds: milliseconds))
@@ -34,7 +34,7 @@ struct SliceReturn: WorkerPart {
     try await sharedStore.slices.postpone(slice, for: milliseconds ?? environment.configuration.lease, worker: name)
   }
 
-  /// Postpones a reference until Redis knows again what this worker knows of the slice.
+  /// Postpones a reference until this worker has replayed the slice to Redis.
   func postponeUntilReplayed(_ slice: SliceReference) async throws {
     try await postpone(slice, for: Self.replayPause)
   }

@@ -1,6 +1,7 @@
 import CampaignStore
 
-/// What the tags of a slice's pushes begin with: 16 bits of generation, 16 of slot. The index of a target follows.
+/// The common prefix of the tags of a slice's pushes: 16 bits of generation, 16 bits of slot. The index of the target
+/// follows.
 struct SliceTag: Hashable {
   let base: UInt64
 
@@ -8,55 +9,55 @@ struct SliceTag: Hashable {
     base = UInt64(generation) << 48 | UInt64(slot) << 32
   }
 
-  /// What a push's tag begins with.
+  /// Creates the prefix that a push's tag contains.
   init(of tag: UInt64) { base = tag & ~0xffff_ffff }
 
   var slot: Int { Int(base >> 32 & 0xffff) }
 
   func tag(_ index: Int) -> UInt64 { base | UInt64(index) }
 
-  /// Whether a push is of this slice.
+  /// Returns whether a push belongs to this slice.
   func matches(_ tag: UInt64) -> Bool { tag & ~0xffff_ffff == base }
 
-  /// The index of the target in its slice.
+  /// Returns the index of the target in its slice.
   static func index(_ tag: UInt64) -> Int { Int(tag & 0xffff_ffff) }
 }
 
-/// The slices in hand, by slot, and those that are being taken up. Confined to the worker's loop.
+/// The held slices by slot, and the slices that the worker is claiming. Confined to the worker's loop.
 final class SliceTable {
   private var slots: [SliceSession?] = []
-  /// Tells a slot's slices apart, for completions that come after their slice has gone.
+  /// Distinguishes successive slices of one slot: a completion may arrive after the worker released its slice.
   private var generation: UInt16 = 0
-  /// Slices taken off the lanes, in hand or not yet.
+  /// Slices taken from the lanes, whether held already or not.
   private(set) var taken: Set<SliceReference> = []
-  /// Those of them that are not in hand yet, and together with which others each was taken.
+  /// Taken slices that are not held yet, each with the number of its dequeue call.
   private var underWay: [SliceReference: Int] = [:]
-  /// How often slices were taken.
+  /// Number of dequeue calls that returned slices.
   private var takes = 0
   private var bunches = 0
 
-  /// The slices in hand, in the order of their slots.
+  /// The held slices, in the order of their slots.
   var sessions: some Sequence<SliceSession> { slots.lazy.compactMap(\.self) }
 
-  /// Whether no slice is in hand.
+  /// Whether the worker holds no slice.
   var isEmpty: Bool { slots.allSatisfy { $0 == nil } }
 
-  /// The campaigns of slices that were taken and are not in hand yet, one for each; a bunch counts as one.
+  /// The campaign of each slice that was taken and is not held yet. A batch counts as one slice.
   var beginning: [String] {
     guard !underWay.isEmpty else { return [] }
     var seen: Set<Int> = []
     return underWay.compactMap { slice, take in seen.insert(take).inserted ? slice.campaign : nil }
   }
 
-  /// The slices of a campaign that were taken and are not in hand yet.
+  /// Returns the slices of a campaign that were taken and are not held yet.
   func underWay(of campaign: String) -> some Sequence<SliceReference> {
     underWay.keys.lazy.filter { $0.campaign == campaign }
   }
 
-  /// The campaigns of which slices are in hand.
+  /// The campaigns of the held slices.
   var campaigns: Set<String> { Set(sessions.map(\.slice.campaign)) }
 
-  /// The slice of a push; `nil` when it was let go of.
+  /// Returns the slice of a push; `nil` if the worker has released the slice.
   func session(of tag: UInt64) -> SliceSession? {
     let slot = SliceTag(of: tag).slot
     guard slot < slots.count, let session = slots[slot], session.tag.matches(tag) else { return nil }
@@ -65,29 +66,29 @@ final class SliceTable {
 
   func session(in slot: Int) -> SliceSession? { slots[slot] }
 
-  /// Takes note of slices that were taken off their lane together.
+  /// Records the slices of one dequeue call.
   func take(_ slices: [SliceReference]) {
     takes += 1
     taken.formUnion(slices)
     for slice in slices { underWay[slice] = takes }
   }
 
-  /// Nothing more is done about a slice.
+  /// Removes a slice that needs no more work.
   func drop(_ slice: SliceReference) {
     taken.remove(slice)
     underWay[slice] = nil
   }
 
-  /// Whether slices of a campaign are in hand.
+  /// Returns whether the worker holds slices of a campaign.
   func has(_ campaign: String) -> Bool { sessions.contains { $0.slice.campaign == campaign } }
 
-  /// A tag for one more slice; ``add(_:)`` follows at once.
+  /// Returns a tag for a new slice. The caller must call ``add(_:)`` before anything else asks for a tag.
   func nextTag() -> SliceTag {
     generation &+= 1
     return SliceTag(generation: generation, slot: slots.firstIndex { $0 == nil } ?? slots.count)
   }
 
-  /// A number for one more bunch.
+  /// Returns a number for a new batch of slices.
   func nextBunch() -> Int {
     bunches += 1
     return bunches

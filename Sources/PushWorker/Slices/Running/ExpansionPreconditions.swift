@@ -2,9 +2,9 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Checks what a campaign needs before its slices are expanded: the campaigns that its audience refers to have ended, the segments
-/// that it names exist, and Redis has room for what is left of it, as memory must not run out in the middle. A slice that is sealed
-/// goes on, whatever happens. A campaign that waits publishes the reason.
+/// Checks the preconditions for the expansion of a campaign's slices. The campaigns that its audience refers to must
+/// have ended. The segments that it names must exist. Redis must have room for the rest of the campaign, because memory
+/// must not run out halfway. Sealed slices are not affected. A blocked campaign publishes the reason.
 final class ExpansionPreconditions: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
@@ -17,12 +17,13 @@ final class ExpansionPreconditions: WorkerPart {
     self.pauses = pauses
   }
 
-  /// ns for which no slice of such a campaign is taken.
+  /// ns during which no further slice of a blocked campaign is taken.
   private static let patience: UInt64 = 1_000_000_000
-  /// ns for which it is known of earlier campaigns that they have ended and are still there, and of segments that they exist.
+  /// Lifetime, in ns, of two positive results: all earlier campaigns have ended and still exist; all named segments
+  /// exist.
   private static let earlierMemory: UInt64 = 10_000_000_000
 
-  /// Whether slices of a campaign can be expanded now. Where not, the campaign waits and says so.
+  /// Returns whether slices of a campaign can be expanded now. If not, records the reason, which the worker publishes.
   func canExpand(_ context: CampaignContext) async throws -> Bool {
     var reason = try await unfinishedEarlier(of: context)
     if reason == nil { reason = try await missingSegment(of: context) }
@@ -34,9 +35,9 @@ final class ExpansionPreconditions: WorkerPart {
     return reason == nil
   }
 
-  /// Fixes the partitions of a campaign that begins to expand, unless something keeps it from being expanded.
+  /// Fixes the partitions of a campaign that starts to expand, unless a precondition fails.
   ///
-  /// - Returns: whether slices of it can be taken now.
+  /// - Returns: Whether slices of the campaign can be taken now.
   func begin(_ context: CampaignContext) async throws -> Bool {
     guard try await canExpand(context) else { return false }
     do {
@@ -49,8 +50,8 @@ final class ExpansionPreconditions: WorkerPart {
     }
   }
 
-  /// Whether it is known how many users a slice takes: of a campaign with a limit its users are counted first, and then
-  /// all slices wait until the last has been.
+  /// Returns whether the number of users of each slice is known. A campaign with a limit first counts the users of
+  /// every slice; until the last count, all its slices wait.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
     guard context.campaign.recipients.limit != nil, context.progress.expansion.quotas == nil else { return true }
@@ -59,21 +60,21 @@ final class ExpansionPreconditions: WorkerPart {
     return context.progress.expansion.quotas != nil
   }
 
-  /// Campaigns of which nothing is taken just now, as it could not be expanded.
+  /// Returns the campaigns of which no slice is taken now, because a precondition failed recently.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
     campaigns.contexts.values.filter { $0.progress.expansion.obstacle.map { now - $0.seenAt < Self.patience } ?? false }
       .map(
         \.campaign.id)
   }
 
-  /// Looks whether campaigns can go on that could not be expanded.
+  /// Checks the preconditions of blocked campaigns again.
   func lookAtObstacles() async throws {
     for context in campaigns.contexts.values where context.progress.expansion.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
     }
   }
 
-  /// Why Redis has no room for what is left of a campaign; `nil` when it has.
+  /// Returns why Redis has no room for the rest of a campaign; `nil` if it has room.
   private func shortage(for context: CampaignContext) async throws -> String? {
     if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.limits.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
@@ -87,8 +88,8 @@ final class ExpansionPreconditions: WorkerPart {
     return use.shortage(of: "what is left of the campaign", taking: bytes)
   }
 
-  /// Pauses a campaign that names or excludes a segment which does not exist: an exclusion would exclude nobody. `nil` when
-  /// all segments exist.
+  /// Returns the reason if a campaign names or excludes a segment that does not exist; `nil` if all segments exist.
+  /// Also pauses the campaign: a missing exclusion list would exclude no user.
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
     if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
@@ -103,8 +104,8 @@ final class ExpansionPreconditions: WorkerPart {
     return reason
   }
 
-  /// That a campaign has not ended which a campaign's audience refers to; `nil` when all have. Where one is gone nobody knows
-  /// any more whom the campaign goes to: it is paused.
+  /// Returns the reason if a campaign that the audience refers to has not ended; `nil` if all have ended. If such a
+  /// campaign no longer exists, the audience can't be determined, so the worker pauses the campaign.
   private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
     guard !context.campaign.earlier.isEmpty else { return nil }
     let now = EventLoop.now

@@ -1,15 +1,16 @@
 import CampaignStore
 
-/// What Redis last said of its memory. Pure: time is an argument.
+/// The memory use that Redis last reported. Pure: time is an argument.
 struct MemoryMonitor {
-  /// `nil` before the first look.
+  /// The last reported use; `nil` before the first report.
   private(set) var use: MemoryUse?
   private var seenAt: UInt64 = 0
 
-  /// ns between looks: in a shorter time not even a fleet fills the tenth that is left free.
+  /// Minimum time between two reports, in ns. In that time, not even a whole fleet fills the tenth of the memory that
+  /// stays free.
   private static let interval: UInt64 = 250_000_000
 
-  /// Whether to look again.
+  /// Returns whether a new report is due.
   func isDue(_ now: UInt64) -> Bool { use == nil || now - seenAt >= Self.interval }
 
   mutating func note(_ use: MemoryUse, at now: UInt64) {

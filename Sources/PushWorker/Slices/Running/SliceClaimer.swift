@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Claims slices and takes them in hand.
+/// Claims slices and creates their sessions.
 struct SliceClaimer: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -14,18 +14,18 @@ struct SliceClaimer: WorkerPart {
   let returns: SliceReturn
   let failover: FailoverService
   let dispatcher: CreditDispatcher
-  /// ms for which a slice is parked whose pool can't send. Short, as nobody reports when the pool can send again, and longer than
-  /// it takes to go through all slices of a campaign.
+  /// ms for which a slice is parked while its pool can't send. Short, because no event announces that the pool can send
+  /// again; but longer than a worker needs to go through all slices of a campaign.
   private static let stuckPause = 5000
 
-  /// Claims a slice, and ends it at once where nothing is left to send.
+  /// Claims a slice. Ends it immediately if no target is left.
   func claim(_ reference: SliceReference) async throws -> SliceSession? {
     guard !failover.mustTell(of: reference) else {
       try await returns.postponeUntilReplayed(reference)
       return nil
     }
     guard let (context, state) = try await reader.context(of: reference) else { return nil }
-    // Those in hand are enough to find out when the pool can send again.
+    // The slices held already are enough to find out when the pool can send again.
     if state == .active, context.facts.route.isStuck,
       slices.sessions.contains(where: { $0.context.facts.route === context.facts.route }),
       try await returns.park(reference, for: Self.stuckPause)
@@ -35,7 +35,7 @@ struct SliceClaimer: WorkerPart {
     let ledger = SliceLedger(
       store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
       rules: context.facts.rules)
-    // Should Redis come back without a later claim than this, its targets are not for us to seal.
+    // The expansion stays on the present connection. If Redis fails over and loses the claim, this worker can't seal.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
     let standing: SliceStanding
@@ -58,9 +58,9 @@ struct SliceClaimer: WorkerPart {
     return takeUp(ledger, context, standing, at: claimedAt, expanding: expanding, isActive: state == .active)
   }
 
-  /// Takes a slice in hand that is claimed.
+  /// Creates the session of a claimed slice.
   ///
-  /// - Parameter claimedAt: when its claim was asked for, monotonic ns: its lease begins no earlier.
+  /// - Parameter claimedAt: Monotonic time in ns at which the claim was requested. The lease begins no earlier.
   func takeUp(
     _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, at claimedAt: UInt64,
     expanding: CampaignStore, isActive: Bool = true
@@ -85,7 +85,7 @@ struct SliceClaimer: WorkerPart {
     return session
   }
 
-  /// Takes note of what an earlier owner left in doubt.
+  /// Records the targets that an earlier owner left in doubt.
   private func inherit(_ standing: SliceStanding, _ session: SliceSession) {
     guard standing.isSealed, standing.inDoubt > 0 else { return }
     log.tell(.tookOver(slice: session.slice, inDoubt: standing.inDoubt))

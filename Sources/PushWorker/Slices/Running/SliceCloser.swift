@@ -11,7 +11,7 @@ struct SliceCloser: WorkerPart {
 
   /// Closes a slice and counts it for its campaign.
   ///
-  /// - Returns: false when targets are left that we took for answered.
+  /// - Returns: `false` if targets are left that this worker considered answered.
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
     let counters: SliceCounters
     switch try await ledger.close(
@@ -32,7 +32,7 @@ struct SliceCloser: WorkerPart {
     return true
   }
 
-  /// A slice is closed; its campaign has yet to count it.
+  /// Records that a slice is closed. Its campaign has not counted it yet.
   func noteEnd(of slice: SliceReference, _ counters: SliceCounters) {
     crashPoint(.closed)
     figures.totals.slices += 1
@@ -40,9 +40,9 @@ struct SliceCloser: WorkerPart {
     if counters.pruned + counters.quarantined > 0 { feedback.note(prunesIn: slice.partition) }
   }
 
-  /// Slices of a campaign are counted.
+  /// Records that slices were counted for their campaign.
   ///
-  /// - Parameter state: the campaign's, when it has ended with them.
+  /// - Parameter state: The state of the campaign, if these slices ended it.
   func noteCount(of campaign: String, _ state: CampaignState?) async {
     if let state {
       campaigns.drop(campaign)
@@ -52,7 +52,7 @@ struct SliceCloser: WorkerPart {
       if whole != campaign, let record, record.state.isFinal {
         log.tell(.ended(campaign: whole, state: record.state))
       }
-      // Of parts that end together only the last one tells it.
+      // If several parts end together, only the last one logs the event.
       let last = record?.parts.max { ($0.finishedAt ?? 0, $0.id) < ($1.finishedAt ?? 0, $1.id) }
       if let reason = record?.whyNobody, last?.id ?? campaign == campaign {
         log.tell(.reachedNobody(campaign: whole, reason: reason))

@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Records the outcomes of slices in their ledgers and gets new targets granted. It also finds the targets in doubt, sends them
-/// again, and searches for a target that kills its workers.
+/// Records the outcomes of slices in their ledgers and gets new targets granted. It also finds the targets in doubt,
+/// sends them again, and searches for a poison target, which kills its workers.
 struct SliceCommitter: WorkerPart {
   let environment: WorkerEnvironment
   let credit: CreditLedger
@@ -12,13 +12,13 @@ struct SliceCommitter: WorkerPart {
   let failover: FailoverService
   let figures: WorkerFigures
 
-  /// A commit that was written down, and of which Redis has not been heard yet.
+  /// A commit that was prepared and that Redis has not answered yet.
   struct CommitUnderWay {
     var batch: OutcomeBatch
     var request: CommitRequest
-    /// When it was written down, monotonic ns: its lease begins no earlier.
+    /// Monotonic time in ns at which the commit was prepared. The renewed lease begins no earlier.
     let at: UInt64
-    /// Lent to the slice for it.
+    /// Credit that was allocated to the slice for this commit.
     var credit: Int { request.credit }
   }
 
@@ -40,10 +40,11 @@ struct SliceCommitter: WorkerPart {
     wakeSlices()
   }
 
-  /// Takes the outcomes that are to be recorded, and lends the credit that is asked for with them.
+  /// Takes the outcomes to record, and allocates the requested credit.
   func beginCommit(_ session: SliceSession, credit asked: Int) -> CommitUnderWay {
     let batch = session.pending.outcomes.takeBatch(EventLoop.now)
-    // After a lost reply Redis may have granted what we never heard of: first that is to be known.
+    // After a lost reply, Redis may have granted targets that this worker does not know. The worker must find them
+    // first.
     let lent = session.claim.mustReconcile ? 0 : asked
     credit.lend(lent, to: session)
     session.context.spend(lent)
@@ -56,15 +57,16 @@ struct SliceCommitter: WorkerPart {
         resent: session.doubt.resent, departures: session.targets.departed.number), at: now)
   }
 
-  /// Nobody knows what became of a commit.
+  /// Handles a commit whose result is unknown.
   func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
     session.context.reconcile(spent: commit.credit, sent: 0)
-    // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
+    // The outcomes go back to the queue, because recording them twice does no harm. Only Redis knows whether the credit
+    // was used.
     session.pending.outcomes.putBack(commit.batch)
     session.claim.uncertain += commit.credit
   }
 
-  /// Takes note of what a commit brought, and sends what was granted.
+  /// Applies the answer to a commit, and sends the granted targets.
   func endCommit(_ commit: CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer) async throws {
     let (batch, lent, resent) = (commit.batch, commit.credit, commit.request.resent)
     var sent = 0
@@ -80,10 +82,10 @@ struct SliceCommitter: WorkerPart {
       credit.giveBack(lent, of: session)
       return await noteLostClaim(session)
     }
-    // Pushes that wait for a connection are sent for as long as some claim of their pool holds.
+    // The pool may send its waiting pushes while any claim of its slices is valid.
     session.context.facts.route.maySend(until: commit.at + lease)
     let sealed = session.targets.count ?? 0
-    // Under another seal there may be more of them: Redis has forgotten ours.
+    // A slice under another seal may have more targets. Then Redis has lost this worker's seal.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       credit.giveBack(lent, of: session)
       throw await store.repair.inspect(session.slice)
@@ -95,7 +97,7 @@ struct SliceCommitter: WorkerPart {
       && answer.version.replays == expected.replays
     guard isRemembered || breaks(.fenceIgnored) else {
       credit.giveBack(lent, of: session)
-      // Redis has forgotten something, or was told by somebody else what it had forgotten.
+      // Redis lost a write, or another worker replayed lost writes.
       session.claim.mustReplay = true
       return session.wake()
     }
@@ -106,7 +108,8 @@ struct SliceCommitter: WorkerPart {
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       credit.giveBack(lent, of: session)
-      // What Redis granted in a reply that was lost was never sent; what is left of an earlier owner's may have been.
+      // Targets granted in a lost reply were never sent. Remaining targets in doubt of an earlier owner may have been
+      // sent.
       session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
       try await reconcile(session)
     } else {
@@ -121,14 +124,14 @@ struct SliceCommitter: WorkerPart {
       for (target, decision) in zip(answer.retries, answer.retryDecisions) {
         session.targets.decisions.note(decision, target.index, of: sealed)
       }
-      // In one call: who can't read targets gives back the credit of all of them.
+      // All targets go in one call: if reading them fails, the credit of all of them is returned.
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
       session.targets.departed.note(answer.departures)
       guard !targets.isEmpty else { return }
       do {
         try await session.check(targets, except: commit.request.suspects)
       } catch {
-        // They are granted: whoever looks for what is in doubt finds them, and checks them again.
+        // The targets are granted. The next search for targets in doubt finds them, and checks them again.
         credit.giveBack(targets.count, of: session)
         throw error
       }
@@ -136,10 +139,10 @@ struct SliceCommitter: WorkerPart {
     }
   }
 
-  /// The claim does not hold any more.
+  /// Handles a claim that is no longer valid.
   private func noteLostClaim(_ session: SliceSession) async {
     session.doubt.drop()
-    // Redis may have forgotten a claim of a moment ago, and a seal with it.
+    // Redis may have lost a recent claim, and a seal with it.
     await failover.checkServer()
     if failover.isInGrace, session.intent != .lost {
       session.claim.mustReplay = true
@@ -149,7 +152,7 @@ struct SliceCommitter: WorkerPart {
     }
   }
 
-  /// Finds out which targets are in doubt; what Redis may have granted unheard is among them.
+  /// Finds the targets in doubt, including targets that Redis granted in a lost reply.
   func reconcile(_ session: SliceSession) async throws {
     session.claim.mustReconcile = true
     let isOurs = try await findDoubt(session)
@@ -159,9 +162,9 @@ struct SliceCommitter: WorkerPart {
     if !isOurs { await noteLostClaim(session) }
   }
 
-  /// Reads which targets are granted without an answer and not under way here.
+  /// Finds the targets that are granted, unanswered and not in flight on this worker.
   ///
-  /// - Returns: false when the claim was lost: what is granted then may be another's, who is sending it.
+  /// - Returns: `false` if the claim was lost. The new owner may then be sending the granted targets.
   private func findDoubt(_ session: SliceSession) async throws -> Bool {
     var found: [GrantedTarget] = []
     let known = Set((session.doubt.targets + session.doubt.setAside).map(\.index))
@@ -171,7 +174,7 @@ struct SliceCommitter: WorkerPart {
       guard isOwner || breaks(.fenceIgnored) else { return false }
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
-        // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
+        // A target that was answered while Redis was away is not in doubt, although the ledger has no outcome yet.
         let isUnrecorded = session.pending.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
         if session.targets.underWay.contains(index) {
           var history = record.history
@@ -192,13 +195,13 @@ struct SliceCommitter: WorkerPart {
     return true
   }
 
-  /// Sends targets in doubt again, or records that nobody knows, as the campaign wants it.
+  /// Sends targets in doubt again, or records them as unknown, as the campaign's `ambiguity` says.
   func resend(_ session: SliceSession, _ count: Int) async throws {
     let targets = Array(session.doubt.targets.prefix(count))
     let resends = session.context.campaign.delivery.ambiguity == .resend
-    // What an earlier owner was granted may have been sent, unless it was withheld.
+    // An earlier owner may have sent its granted targets, except withheld ones.
     let sent = session.doubt.isInherited && resends ? targets.map { resent($0, of: session) } : targets
-    // Before anything is waited for: meanwhile other slices are lent what is left.
+    // Allocates the credit before the first suspension, because other slices get credit during a suspension.
     credit.lend(count, to: session)
     session.context.spend(count)
     var spent = 0
@@ -212,7 +215,7 @@ struct SliceCommitter: WorkerPart {
       credit.giveBack(count, of: session)
       throw error
     }
-    // While they were read the slice may have been lost, and with it what was in doubt.
+    // While the targets were read, the worker may have lost the slice, and with it the targets in doubt.
     guard session.doubt.targets.starts(with: targets) else { return credit.giveBack(count, of: session) }
     session.doubt.targets.removeFirst(count)
     spent = count
@@ -228,15 +231,16 @@ struct SliceCommitter: WorkerPart {
     try await sender.send(session, sent)
   }
 
-  /// A target in doubt that is sent again: its earlier owner may have sent it, unless it was withheld.
+  /// Returns a target in doubt that is sent again. It is marked as ambiguous unless it was withheld: its earlier owner
+  /// may have sent it.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
     if session.targets.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }
     return target
   }
 
-  /// Records that a target in doubt may have been delivered, on credit that was lent for it. One that was withheld ends
-  /// with its outcome.
+  /// Records that a target in doubt may have been delivered. The caller has allocated its credit. A withheld target
+  /// ends with the outcome of its decision.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
     var record = LedgerRecord(state: .granted, attempt: target.attempt, history: target.history)
     record.finish(session.targets.decisions[target.index].withheld ?? .unknown, at: now)
@@ -247,13 +251,14 @@ struct SliceCommitter: WorkerPart {
 
   // MARK: Passing over
 
-  /// Queues what becomes of the targets that are next and can't be sent now: their time has passed, or it is a quiet one. Redis
-  /// takes an outcome of what it has not granted for a grant that it has lost, so nothing is granted, and no rate, guard
-  /// trial or window is asked.
+  /// Queues outcomes for the next targets that can't be sent now: their deadline has passed, or it is a quiet time.
+  /// Redis treats an outcome of an ungranted target as a lost grant. So no grant is needed, and no rate, guard trial or
+  /// window is checked.
   func passOver(_ session: SliceSession, _ count: Int) async throws {
     let indexes = session.claim.granted..<session.claim.granted + count
     try await session.load(indexes)
-    // While they were read something may have been answered, or the slice have been lost or paused: another time then.
+    // While the targets were read, an answer may have come, or the slice was lost or paused. Then a later step tries
+    // again.
     guard session.intent == .send, session.pending.outcomes.count == 0, !session.claim.mustReconcile,
       !session.claim.mustReplay
     else { return }
@@ -267,7 +272,7 @@ struct SliceCommitter: WorkerPart {
 
   // MARK: Bisecting
 
-  /// Goes on with the search for the target that kills its workers.
+  /// Continues the search for the poison target.
   func bisect(_ session: SliceSession) async throws {
     guard var search = session.doubt.bisection else { return }
     switch search.next() {
@@ -288,13 +293,13 @@ struct SliceCommitter: WorkerPart {
     }
   }
 
-  /// Ends the search: what it had set aside goes the way of all that is in doubt.
+  /// Ends the search. The targets that it had set aside are then handled like all targets in doubt.
   private func endBisection(_ session: SliceSession) async throws {
     guard try await session.ledger.bisect(nil) else { return recorder.withdraw(session, .lost) }
     session.doubt.endBisection()
   }
 
-  /// What is sent to a target; `nil` where all are sent the same.
+  /// Returns the payload of a target; `nil` if all targets get the same payload.
   private func payload(
     of chunk: TargetChunk, _ position: Int, badge: Int?, _ context: CampaignContext
   ) -> [UInt8]? {
@@ -312,8 +317,8 @@ struct SliceCommitter: WorkerPart {
     return payload
   }
 
-  /// Puts a target on the dead list, as a job of its own. Before its outcome is recorded: should this worker die in
-  /// between, it stands there twice, and not nowhere.
+  /// Puts a target on the dead list, as a job of its own. This happens before its outcome is recorded: if this worker
+  /// dies in between, the target is on the list twice instead of missing.
   private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
     guard let (chunk, position) = session.targets.underWay.place(of: target.index) else { return }

@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Does the steps of a slice in hand, one after the other, until it is finished, parked, given back or lost.
+/// Runs the steps of a held slice, one after the other, until it is finished, parked, given back or lost.
 struct SliceDriver: WorkerPart {
   let environment: WorkerEnvironment
   let dispatcher: CreditDispatcher
@@ -13,13 +13,13 @@ struct SliceDriver: WorkerPart {
   let returns: SliceReturn
   let failover: FailoverService
 
-  /// Drives a slice until it is out of this worker's hands.
+  /// Drives a slice until this worker no longer holds it.
   func drive(_ session: SliceSession) async throws {
     while true {
       do {
         if try await perform(dispatcher.nextStep(of: session), session) { return }
       } catch let error where !life.isAbandoning && !isFinal(error) {
-        // What is under way is answered all the same, and the answers are ours to record: the slice is not let go of.
+        // Pushes in flight still get answers, which this worker must record. So it keeps the slice.
         session.claim.mustReconcile = true
         log.report("slice", of: session.slice, error)
         await failover.checkServer()
@@ -28,18 +28,19 @@ struct SliceDriver: WorkerPart {
     }
   }
 
-  /// Whether trying again is pointless: the store is not what this version can work with, or the slice is to be taken out.
+  /// Returns whether another attempt is pointless: this version can't work with the store, or the slice must be
+  /// isolated.
   private func isFinal(_ error: any Error) -> Bool {
     guard let error = error as? StoreError else { return error is CancellationError }
     return switch error.damage {
     case .slice?, .campaign?, .partition?: true
-    // Somebody mends it, or not; a worker that stops does not wait for that.
+    // An operator may repair the damage. A stopping worker does not wait for the repair.
     case .catalog?, .shared?: life.isStopping
     case .list?, nil: error.code == .mismatch
     }
   }
 
-  /// - Returns: whether the slice is out of our hands.
+  /// - Returns: Whether this worker no longer holds the slice.
   private func perform(_ step: SliceStep, _ session: SliceSession) async throws -> Bool {
     switch step {
     case .replay: try await replay.replay(session)
@@ -68,9 +69,9 @@ struct SliceDriver: WorkerPart {
     return false
   }
 
-  /// Ends a slice every target of which we take for answered.
+  /// Ends a slice whose targets are all answered, as far as this worker knows.
   ///
-  /// - Returns: false when Redis knows of targets that are left.
+  /// - Returns: `false` if Redis has remaining targets.
   private func finish(_ session: SliceSession) async throws -> Bool {
     session.claim.ending = .finish
     if try await closer.end(session.ledger, session.context, .finish) { return true }

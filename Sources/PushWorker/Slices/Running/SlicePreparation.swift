@@ -2,20 +2,20 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Prepares a slice in hand: expands it, or reads what an earlier owner left in doubt.
+/// Prepares a held slice: expands it, or reads the targets that an earlier owner left in doubt.
 struct SlicePreparation: WorkerPart {
   let environment: WorkerEnvironment
   let preconditions: ExpansionPreconditions
   let committer: SliceCommitter
   let returns: SliceReturn
-  /// ms for which a slice is parked that can't be expanded.
+  /// ms for which a slice that can't be expanded is parked.
   private static let obstaclePause = 5000
-  /// ms for which a slice of a campaign with a limit is parked, unless the last slice is counted sooner.
+  /// ms for which a slice of a campaign with a limit is parked, unless the last slice is counted earlier.
   private static let rankingPause = 2000
 
-  /// Expands a slice that is not sealed, or reads what an earlier owner left in doubt.
+  /// Expands a slice that is not sealed, or reads the targets that an earlier owner left in doubt.
   ///
-  /// - Returns: false when the claim was lost on the way, or given up for want of room.
+  /// - Returns: `false` if the claim was lost, or the slice was parked because a precondition failed.
   func prepare(_ session: SliceSession) async throws -> Bool {
     if session.claim.mustReconcile {
       try await committer.reconcile(session)
@@ -46,7 +46,7 @@ struct SlicePreparation: WorkerPart {
     return true
   }
 
-  /// The targets of a slice are fixed.
+  /// Records that the targets of a slice are fixed.
   func noteSeal(_ targets: SealedTargets, of session: SliceSession) {
     crashPoint(.sealed)
     session.journal.note(targets, at: EventLoop.now)

@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushTransport
 
-/// Lets go of slices in hand.
+/// Releases held slices.
 struct SliceRelease: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -12,14 +12,14 @@ struct SliceRelease: WorkerPart {
   let failover: FailoverService
   let dispatcher: CreditDispatcher
 
-  /// Lets go of a slice, wherever an error may have ended it. What is on its way stays in doubt in the ledger, and keeps
-  /// its credit until it is answered: another slice must not have it meanwhile.
+  /// Releases a slice, also after an error in any step. Its pushes in flight stay in doubt in the ledger. They keep
+  /// their credit until they are answered, because no other slice may use it before.
   func discard(_ session: SliceSession) {
     slices.remove(session)
     if slices.isEmpty { dispatcher.stopTicking() }
     guards.tellRest(of: session.context)
     failover.keep(session)
-    // Of a slice that has ended everything was answered.
+    // If the slice has ended, all its pushes were answered.
     let isEnded = session.claim.ending != nil && session.pending.unanswered == 0
     let unsent = isEnded ? 0 : session.context.facts.route.pool.cancelBacklog(where: session.tag.matches).count
     let underWay = max(0, session.pending.unanswered - unsent)

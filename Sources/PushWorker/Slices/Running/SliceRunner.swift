@@ -3,7 +3,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Takes a slice through its life on this worker: claims, prepares and drives it, and lets go of it.
+/// Runs a slice on this worker: claims, prepares, drives and releases it.
 struct SliceRunner: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -21,7 +21,8 @@ struct SliceRunner: WorkerPart {
     do {
       let epoch = campaigns.epoch
       if let session = try await claimer.claim(reference) {
-        // Paused or cancelled since its state was read: we may have said already that we have followed.
+        // A pause or cancellation may have come since the state was read. This worker may already have reported its
+        // epoch as applied.
         if campaigns.epoch != epoch {
           do { try await follower.follow() } catch {
             release.discard(session)
@@ -31,7 +32,7 @@ struct SliceRunner: WorkerPart {
         return await work(apart: session)
       }
     } catch {
-      // The reference stays in our list and the lease runs out: a takeover finds both.
+      // The reference stays in the worker's list and the lease expires, so a takeover finds both.
       log.report("slice", of: reference, error)
       await damage.mend(error, of: reference)
     }
@@ -39,15 +40,15 @@ struct SliceRunner: WorkerPart {
     wakeClaims()
   }
 
-  /// Goes on with a slice that is claimed, apart from any other.
+  /// Works on a claimed slice in a task of its own.
   ///
-  /// - Parameter isPrepared: whether its targets are known, and what an earlier owner left in doubt.
+  /// - Parameter isPrepared: Whether the slice's targets, and the targets in doubt of an earlier owner, are known.
   func work(apart session: SliceSession, isPrepared: Bool = false) async {
     do {
       defer { release.discard(session) }
       var mayDrive = isPrepared
       if !mayDrive { mayDrive = try await preparation.prepare(session) }
-      // The next of what dead workers left is taken up whatever is in hand.
+      // An abandoned slice is taken however many slices this worker holds.
       if !abandoned.isEmpty { wakeClaims() }
       if mayDrive { try await driver.drive(session) }
     } catch {
@@ -58,7 +59,7 @@ struct SliceRunner: WorkerPart {
     wakeClaims()
   }
 
-  /// Ends the work on a slice that is not in hand, after an error.
+  /// Ends the work on a slice that is not held, after an error.
   func drop(_ reference: SliceReference, _ error: any Error) async {
     log.report("slice", of: reference, error)
     await damage.mend(error, of: reference)

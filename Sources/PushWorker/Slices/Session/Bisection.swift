@@ -1,22 +1,23 @@
 import CampaignStore
 
-/// The search for the target that kills every worker that sends it: half of what is in doubt is tried, then the other
-/// half; whoever takes over after a death knows which half it was.
+/// Bisection search for the poison target, which kills every worker that sends it. The search tries one half of the
+/// targets in doubt, then the other half. After a death, the next owner knows which half was being tried.
 ///
-/// Pure: the ledger keeps which targets are being tried, so the search survives every death it costs: three to begin
-/// with, then one for each halving, and one for the last that is tried alone.
+/// Pure. The ledger records which targets are being tried, so the search survives each death that it costs. It costs
+/// three deaths to start, one for each halving, and one for the last target, which is tried alone.
 struct Bisection: Equatable {
-  /// What to do next.
+  /// The next action of the search.
   enum Step: Equatable {
     /// Send these and nothing else of the slice.
     case attempt(ArraySlice<GrantedTarget>)
-    /// This one is left: it is not sent any more.
+    /// This target is left: don't send it any more.
     case deadLetter(GrantedTarget)
-    /// None of them has killed anybody: the slice goes on as any other.
+    /// No target has killed a worker: the slice continues like any other.
     case end
   }
 
-  /// Deaths in a row, without an outcome in between, that begin the search. Two may be a machine's bad day.
+  /// Consecutive deaths, without an outcome in between, that start the search. Two deaths may just be trouble of one
+  /// machine.
   static let threshold = 3
 
   private var rest: [ArraySlice<GrantedTarget>]
@@ -24,14 +25,14 @@ struct Bisection: Equatable {
   private var culprit: GrantedTarget?
 
   /// - Parameters:
-  ///   - doubt: what is in doubt, by index.
-  ///   - trial: which of it was being tried at the last death.
+  ///   - doubt: The targets in doubt, by index.
+  ///   - trial: The targets that were being tried at the last death.
   init(doubt: [GrantedTarget], trial: ClosedRange<Int>?) {
     var candidates = doubt[...]
     if let trial {
       let tried = doubt.filter { trial.contains($0.index) }
       if !tried.isEmpty { candidates = tried[...] }
-      // Not what is merely left of several: whoever is buried has been tried alone.
+      // Never the remainder of several targets: a target on the dead list has been tried alone.
       if trial.count == 1 { culprit = tried.first }
     }
     let middle = candidates.startIndex + (candidates.count + 1) / 2

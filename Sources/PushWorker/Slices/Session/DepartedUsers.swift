@@ -1,20 +1,21 @@
 import CampaignStore
 
-/// The users who have departed since a slice was expanded: their targets are checked before they are sent.
+/// Users who departed after a slice was expanded: they lost a device or entered a suppression list. Their targets are
+/// checked before they are sent.
 struct DepartedUsers {
-  /// The number of departures that the users below account for; `nil` for the number from before the expansion.
+  /// Number of departures that the fingerprints below cover; `nil` for the number from before the expansion.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
-  /// Whether anybody may have departed: more than the store remembers, or than are kept here.
+  /// Whether any user may have departed: there were more departures than the store remembers, or than this type stores.
   private var isAnybody = false
 
-  /// The most fingerprints that are kept: some 100 kB. With more, every target of the slice is checked.
+  /// Maximum number of fingerprints, about 100 kB. Beyond it, every target of the slice is checked.
   static let most = 8_192
 
-  /// Whether nobody has departed.
+  /// Whether no user has departed.
   var isEmpty: Bool { fingerprints.isEmpty && !isAnybody }
 
-  /// Takes account of what a commit has told.
+  /// Adds the departures that a commit returned.
   mutating func note(_ news: DepartureNews?) {
     guard let news else { return }
     number = news.number
@@ -25,10 +26,11 @@ struct DepartedUsers {
     }
   }
 
-  /// Forgets the number, which Redis may have lost: the next commit tells everything since the expansion again.
+  /// Resets the number, because Redis may have lost it. The next commit then returns all departures since the
+  /// expansion.
   mutating func forgetNumber() { number = nil }
 
-  /// Returns whether a user may have departed; nobody owns a raw token of a job.
+  /// Returns whether a user may have departed. A raw token of a job has no user.
   func mayInclude(_ user: some Collection<UInt8>) -> Bool {
     !user.isEmpty && (isAnybody || fingerprints.contains(UserFingerprint.of(user)))
   }

@@ -1,26 +1,26 @@
 import CampaignStore
 
-/// Outcomes of a slice that are known here and not yet to Redis. Pure: time is an argument.
+/// Outcomes of a slice that Redis has not recorded yet. Pure: time is an argument.
 struct OutcomeQueue {
-  /// The first is the oldest; never empty.
+  /// The batches, oldest first; never empty.
   private var batches: [OutcomeBatch] = [OutcomeBatch()]
   private(set) var count = 0
   private var oldest: UInt64 = 0
-  /// A bit for every target of which Redis has yet to be told, where it still reads as granted.
+  /// A bit for every target whose outcome Redis has not acknowledged. Redis still has it as granted.
   private var untold: [UInt64] = []
 
-  /// - Parameter targets: of the slice.
+  /// - Parameter targets: Number of targets of the slice.
   mutating func prepare(for targets: Int) {
     untold = Array(repeating: 0, count: (targets + 63) / 64)
   }
 
-  /// ms since the oldest outcome came.
+  /// Returns the age of the oldest outcome, in ms.
   func age(_ now: UInt64) -> Int { count > 0 ? Int((now - oldest) / 1_000_000) : 0 }
 
-  /// Outcomes that ``takeBatch(_:)`` would hand out.
+  /// Number of outcomes that ``takeBatch(_:)`` returns next.
   var nextCount: Int { batches[0].count }
 
-  /// The batch that an outcome goes to: a new one when the last is full.
+  /// Adds an outcome to the last batch. Starts a new batch if the last one is full.
   ///
   /// - Parameter now: `EventLoop.now`.
   mutating func record(_ now: UInt64, _ body: (inout OutcomeBatch) -> Void) {
@@ -30,7 +30,7 @@ struct OutcomeQueue {
     count += 1
   }
 
-  /// The oldest outcomes, to be recorded now.
+  /// Removes and returns the oldest outcomes, which the caller records now.
   mutating func takeBatch(_ now: UInt64) -> OutcomeBatch {
     let batch = batches.removeFirst()
     if batches.isEmpty { batches.append(OutcomeBatch()) }
@@ -39,23 +39,23 @@ struct OutcomeQueue {
     return batch
   }
 
-  /// Puts a batch back that could not be recorded.
+  /// Puts back a batch that could not be recorded.
   mutating func putBack(_ batch: OutcomeBatch) {
     batches.insert(batch, at: 0)
     count += batch.count
   }
 
-  /// Whether Redis has yet to be told what became of a target.
+  /// Returns whether Redis has not acknowledged the outcome of a target.
   func isUntold(_ index: Int) -> Bool {
     index / 64 < untold.count && untold[index / 64] >> UInt64(index % 64) & 1 == 1
   }
 
-  /// Takes note that an outcome is on its way to Redis.
+  /// Marks the outcome of a target as not acknowledged.
   mutating func markUntold(_ index: Int) {
     untold[index / 64] |= 1 << UInt64(index % 64)
   }
 
-  /// Takes note that Redis has acknowledged outcomes.
+  /// Marks outcomes as acknowledged by Redis.
   mutating func markTold(_ batch: OutcomeBatch) {
     batch.forEachIndex { untold[$0 / 64] &= ~(1 << UInt64($0 % 64)) }
   }

@@ -1,9 +1,10 @@
-/// What a slice in hand waits for: answers of the push service, the guard, and records in Redis.
+/// Everything that a held slice waits for: answers of the push service, decisions of the guard, and acknowledgements of
+/// Redis.
 struct PendingAnswers {
-  /// Pushes handed to the pool and not answered.
+  /// Pushes that were passed to the pool and have no answer.
   var unanswered = 0
-  /// Answers that the campaign's guard defers. Their targets are still under way, and their credit is still lent.
+  /// Answers that the campaign's guard defers. Their targets are still in flight and keep their credit.
   var deferred: [DeferredAnswer] = []
-  /// Outcomes that Redis does not know yet.
+  /// Outcomes that Redis has not recorded yet.
   var outcomes = OutcomeQueue()
 }

@@ -1,35 +1,36 @@
 import CampaignStore
 
-/// What Redis last told of a slice in hand, and what it is to be asked or told before anything else.
+/// The state of a held slice as Redis last reported it, and the actions that must precede any other.
 struct SliceClaim {
-  /// The name of the list of targets; nothing before the seal.
+  /// The name of the target list; empty before the seal.
   var seal: [UInt8] = []
-  /// How often the slice has been written to.
+  /// The version of the slice, which counts its writes.
   var version = SliceVersion()
-  /// Departures from the partition at the claim, before the expansion.
+  /// Number of departures from the partition when the slice was claimed, before the expansion.
   var departures = 0
-  /// The high-water mark.
+  /// The high-water mark: every target below this index was granted.
   var granted = 0
-  /// Targets that wait for a retry.
+  /// Number of targets that wait for a retry.
   var waiting = 0
-  /// Targets that wait for their own time.
+  /// Number of targets that wait for their own send time.
   var later = 0
-  /// `EventLoop.now` of the nearest of both.
+  /// `EventLoop.now` at which the earliest of these waiting targets is due.
   var nextRetry: UInt64?
-  /// `EventLoop.now` at which the lease is to be renewed.
+  /// `EventLoop.now` at which the lease must be renewed.
   var renewAt: UInt64 = 0
-  /// Credit that a commit asked for whose answer was lost: Redis may have granted it.
+  /// Credit of commits whose answers were lost. Redis may have granted targets for it.
   var uncertain = 0
-  /// Redis may hold other than what we heard: which targets are in doubt is to be read before more is asked for.
+  /// Whether Redis may have granted targets that this worker does not know. The worker must read the targets in doubt
+  /// before it asks for more.
   var mustReconcile = false
-  /// Redis has forgotten something that it had acknowledged: it is to be told again first.
+  /// Whether Redis has lost an acknowledged write. The worker must replay it first.
   var mustReplay = false
-  /// `EventLoop.now` until which nothing is sent: others may still be telling Redis what it forgot.
+  /// `EventLoop.now` until which nothing is sent, because other workers may still be replaying lost writes.
   var graceEnd: UInt64 = 0
-  /// How the slice was closed, once it has been.
+  /// The way in which the slice was closed; `nil` while it is open.
   var ending: Closing?
 
-  /// Takes note of what waits, and not until when: that is to be asked.
+  /// Records how many targets wait. Their due time is unknown, so the next commit asks for it.
   mutating func note(waiting: Int, later: Int) {
     self.waiting = waiting
     self.later = later

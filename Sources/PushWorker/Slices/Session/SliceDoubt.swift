@@ -1,26 +1,28 @@
 import CampaignStore
 
-/// Targets of a slice that are granted without an answer and not under way here, and the search among them for one that
-/// kills its workers.
+/// Targets of a slice that are granted, unanswered and not in flight on this worker; also the search for a poison
+/// target among them.
 struct SliceDoubt {
-  /// Yet to be sent again: an earlier owner's, or granted by a reply that was lost.
+  /// Targets to send again: granted to an earlier owner, or granted in a lost reply.
   var targets: [GrantedTarget] = []
-  /// Not to be sent while others are being tried.
+  /// Targets that are not sent while others are being tried.
   var setAside: [GrantedTarget] = []
-  /// Whether it is another worker's: what Redis granted and we never heard of was certainly not sent.
+  /// Whether an earlier owner may have sent the targets. If not, they come from a lost reply and were certainly not
+  /// sent.
   var isInherited = false
-  /// The search, while there is one.
+  /// The search for a poison target, while it runs.
   var bisection: Bisection?
-  /// Claims in a row that ended with a death, and where the last search stood, if one is to begin.
+  /// Number of consecutive claims that ended with a death, and the targets of the last trial; `nil` if no search is
+  /// due.
   var deaths: (count: Int, trial: ClosedRange<Int>?)?
-  /// Targets sent again, yet to be counted in the ledger.
+  /// Targets that were sent again and that the ledger has not counted yet.
   var resent = 0
 
   var isEmpty: Bool { targets.isEmpty && setAside.isEmpty }
 
-  /// Begins the search for the target that kills its workers, if a claim asked for one.
+  /// Starts the search for the poison target, if the claim asked for it.
   ///
-  /// - Returns: how many it has killed.
+  /// - Returns: The number of deaths; `nil` if no search is due.
   mutating func beginBisection() -> Int? {
     guard let deaths else { return nil }
     bisection = Bisection(doubt: targets, trial: deaths.trial)
@@ -29,14 +31,14 @@ struct SliceDoubt {
     return deaths.count
   }
 
-  /// The claim is lost, and the doubt is the new owner's.
+  /// Clears the doubt after the claim was lost: the new owner handles these targets.
   mutating func drop() {
     targets = []
     setAside = []
     bisection = nil
   }
 
-  /// Ends the search: what it had set aside goes the way of all that is in doubt.
+  /// Ends the search. The targets that it had set aside are then handled like all targets in doubt.
   mutating func endBisection() {
     bisection = nil
     targets += setAside

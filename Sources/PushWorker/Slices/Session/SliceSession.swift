@@ -3,24 +3,24 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// A slice in this worker's hands, from its claim until it is let go of. Confined to the worker's loop.
+/// A held slice, from its claim to its release. Confined to the worker's loop.
 ///
-/// The driver does its next step, ``SliceSituation/next``, and waits for a wake-up when there is none.
+/// The driver runs the next step, ``SliceSituation/next``, and waits for a wake-up if there is none.
 final class SliceSession {
-  /// Its place in the table, and what every tag of its pushes begins with.
+  /// The slot in the table, and the common prefix of the tags of its pushes.
   let tag: SliceTag
   let ledger: SliceLedger
   let context: CampaignContext
-  /// For the expansion: the store by way of the connection on which the slice was claimed.
+  /// The store for the expansion: the calls stay on the connection on which the slice was claimed.
   let expanding: CampaignStore
   private(set) var intent = SliceSituation.Intent.send
-  /// Credit of the worker's budget that this slice holds.
+  /// Credit of the worker's window that this slice holds.
   private(set) var credit = 0
-  /// What Redis last told of it.
+  /// The state of the slice as Redis last reported it.
   var claim = SliceClaim()
-  /// What is in doubt.
+  /// The targets in doubt.
   var doubt = SliceDoubt()
-  /// What Redis may forget.
+  /// Recent writes that Redis may lose.
   var journal = SliceJournal()
   var targets = SliceTargets()
   var pending = PendingAnswers()
@@ -35,17 +35,17 @@ final class SliceSession {
 
   var slice: SliceReference { ledger.slice }
 
-  // MARK: Standing
+  // MARK: State
 
-  /// Whether its targets are known.
+  /// Whether the slice's targets are known.
   var isReady: Bool { targets.count != nil }
 
-  /// Targets that were never granted, and could be.
+  /// Number of targets that were never granted and can be granted.
   var ungranted: Int { max(0, (targets.count ?? 0) - claim.later - claim.granted) }
 
-  /// Takes note of the targets, once they are sealed.
+  /// Records the targets after the seal.
   ///
-  /// - Parameter times: when they may be sent; `nil` for all at once.
+  /// - Parameter times: Send times of the targets; `nil` if all can be sent immediately.
   func seal(
     _ seal: [UInt8], count: Int, granted: Int = 0, waiting: Int = 0, later: Int = 0, times: SliceTimes? = nil
   ) {
@@ -56,14 +56,14 @@ final class SliceSession {
     pending.outcomes.prepare(for: count)
   }
 
-  /// Returns the ns between renewals of a lease.
+  /// Returns the interval between renewals of a lease, in ns.
   static func renewal(of lease: UInt64) -> UInt64 { lease / 3 }
 
-  /// Notes what a claim brought.
+  /// Applies the answer to a claim.
   ///
   /// - Parameters:
-  ///   - claimedAt: when the claim was asked for, monotonic ns: its lease begins no earlier.
-  ///   - lease: ns.
+  ///   - claimedAt: Monotonic time in ns at which the claim was requested. The lease begins no earlier.
+  ///   - lease: In ns.
   func adopt(_ standing: SliceStanding, at claimedAt: UInt64, lease: UInt64) {
     claim.renewAt = claimedAt + Self.renewal(of: lease)
     context.facts.route.maySend(until: claimedAt + lease)
@@ -80,7 +80,7 @@ final class SliceSession {
     }
   }
 
-  /// What is to become of a target that could be sent now.
+  /// Returns the decision about a target that could be sent now.
   ///
   /// - Parameter now: ms since the epoch.
   func fate(of index: Int, now: Int) -> SliceTimes.Fate {
@@ -88,12 +88,12 @@ final class SliceSession {
     return context.schedule.deadline.map { $0 * 1000 <= now } ?? false ? .expire : .send
   }
 
-  /// UNIX seconds from which on a target is not sent any more; `nil` for never.
+  /// Returns the time after which a target is not sent any more, in UNIX seconds; `nil` for no limit.
   func deadline(of index: Int) -> Int? { targets.times.map { $0.deadline(of: index) } ?? context.schedule.deadline }
 
-  /// Stops sending, or says for what else the slice is held from now on.
+  /// Stops sending, and sets the purpose for which the slice is held from now on.
   ///
-  /// - Returns: false when that is so already, or nothing can change it any more.
+  /// - Returns: `false` if the slice has this intent already, or its intent is final.
   func withdraw(_ intent: SliceSituation.Intent) -> Bool {
     guard self.intent != intent, self.intent != .lost, self.intent != .cancel else { return false }
     self.intent = intent
@@ -102,14 +102,14 @@ final class SliceSession {
 
   func note(credit change: Int) { credit += change }
 
-  /// Everything that its next step depends on.
+  /// Returns all facts that the next step depends on.
   ///
   /// - Parameters:
-  ///   - credit: what could be lent to it.
-  ///   - reach: what its pool could come to hold.
-  ///   - lease: ns.
+  ///   - credit: Credit that could be allocated to the slice.
+  ///   - reach: The part of the window that its pool could reach.
+  ///   - lease: In ns.
   ///   - now: `EventLoop.now`.
-  ///   - clock: ms since the epoch.
+  ///   - clock: In ms since the epoch.
   func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64, clock: Int) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent
@@ -136,20 +136,20 @@ final class SliceSession {
     return situation
   }
 
-  /// Targets that could be sent at once.
+  /// Returns how many targets could be sent immediately.
   func sendable(_ now: UInt64) -> Int {
     guard isReady, !claim.mustReplay, !claim.mustReconcile else { return 0 }
     let isDue = claim.nextRetry.map { $0 <= now } ?? false
     return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting + claim.later : 0)
   }
 
-  /// Whether the tokens are there that a commit could grant.
+  /// Returns whether the tokens of all targets that a commit could grant are loaded.
   func mayCommitAtOnce(_ credit: Int) -> Bool {
     let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
     return credit == 0 || targets.underWay.missing(next) == nil
   }
 
-  /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
+  /// Returns whether no work is left after a batch, taken from its queue, is recorded.
   func ends(with batch: OutcomeBatch) -> Bool {
     intent == .send && isReady && ungranted == 0 && pending.unanswered == 0 && pending.deferred.isEmpty
       && pending.outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0
@@ -159,7 +159,7 @@ final class SliceSession {
       && !claim.mustReconcile && batch.isFinal
   }
 
-  /// What the ledger calls the variant of a target that has been read; 0 for none.
+  /// Returns the ledger's number for the variant of a loaded target; 0 for none.
   func variant(of index: Int) -> UInt8 {
     guard let content = context.campaign.message.content, let (chunk, position) = targets.underWay.place(of: index),
       position < chunk.count, let place = content.variant(of: chunk.values(position))
@@ -169,13 +169,13 @@ final class SliceSession {
 
   // MARK: Waiting
 
-  /// The bunch with which it is driven; `nil` for none.
+  /// The number of the batch of slices that contains this slice; `nil` for none.
   var bunch: Int? { wakeUp.bunch }
 
-  /// Joins a bunch: the steps of the slice are taken when the bunch's signal rings.
+  /// Adds the slice to a batch of slices. The signal of the batch then wakes it.
   func join(_ bunch: Int, _ signal: LoopSignal) { wakeUp = SliceWakeUp(signal: signal, bunch: bunch) }
 
-  /// Leaves its bunch.
+  /// Removes the slice from its batch.
   func leaveBunch() { wakeUp = SliceWakeUp() }
 
   /// Suspends until ``wake()``.
@@ -185,17 +185,17 @@ final class SliceSession {
 
   // MARK: Targets
 
-  /// Takes a target out of those under way, once its outcome is queued.
+  /// Removes a target from those in flight, after its outcome was queued.
   func end(_ index: Int) {
     targets.underWay.end(index, granted: claim.granted)
     pending.outcomes.markUntold(index)
   }
 
-  /// Reads the tokens of these targets that are not here. Targets that this worker sealed a moment ago are kept and need
-  /// not be read.
+  /// Loads the tokens of those targets that are not loaded. The journal still has targets that this worker sealed
+  /// recently, so they need no read.
   func load(_ indexes: some Collection<Int>) async throws {
     let size = TargetsUnderWay.chunkSize
-    // What was read may be let go while more is being read, so this looks again until nothing is missing.
+    // A loaded chunk may be released while another one is read, so the loop repeats until none is missing.
     while let number = targets.underWay.missing(indexes) {
       if let sealed = journal.targets, sealed.count == targets.count {
         targets.underWay.keep(sealed.chunk(from: number * size, count: size), number: number)
@@ -207,12 +207,13 @@ final class SliceSession {
     }
   }
 
-  /// Why granted targets can't be sent yet.
+  /// The reason why granted targets can't be sent yet.
   private struct NotSealed: Error, CustomStringConvertible {
     var description: String { "its granted targets could not be checked: Redis has forgotten its seal" }
   }
 
-  /// Those of the targets that a commit may grant whose users may have departed, as far as the targets are here.
+  /// Returns the targets that a commit may grant and whose users may have departed; empty if not all targets are
+  /// loaded.
   func suspects(within credit: Int) -> [SealedTarget] {
     let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
     guard !targets.departed.isEmpty, !next.isEmpty, targets.underWay.missing(next) == nil else { return [] }
@@ -221,11 +222,11 @@ final class SliceSession {
     }
   }
 
-  /// Which of these targets, in their order, have users who may have departed; those that are not here are left out.
+  /// Returns the targets whose users may have departed, in the same order. Leaves out targets that are not loaded.
   private func suspects(among indexes: some Collection<Int>) -> [Int] {
     var suspects: [Int] = []
     var rest = indexes[...]
-    // Targets of one chunk, one behind the other.
+    // Consecutive targets of one chunk.
     while let first = rest.first, let (chunk, position) = targets.underWay.place(of: first) {
       let most = min(rest.count, chunk.count - position)
       guard most > 0 else { break }
@@ -238,9 +239,9 @@ final class SliceSession {
     return suspects
   }
 
-  /// Checks those of newly granted targets whose users may have targets.departed.
+  /// Checks newly granted targets whose users may have departed.
   ///
-  /// - Parameter checked: those that were checked when they were granted.
+  /// - Parameter checked: Targets that were checked when they were granted.
   func check(
     _ granted: [GrantedTarget], except checked: [SealedTarget]
   ) async throws {
@@ -251,7 +252,7 @@ final class SliceSession {
     try await regrant(suspects(among: indexes).filter { !known.contains($0) })
   }
 
-  /// Decides again about granted targets. What was withheld when it was granted stays so.
+  /// Asks again for decisions about granted targets. A target that was withheld when it was granted stays withheld.
   func regrant(
     _ indexes: [Int]
   ) async throws {

@@ -1,65 +1,65 @@
-/// What a slice does next. Pure: decided from what is known of it, executed elsewhere.
+/// The next step of a slice. Pure: the known facts determine it, and other types run it.
 enum SliceStep: Equatable {
-  /// Tell Redis again what it has forgotten.
+  /// Replay the writes that Redis lost.
   case replay
-  /// Record outcomes, ask for this much credit, renew the lease.
+  /// Record outcomes, ask for grants up to this credit, and renew the lease.
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
-  /// Record what becomes of this many targets that are next and can't be sent now; none of them was granted.
+  /// Record outcomes for this many of the next targets, which can't be sent now and were not granted.
   case passOver(Int)
-  /// Something in the slice kills its workers: try the next part of what is in doubt.
+  /// Try the next part of the targets in doubt, because a target of the slice kills its workers.
   case bisect
-  /// Record what the guard holds back: nothing more will come.
+  /// Record the answers that the guard defers: no more answers will come.
   case flush
-  /// Every target has its outcome.
+  /// Close the slice: every target has its outcome.
   case finish
-  /// The campaign was cancelled and nothing is under way any more.
+  /// Close the slice: the campaign was cancelled, and nothing is in flight.
   case cancel
-  /// Only retries, and targets whose time has yet to come, are left, the nearest in this many ms.
+  /// Park the slice: only retries and targets with a later send time are left. The earliest is due in this many ms.
   case park(Int)
-  /// Give the slice back: it is paused, or the worker stops.
+  /// Give the slice back: the campaign is paused, or the worker stops.
   case leave
-  /// The slice is somebody else's, and all that was ours to say has been said.
+  /// Drop the slice: another worker owns it, and all answers are recorded.
   case abandon
-  /// Nothing until something happens.
+  /// Wait for an event.
   case wait
 }
 
-/// What is known of a slice when its next step is decided.
+/// The facts that determine the next step of a slice.
 struct SliceSituation: Equatable {
-  /// What the slice is being held for.
+  /// The purpose for which the worker holds the slice.
   enum Intent: Equatable {
     case send
-    /// Give it back when nothing is under way.
+    /// Give the slice back when nothing is in flight.
     case leave
-    /// Close it as cancelled when nothing is under way.
+    /// Close the slice as cancelled when nothing is in flight.
     case cancel
-    /// The lease is another's: only report what was answered.
+    /// Another worker owns the lease: only record answers.
     case lost
   }
 
-  /// Targets that are left to be sent.
+  /// Targets that remain to be sent.
   struct Backlog: Equatable {
-    /// Targets in doubt that are yet to be sent again.
+    /// Targets in doubt that must be sent again.
     var doubt = 0
-    /// Targets never granted that could be.
+    /// Targets that were never granted and can be granted.
     var ungranted = 0
-    /// Of them, how many are next and can't be sent now.
+    /// Ungranted targets that come next and can't be sent now.
     var blocked = 0
-    /// Targets that wait for a retry, or for their own time.
+    /// Targets that wait for a retry, or for their own send time.
     var waiting = 0
-    /// ms until the nearest of them is due; `nil` for none.
+    /// ms until the earliest of them is due; `nil` for none.
     var nextRetry: Int?
   }
 
   /// Pushes and outcomes that are not recorded.
   struct Pending: Equatable {
-    /// Outcomes not recorded yet.
+    /// Outcomes that are not recorded yet.
     var outcomes = 0
-    /// ms since the oldest of them came.
+    /// Age of the oldest of them, in ms.
     var age = 0
-    /// How much credit comes back with the next commit.
+    /// Credit that the next commit returns.
     var returning = 0
     /// Pushes without an answer.
     var unanswered = 0
@@ -67,47 +67,48 @@ struct SliceSituation: Equatable {
     var deferred = 0
   }
 
-  /// What may be lent to the slice.
+  /// The credit that the slice may get.
   struct Credit: Equatable {
-    /// Credit that could be lent with a commit.
+    /// Credit that could be allocated with a commit.
     var amount = 0
-    /// What its pool could come to hold of the window.
+    /// The part of the window that its pool could reach.
     var reach = 1000
-    /// Whether the campaign's guard has not decided, its pool can't send, or it has a rate.
+    /// Whether small amounts count: the guard is undecided, the pool can't send, or the campaign has a rate.
     var isScarce = false
   }
 
   var intent = Intent.send
-  /// Whether Redis has forgotten something that it had acknowledged.
+  /// Whether Redis lost a write that it had acknowledged.
   var isForgotten = false
   var backlog = Backlog()
   var pending = Pending()
   var credit = Credit()
-  /// Whether other slices' answers may yet let the guard decide.
+  /// Whether answers of other slices may still let the guard decide.
   var mayMoreCome = false
-  /// Whether something in the slice kills its workers: then nothing is sent but what is being tried.
+  /// Whether the slice searches for a poison target. Then it sends only the targets that are being tried.
   var isBisecting = false
-  /// Whether the lease is due to be renewed.
+  /// Whether the lease is due for renewal.
   var renews = false
 
-  /// Outcomes that make a commit worth its round trip: so many that what each commit costs is little a target, so few
-  /// that Redis is held up for half a millisecond, not more. A script call handles at most 500.
+  /// Number of outcomes that justify a commit. Large enough that a commit costs little per target, and small enough
+  /// that it blocks Redis for at most half a millisecond. A script call handles at most 500.
   static let fullBatch = 400
-  /// ms that outcomes wait for others to come with them.
+  /// Time in ms that outcomes wait for further outcomes.
   static let patience = 5
-  /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of what its pool
-  /// can have, so that it always comes together.
+  /// Credit below which a request for more does not justify a round trip. At most a quarter of the pool's reach, so
+  /// that this amount always becomes available.
   private var worthwhileCredit: Int { credit.isScarce ? 1 : min(64, max(1, credit.reach / 4)) }
-  /// ms: a retry nearer than this is waited for, a later one lets the slice be parked.
+  /// Limit in ms: the slice waits for an earlier retry, and is parked for a later one.
   static let shortWait = 200
 
   var next: SliceStep {
-    // Whatever else is asked of Redis, it would answer for a slice that it knows less of than we do.
+    // This comes first: Redis knows less of the slice than this worker, so any other answer could be wrong.
     if isForgotten, intent != .lost { return .replay }
     let free = max(0, credit.amount - pending.returning)
     if intent == .send, backlog.doubt > 0, free > 0 { return .resend(min(backlog.doubt, free)) }
     let isBlocked = intent == .send && backlog.blocked > 0 && !isBisecting
-    // It takes no credit: nothing is sent. What else is to be recorded comes first, so that it is one batch.
+    // This needs no credit, because nothing is sent. Other outcomes are recorded first, so that these outcomes form one
+    // batch.
     if isBlocked, pending.outcomes == 0 { return .passOver(min(backlog.blocked, Self.fullBatch)) }
     let grantable = backlog.ungranted + (dueRetries ? backlog.waiting : 0)
     let wanted = intent == .send && !isBisecting && !isBlocked ? min(credit.amount, grantable, Self.fullBatch) : 0
@@ -116,14 +117,14 @@ struct SliceSituation: Equatable {
     {
       return .commit(credit: wanted)
     }
-    // What comes back with a commit is no reason for one: more outcomes may come with it.
+    // Credit that a commit would return does not justify the commit: more outcomes may still join it.
     if wanted > 0, min(wanted, free) >= min(worthwhileCredit, grantable) { return .commit(credit: wanted) }
     if pending.outcomes == 0, pending.unanswered == 0 {
-      // Whatever follows ends or parks the slice, and what is held must not be forgotten.
+      // All following steps end or park the slice, and would lose the deferred answers.
       if pending.deferred > 0, intent != .send || backlog.doubt == 0 && (backlog.ungranted == 0 || isBisecting) {
         return intent == .send && mayMoreCome ? renewal : .flush
       }
-      // Without credit nothing is tried, and who is not tried is not to blame for a death.
+      // Without credit, no target is tried. A target that was not tried can't have caused a death.
       if intent == .send, isBisecting, backlog.doubt == 0 { return credit.amount > 0 ? .bisect : renewal }
       switch intent {
       case .lost: return .abandon

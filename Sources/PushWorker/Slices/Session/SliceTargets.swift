@@ -1,19 +1,19 @@
 import CampaignStore
 
-/// The targets of a slice in hand.
+/// The targets of a held slice.
 struct SliceTargets {
-  /// How many there are; `nil` before they are sealed.
+  /// Number of targets; `nil` before the seal.
   private(set) var count: Int?
-  /// When they may be sent; `nil` for all at once.
+  /// Send times of the targets; `nil` if all can be sent immediately.
   var times: SliceTimes?
-  /// Those under way, and their tokens.
+  /// The targets in flight, with their tokens.
   var underWay = TargetsUnderWay()
-  /// What was decided about the granted ones.
+  /// The decisions about the granted targets.
   var decisions = GrantDecisions()
   /// The users whose targets are checked before they are sent.
   var departed = DepartedUsers()
 
-  /// Notes that the targets are fixed.
+  /// Records that the targets are fixed.
   mutating func seal(_ count: Int, _ times: SliceTimes?) {
     self.count = count
     self.times = times

@@ -1,17 +1,17 @@
 import CampaignStore
 import PushCore
 
-/// When the targets of a slice may be sent, and what becomes of one that is granted. Pure; time is an argument.
+/// Send times of a slice's targets, and the decision about a granted target. Pure: time is an argument.
 ///
-/// Redis grants none before its time. What is left to be seen here is what time it has become since: a quiet one, or too
-/// late.
+/// Redis grants no target before its time. This type checks what has changed since the grant: a quiet time may have
+/// begun, or the deadline may have passed.
 struct SliceTimes {
-  /// What becomes of a target.
+  /// The decision about a target.
   enum Fate: Equatable {
     case send
-    /// Its outcome is `expired`.
+    /// The outcome is `expired`.
     case expire
-    /// It is granted again in so many ms.
+    /// The target is granted again after this many ms.
     case hold(milliseconds: Int)
   }
 
@@ -19,17 +19,16 @@ struct SliceTimes {
   private let timing: TargetTiming
   private let rules: [ZoneRules]
   private let campaign: Campaign
-  /// When the campaign began, in ms since the epoch.
+  /// Start of the campaign, in ms since the epoch.
   private let start: Int
-  /// That of the campaign, in UNIX seconds; 0 for one attempt, `nil` for none.
+  /// Expiration of the campaign, in UNIX seconds; 0 for one attempt, `nil` for none.
   private let expiration: Int?
-  /// Of each zone when its quiet time ends, if it has one, as it was in that second.
+  /// For each zone: the second of the last calculation, and the end of the quiet time if that second was quiet.
   private var quiet: [(second: Int, end: Int?)]
 
   /// - Parameters:
-  ///   - times: of the slice.
-  ///   - zones: what the system knows. Of a zone that another worker knew, and this one does not, the default one's
-  ///     clocks count.
+  ///   - times: Send times of the slice.
+  ///   - zones: Time zones of the system. A zone that only another worker knew gets the rules of the default zone.
   init(_ times: SendTimes, of campaign: Campaign, start: Int, expiration: Int?, zones: ZoneDatabase) {
     self.times = times
     self.campaign = campaign
@@ -41,7 +40,7 @@ struct SliceTimes {
     quiet = rules.map { _ in (.min, nil) }
   }
 
-  /// What is to become of a target that could be sent now.
+  /// Returns the decision about a target that could be sent now.
   ///
   /// - Parameter now: ms since the epoch.
   mutating func fate(of index: Int, now: Int) -> Fate {
@@ -55,19 +54,20 @@ struct SliceTimes {
     return .hold(milliseconds: end - now)
   }
 
-  /// How many targets from one on, before another, can't be sent now: what becomes of them is the same for all.
+  /// Returns how many consecutive targets, from `index` on and before `end`, can't be sent now. All of them get the
+  /// same decision.
   mutating func blocked(from index: Int, before end: Int, now: Int) -> Int {
     fate(of: index, now: now) == .send ? 0 : min(times.next(after: index) ?? end, end) - index
   }
 
-  /// How many of so many targets wait for their own time.
+  /// Returns how many of the first `count` targets wait for their own send time.
   func later(of count: Int, now: Int) -> Int { count - (times.ready(at: now) ?? count) }
 
-  /// UNIX seconds from which on a target is not sent any more; `nil` for never.
+  /// Returns the time after which a target is not sent any more, in UNIX seconds; `nil` for no limit.
   func deadline(of index: Int) -> Int? { deadline(of: times.step(of: index)) }
 
-  /// UNIX seconds until which the push service may deliver a target; 0 for one attempt, `nil` for no limit. A duration
-  /// counts from its own time.
+  /// Returns the time until which the push service may deliver a target, in UNIX seconds; 0 for one attempt, `nil` for
+  /// no limit. A duration counts from the target's own send time.
   func expiration(of index: Int) -> Int? { expiration(of: times.step(of: index)) }
 
   private func expiration(of step: SendTimes.Step) -> Int? {

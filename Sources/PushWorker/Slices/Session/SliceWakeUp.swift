@@ -1,6 +1,6 @@
-/// The signal that wakes the task of a slice: the slice's own, or that of the bunch with which it is driven.
+/// The signal that wakes the task of a slice: the slice's own signal, or the signal of its batch.
 struct SliceWakeUp {
   var signal = LoopSignal()
-  /// The number of the bunch; `nil` for none.
+  /// The number of the batch of slices; `nil` for none.
   var bunch: Int?
 }
