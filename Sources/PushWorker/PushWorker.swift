@@ -5,29 +5,30 @@ import PushTransport
 public import CampaignStore
 public import EventLoop
 
-/// Takes campaigns from the store, sends their pushes, and records what became of them.
+/// Worker that takes campaigns from the store, sends their pushes, and records the outcomes.
 ///
-/// Any number of identical workers share the work; none is special. An actor on a queue of its own: per push it handles
-/// plain values in batches, per slice and commit it suspends.
+/// Any number of identical workers share the work; none is special. The actor runs on a queue of its own. It handles
+/// the pushes as plain values in batches, and suspends only once for each slice and commit.
 ///
-/// The actor starts and ends its parts, and does nothing else. Each part owns its state and is confined to the actor's loop;
-/// ``WorkerParts`` connects them. `README.md` lists them.
+/// The actor starts and ends its parts, and does nothing else. Each part owns its state and is confined to the actor's
+/// loop. ``WorkerParts`` connects the parts, and `README.md` lists them.
 public actor PushWorker: WorkerLoopHost {
   private let loop: EventLoop
   private let environment: WorkerEnvironment
   private let parts: WorkerParts
-  /// Measures the call by which Redis takes a heartbeat: one every few seconds. A driver that has lost this call makes no progress.
+  /// Measures the heartbeat call to Redis, which the worker makes every few seconds. If the Redis client loses this
+  /// call, the worker makes no progress.
   public nonisolated let waitsForRedis = CallClock()
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   /// - Parameters:
-  ///   - configuration: how the worker is set up.
-  ///   - store: for commits and expansion; opened before.
-  ///   - sharedStore: the same store over another client, for everything else.
-  ///   - blocking: the same store over a third client, which will be blocked most of the time.
-  ///   - loop: where the worker lives; that of the clients of `store` and `sharedStore`, so that no thread is woken for a call.
-  ///   - observer: gets what is worth a line in the log; called on the worker's queue, must not block.
+  ///   - configuration: The settings of the worker.
+  ///   - store: The store for commits and expansion, already opened.
+  ///   - sharedStore: The same store through another client, for everything else.
+  ///   - blocking: The same store through a third client, which is blocked most of the time.
+  ///   - loop: The worker's event loop. The clients of `store` and `sharedStore` use it too, so a call wakes no thread.
+  ///   - observer: Receives the events to log. Runs on the worker's queue and must not block.
   public init(
     configuration: WorkerConfiguration, store: CampaignStore, sharedStore: CampaignStore, blocking: CampaignStore,
     loop: EventLoop = EventLoop(label: "worker"), observer: @escaping @Sendable (WorkerEvent) -> Void
@@ -39,29 +40,30 @@ public actor PushWorker: WorkerLoopHost {
     parts = WorkerParts(environment, blocking: blocking, loop: loop, heartbeats: waitsForRedis)
   }
 
-  /// Whether the store is being given other partitions, or has them: nothing new is taken in, and the worker ends when
+  /// Whether the store is being repartitioned, or was repartitioned. The worker then takes no new work, and ends when
   /// nothing runs.
   public var isStoreLocked: Bool { environment.storeLock != .none }
 
-  /// Returns what the worker is doing and has done. Asks neither Redis nor a connection's queue.
+  /// Returns the worker's present state and its totals. Calls neither Redis nor a connection's queue.
   public func metrics() -> WorkerMetrics { parts.reporter.metrics() }
 
   // MARK: Start and end
 
-  /// Works until ``stop(within:)``, or until no campaign is left when it drains, or when the store is locked (``isStoreLocked``).
+  /// Works until ``stop(within:)``. Also ends if the worker drains and no campaign is left, or if the store is locked
+  /// (``isStoreLocked``).
   ///
-  /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
+  /// - Throws: An error that makes work impossible from the start: Redis is unreachable or unsuitable.
   public func run() async throws {
     environment.loop.attach(self)
     parts.answers.start()
     try await environment.measureClock()
     environment.noteStart()
     await parts.failover.checkServer()
-    // Before this worker begins any campaign: its webhooks get every event from now on.
+    // Registers the webhooks before this worker begins a campaign, so that they get all its events.
     try await parts.failover.begin { try await parts.maintenance.registerWebhooks() }
     do {
       try await parts.presence.enter(on: loop)
-      // Whoever pauses a campaign waits from now on for this worker, too.
+      // From now on, an operator who pauses a campaign waits for this worker too.
       try await parts.failover.begin { try await parts.follower.follow() }
     } catch {
       await parts.presence.unsubscribe()
@@ -94,9 +96,11 @@ public actor PushWorker: WorkerLoopHost {
     }
   }
 
-  /// Finishes what is in flight, records it, gives the rest back, and returns when ``run()`` is about to. Idempotent.
+  /// Finishes the pushes in flight, records them, gives the rest back, and returns when ``run()`` is about to return.
+  /// Idempotent.
   ///
-  /// - Parameter deadline: seconds for answers under way; what is unanswered then stays in doubt in the ledger.
+  /// - Parameter deadline: Seconds to wait for answers. Targets that are unanswered after that stay in doubt in the
+  ///   ledger.
   public func stop(within deadline: Int = 10) async {
     environment.loop.attach(self)
     parts.shutdown.begin()

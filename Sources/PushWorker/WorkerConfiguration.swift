@@ -1,49 +1,52 @@
 public import PushTransport
 public import PushCore
 
-/// How a worker is set up.
+/// Settings of a worker.
 public struct WorkerConfiguration: Sendable {
-  /// The worker's name; it may be used again after the worker has gone.
+  /// The worker's name. Another worker may use it after this worker has ended.
   public var name: String
-  /// Whether somebody chose the name: then a second worker of that name does not start. Otherwise it finds another.
+  /// Whether an operator chose the name. Then a second worker with this name does not start; otherwise it picks another
+  /// name.
   public var isNameGiven = true
-  /// Targets in doubt at most, over all slices the worker holds: what may be sent twice if it dies.
+  /// Maximum number of targets in doubt, over all held slices. Bounds the targets that are sent twice if the worker
+  /// dies.
   public var window: Int
-  /// The version of the program, for whoever looks at the fleet.
+  /// Version of the program, shown in the state of the fleet.
   public var version = ""
-  /// Connections for every app.
+  /// Number of connections for each app.
   public var connections: Int
-  /// What carries pushes.
+  /// Transport that carries the pushes.
   public var engine = PushEngineKind.native
-  /// When and how often to retry.
+  /// Times and limits of retries.
   public var retry: RetryPolicy
-  /// When a campaign's answers stop it and its prunes.
+  /// Limits at which a campaign's answers stop the campaign and its prunes.
   public var `guard`: GuardPolicy
-  /// Exit when no campaign is left.
+  /// Whether the worker exits when no campaign is left.
   public var drains: Bool
-  /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
-  /// so it bounds how long they lie still; a live worker renews three times as often.
+  /// Time in ms for which a slice belongs to this worker without a renewal. After it, other workers take over a dead
+  /// worker's slices, so it bounds the delay. A live worker renews three times per lease.
   public var lease: Int
-  /// ms for one push from its start to its answer; beyond that it is in doubt, and its connection given up.
+  /// Time in ms from the start of a push to its answer. After it, the push is in doubt, and its connection is
+  /// abandoned.
   public var answerTimeout = 30_000
-  /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
+  /// ``lease`` of every worker that `carillon worker` starts. Commands that wait for workers use this value.
   public static let standardLease = 6000
-  /// How long the check of one job may take. The largest job takes a fraction of a second; ten seconds are more than it
-  /// takes on a machine that is busy with other work.
+  /// Maximum time for the check of one job. The largest job takes a fraction of a second; ten seconds are enough even
+  /// on a busy machine.
   public var jobCheckLimit = Duration.seconds(10)
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
-  /// Apps of which a user has one device only, the one where a login was last.
+  /// Apps for which a user has only one device: the device of the latest login.
   public var lastDeviceOnly: Set<String> = []
-  /// Whom to tell of campaigns that change, and of alarms.
+  /// Webhooks that receive changes of campaigns, and alarms.
   public var webhooks: [Webhook] = []
-  /// What a test breaks; nothing of it is in a release build.
+  /// Faults that a test injects. A release build contains none.
   public var faults = FaultSwitches()
 
-  /// What jobs are held against.
+  /// The apps against which jobs are checked.
   var jobApps: JobApps { .known(apps.mapValues(\.service)) }
 
-  /// Memberwise; the ranges are the configuration file's to check.
+  /// Creates a configuration from its values. The reader of the configuration file checks their ranges.
   public init(
     name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
     guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = WorkerConfiguration.standardLease,
@@ -60,30 +63,30 @@ public struct WorkerConfiguration: Sendable {
   }
 }
 
-/// The way to one app's devices.
+/// The connection settings and the limits of one app.
 public struct AppChannel: Sendable {
-  /// What carries its pushes, as configured for the app.
+  /// The push service, as configured for the app.
   public var service: any PushService
-  /// `production` or `sandbox`: devices of the other are left out.
+  /// `production` or `sandbox`. Devices of the other environment are left out.
   public var environment: String
-  /// Where the service is.
+  /// The address of the push service.
   public var endpoint: PushEndpoint
-  /// Where it takes broadcasts; `nil` for the same place.
+  /// The address for broadcasts; `nil` if it is the same.
   public var broadcastEndpoint: PushEndpoint?
-  /// What the service lets its pushes in for. Apps that share the same one share their connections.
+  /// The credential for the push service. Apps with the same credential and endpoint share their connections.
   public var credential: any PushCredential
-  /// Pushes a second of all its campaigns together, over the whole fleet; `nil` for as fast as it goes.
+  /// Maximum number of pushes per second of all its campaigns, over the whole fleet; `nil` for no limit.
   public var rate: Double?
-  /// How often its campaigns come to a user at most.
+  /// Limits on how many of its campaigns a user gets.
   public var caps: [FrequencyCap] = []
-  /// Targets above which a campaign waits for somebody's approval; `nil` for never.
+  /// Number of targets above which a campaign needs approval; `nil` for never.
   public var approvalAbove: Int?
-  /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
+  /// Share of the app's users in the control group, who get only transactional campaigns; `nil` for none.
   public var control: Double?
-  /// The app's own backend, whose health says how fast its campaigns go; `nil` for none.
+  /// The app's own backend, whose health controls the speed of its campaigns; `nil` for none.
   public var backend: AppBackend?
 
-  /// Memberwise.
+  /// Creates a channel without limits.
   public init(
     service: any PushService, environment: String, endpoint: PushEndpoint, credential: any PushCredential
   ) {
@@ -93,7 +96,7 @@ public struct AppChannel: Sendable {
     self.credential = credential
   }
 
-  /// The way to its broadcast channels.
+  /// The channel with the address for broadcasts.
   var broadcasting: AppChannel {
     var other = self
     other.endpoint = broadcastEndpoint ?? endpoint
@@ -101,24 +104,24 @@ public struct AppChannel: Sendable {
   }
 }
 
-/// An app's own backend: what users do with a push it has to bear.
+/// An app's own backend, which bears the load that users cause after a push.
 public struct AppBackend: Sendable, Equatable {
-  /// How it is asked.
+  /// The health check of the backend.
   public var check: HealthCheck
-  /// ms from one look to the next.
+  /// Time between two checks, in ms.
   public var interval: Int
-  /// Pushes a second that it bears when it is well: when it is not, the app's campaigns go slower than that.
+  /// Pushes per second that a healthy backend bears. While it is unhealthy, the app's campaigns are slower than that.
   public var rate: Double
-  /// The share of ``rate`` that they always have: above 0, at most 1.
+  /// Minimum share of ``rate`` that its campaigns get: above 0, at most 1.
   public var leastShare: Double
 
-  /// Memberwise.
+  /// Creates a backend from its values.
   public init(check: HealthCheck, interval: Int, rate: Double, leastShare: Double) {
     (self.check, self.interval, self.rate, self.leastShare) = (check, interval, rate, leastShare)
   }
 }
 
 extension Campaign {
-  /// Whether it goes slower while its app's backend is not well: not what is urgent or transactional.
+  /// Whether the campaign is slower while its app's backend is unhealthy. Urgent and transactional campaigns are not.
   var heedsBackend: Bool { delivery.lane != .urgent && !recipients.isTransactional }
 }

@@ -1,7 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// The parts of a worker that the actor uses. This type makes all parts and connects them: each part gets the parts that it uses.
+/// The parts of a worker that the actor uses. The initialiser makes all parts, and gives each part the parts that it
+/// uses.
 struct WorkerParts {
   let intake: JobIntakeLoop
   let fetcher: SliceFetcher
@@ -14,10 +15,10 @@ struct WorkerParts {
   let shutdown: WorkerShutdown
 
   /// - Parameters:
-  ///   - environment: what every part gets.
-  ///   - blocking: the store over the client that waits for jobs.
-  ///   - loop: the worker's loop.
-  ///   - heartbeats: measures the calls for heartbeats.
+  ///   - environment: The environment of every part.
+  ///   - blocking: The store through the client that waits for jobs.
+  ///   - loop: The worker's loop.
+  ///   - heartbeats: Measures the heartbeat calls.
   init(_ environment: WorkerEnvironment, blocking: CampaignStore, loop: EventLoop, heartbeats: CallClock) {
     // State that several parts use.
     let configuration = environment.configuration
@@ -34,7 +35,7 @@ struct WorkerParts {
     var chance = SystemRandomNumberGenerator()
     let membership = FleetMembership(WorkerInstance(name: configuration.name, using: &chance))
 
-    // What becomes of targets and campaigns.
+    // Outcomes of targets and states of campaigns.
     let damage = DamageIsolator(environment: environment, campaigns: campaigns)
     let takeover = SliceTakeover(environment: environment)
     let returns = SliceReturn(environment: environment)
@@ -142,7 +143,7 @@ struct WorkerParts {
     self.answers = answers
     self.failover = failover
 
-    // What a part tells the parts above it.
+    // Signals from a part to parts that are made after it.
     environment.signals.onCredit = { [unowned dispatcher] in dispatcher.dispatch(takingMore: $0) }
     environment.signals.onCompletion = { [unowned shutdown] in shutdown.begin() }
     environment.signals.onCancellation = { [unowned shutdown] in

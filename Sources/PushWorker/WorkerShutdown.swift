@@ -1,4 +1,4 @@
-/// Ends the work of a worker: nothing new is taken, and after the deadline nothing is waited for.
+/// Ends the work of a worker: it takes nothing new, and after the deadline it waits for nothing.
 final class WorkerShutdown: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -19,11 +19,12 @@ final class WorkerShutdown: WorkerPart {
     self.routes = routes
   }
 
-  /// ns for connections to close when a worker ends, and as long again for an engine that hangs. Every push was answered before:
-  /// what is left are orphans, whose slices are others' or in doubt in the ledger.
+  /// Time in ns for connections to close when a worker ends; an engine that hangs gets the same time again. All pushes
+  /// of held slices were answered before. Other pushes belong to released slices, which other workers have or which are
+  /// in doubt in the ledger.
   private static let closingTime: UInt64 = 1_000_000_000
 
-  /// Begins to stop. Idempotent.
+  /// Starts the shutdown. Idempotent.
   func begin() {
     guard environment.life.stop() else { return }
     log.tell(.draining)
@@ -32,8 +33,8 @@ final class WorkerShutdown: WorkerPart {
     intake.stop()
   }
 
-  /// Gives up what is under way, as the deadline of a stop has passed: whatever is unanswered or can't be recorded stays in doubt
-  /// in the ledger.
+  /// Abandons the pushes in flight, because the deadline of a stop has passed. Targets that are unanswered or can't be
+  /// recorded stay in doubt in the ledger.
   func abandon() {
     environment.life.abandon()
     for session in slices.sessions {
@@ -46,7 +47,7 @@ final class WorkerShutdown: WorkerPart {
   func closeConnections() async {
     dispatcher.stopTicking()
     routes.reportConnections(to: log, isLast: true)
-    // After the deadline of a stop nothing is waited for.
+    // After the deadline of a stop, connections get no time to close.
     await routes.drain(deadline: life.isAbandoning ? 0 : Self.closingTime, patience: Self.closingTime)
   }
 }

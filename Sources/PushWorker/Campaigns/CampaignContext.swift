@@ -2,17 +2,17 @@ import CampaignStore
 import PushCore
 import PushTransport
 
-/// What all slices of a campaign share on one worker. Confined to the worker's loop, as the composers in it.
+/// The state that all slices of a campaign share on one worker. Confined to the worker's loop, like its composers.
 final class CampaignContext {
   private(set) var campaign: Campaign
   let facts: CampaignFacts
   private(set) var schedule: CampaignSchedule
   private(set) var composers: CampaignComposers
-  /// What is made of the campaign's answers, since it was started or resumed.
+  /// The guard, which judges the campaign's answers since the start or the latest resume.
   var `guard`: CampaignGuard
-  /// What may be sent while the guard has not decided.
+  /// The permits to send while the guard is undecided.
   var trial = TrialLease()
-  /// What the fleet has yet to hear of the campaign since the guard is open.
+  /// Answers that the fleet has not received yet, since the guard is open.
   var reports = GuardReports()
   var progress: CampaignProgress
 
@@ -36,47 +36,47 @@ final class CampaignContext {
     progress = CampaignProgress(isNarrowed: record.isNarrowed)
   }
 
-  /// Whether different users are told different things, and counted by that.
+  /// Whether users get different variants, which are counted separately.
   var hasVariants: Bool { campaign.message.variants != nil }
 
-  /// Notes that the campaign's partitions are fixed, and with them the definitions of its segments.
+  /// Records that the campaign's partitions and the definitions of its segments are fixed.
   func narrow(_ definitions: SegmentDefinitions) {
     campaign.recipients.definitions = definitions
     progress.isNarrowed = true
   }
 
-  /// Notes the stages of the campaigns that its audience refers to.
+  /// Records the stages of the campaigns that its audience refers to.
   func refer(to campaign: Campaign) { self.campaign = campaign }
 
-  /// Names its pushes in a pool, as long as it lives.
+  /// Identifies its pushes in a pool while this context exists.
   var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }
 
-  /// Returns when the targets of a slice may be sent.
+  /// Returns the send times of a slice's targets.
   func times(_ times: SendTimes) -> SliceTimes { schedule.times(times, of: campaign) }
 
-  /// Returns those of some unknown time zones that this function has not had before.
+  /// Returns those of the unknown time zones that were not returned before.
   func noteUnknownZones(_ zones: [String]) -> [String] { schedule.noteUnknownZones(zones) }
 
-  /// Returns what makes pushes that may be delivered until some time, in UNIX seconds.
+  /// Returns the composer for pushes with an expiration, in UNIX seconds.
   func composer(expiration: Int) -> any PushComposer {
     composers.composer(for: campaign, facts.app.service, expiration: expiration)
   }
 
-  // MARK: Lent beside the window
+  // MARK: Permits
 
-  /// Notes credit that is asked for: guard trial and rates have lent so many pushes less.
+  /// Spends permits of the guard trial and of rates on credit that a slice requests.
   func spend(_ count: Int) {
     trial.spend(count)
     for limit in facts.limits where limit.isInForce { limit.lease.spend(count) }
   }
 
-  /// Notes what became of that credit.
+  /// Records how many of these permits were used; the rest is available again.
   func reconcile(spent count: Int, sent: Int) {
     trial.reconcile(spent: count, sent: sent)
     for limit in facts.limits where limit.isInForce { limit.lease.reconcile(spent: count, sent: sent) }
   }
 
-  /// Gives the permits of pushes back that were certainly not sent: others may send as many.
+  /// Returns the permits of pushes that were certainly not sent. Other workers may use them.
   func unspend(_ count: Int) {
     for limit in facts.limits where limit.isInForce { limit.lease.giveBack(count) }
   }

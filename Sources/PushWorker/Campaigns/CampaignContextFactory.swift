@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Makes the contexts of campaigns.
+/// Factory of the contexts of campaigns.
 struct CampaignContextFactory: WorkerPart {
   let environment: WorkerEnvironment
   let routes: PushRouteTable
@@ -25,7 +25,7 @@ struct CampaignContextFactory: WorkerPart {
       tally: figures.tally(of: campaign, app.service))
   }
 
-  /// Refuses a campaign whose default zone this machine does not know: no other zone may stand in its place.
+  /// Refuses a campaign whose default zone this machine does not know. No other zone may replace it.
   private func checkZones(of campaign: Campaign) throws(JobError) {
     guard campaign.delivery.timing.isPerDevice else { return }
     guard store.zones.isThere else {

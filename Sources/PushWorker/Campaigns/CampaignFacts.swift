@@ -1,23 +1,23 @@
 import CampaignStore
 import PushCore
 
-/// What never changes of a campaign in hand, found once instead of for each slice.
+/// The constant facts of a held campaign, determined once instead of for each slice.
 struct CampaignFacts {
-  /// The job without white space; of a part that of its campaign.
+  /// The job without white space. A part has the job of its campaign.
   let job: [UInt8]
   let app: AppChannel
   let route: PushRoute
   let filter: DeviceFilter
   /// The rules by which its targets are granted.
   let rules: GrantRules
-  /// The account whose credit its pushes take.
+  /// The account whose credit its pushes use.
   let account: CreditBudget.Account
-  /// The rates that it is held against: its own, its app's, or none.
+  /// The rates that limit it: its own, its app's and its backend's; usually none.
   let limits: [RateLimit]
-  /// Where its pushes are counted.
+  /// The counters of its pushes.
   let tally: PushTally
-  /// When it was taken in, in ms since the epoch.
+  /// The time at which it was activated, in ms since the epoch.
   let createdAt: Int
-  /// How often it had been resumed when the context was made: what is known of an earlier round says nothing of this one.
+  /// Number of resumes before this context was made. Facts of an earlier round do not apply to this one.
   let round: Int
 }

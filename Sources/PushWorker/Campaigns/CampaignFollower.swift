@@ -3,7 +3,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Follows the states of the campaigns in hand, which people and other workers pause, resume and cancel.
+/// Applies the states of the held campaigns. Operators and other workers pause, resume and cancel campaigns.
 struct CampaignFollower: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -13,12 +13,12 @@ struct CampaignFollower: WorkerPart {
   let guards: GuardService
   let damage: DamageIsolator
 
-  /// ms between looks at the states of the campaigns in hand that nothing has told of.
+  /// Time in ms between two reads of the states if no signal arrives.
   private static let interval = 1000
 
-  /// Looks whenever somebody has raised the control epoch, and now and then while there is something in hand.
+  /// Reads the states whenever the control epoch was raised, and regularly while the worker holds slices.
   ///
-  /// - Parameter isIdle: whether the worker has nothing in hand.
+  /// - Parameter isIdle: Whether the worker holds nothing.
   func run(isIdle: () -> Bool) async {
     while !life.isFinished {
       do {
@@ -33,7 +33,7 @@ struct CampaignFollower: WorkerPart {
     }
   }
 
-  /// Reads the states of the campaigns in hand, in one call, follows them, and says so.
+  /// Reads the states of the held campaigns in one call, applies them, and publishes the epoch.
   func follow() async throws {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.objections.campaigns))
@@ -41,7 +41,7 @@ struct CampaignFollower: WorkerPart {
         ids, worker: environment.configuration.name, applied: campaigns.epoch)
       note(view.hold)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
-      // What came into our hands meanwhile is looked at before we say that we have followed.
+      // Slices claimed during the call need another read before this worker publishes the epoch.
       guard slices.campaigns.isSubset(of: ids) else { continue }
       guard campaigns.sync(view.epoch) else { break }
     }
@@ -49,7 +49,7 @@ struct CampaignFollower: WorkerPart {
   }
 
   private func apply(_ id: String, _ state: CampaignState?, round: Int) {
-    // Paused and resumed between two looks.
+    // The campaign was paused and resumed between two reads.
     let held =
       slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
     for context in held where context.facts.round < round && !context.progress.isOutdated {
@@ -58,7 +58,7 @@ struct CampaignFollower: WorkerPart {
     for session in slices.sessions where session.slice.campaign == id && session.intent != .lost {
       switch state {
       case .cancelled: recorder.withdraw(session, .cancel)
-      // Gone: Redis has forgotten that it was ever taken in, and somebody will take it in once more.
+      // No record: Redis lost the activation of the campaign, and a worker will activate it again.
       case .paused, .failed, nil: recorder.withdraw(session, .leave)
       default: break
       }
@@ -69,7 +69,7 @@ struct CampaignFollower: WorkerPart {
     if campaigns.note(state, of: id, at: EventLoop.now), let state { log.tell(.followed(campaign: id, state: state)) }
   }
 
-  /// Notes whether campaigns may begin.
+  /// Records whether the store is locked, so that no campaign may begin.
   private func note(_ hold: StoreHold) {
     guard hold != environment.storeLock else { return }
     let wasLocked = isStoreLocked

@@ -1,19 +1,20 @@
 import CampaignStore
 import PushCore
 
-/// Pauses campaigns on this worker's word.
+/// Pauses campaigns by a decision of this worker.
 struct CampaignPauses: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
   let campaigns: CampaignTable
   let recorder: TargetRecorder
 
-  /// Pauses a campaign because every further push would fail the same way, whoever sent it.
+  /// Pauses a campaign because every further push would fail in the same way on every worker.
   ///
-  /// From now on nothing more of it is sent here, whenever Redis hears of the pause; should it not hear of it, the next
-  /// push that is refused says so again.
+  /// From now on, this worker sends nothing more of the campaign, even before Redis records the pause. If Redis never
+  /// records it, the next refused push pauses the campaign again.
   ///
-  /// - Parameter round: in which it was found. Once resumed the campaign goes on: it may have been mended meanwhile.
+  /// - Parameter round: The round in which the cause was found. In a later round the campaign continues: the cause may
+  ///   be fixed.
   func pause(_ id: String, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
     let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }

@@ -1,22 +1,22 @@
-/// How far a campaign in hand has come on this worker.
+/// The progress of a held campaign on this worker.
 struct CampaignProgress {
-  /// Whether the campaign has the definitions of its segments that are in force.
+  /// Whether its partitions and the definitions of its segments are fixed.
   var isNarrowed: Bool
-  /// Whether this worker has paused it, or is about to: nothing more of it is sent here.
+  /// Whether this worker has paused it or is about to. Then this worker sends nothing more of it.
   var isPaused = false
-  /// Whether it has been resumed since its context was made.
+  /// Whether it was resumed after its context was made.
   var isOutdated = false
-  /// What is yet to be expanded of it.
+  /// The part that is not expanded yet.
   var expansion = ExpansionEstimate()
-  /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
+  /// Number of its pushes that were passed to the pool. Campaigns of one lane and pool take turns by this count.
   private(set) var served = 0
 
   init(isNarrowed: Bool) {
     self.isNarrowed = isNarrowed
   }
 
-  /// Starts the count of pushes when the campaign comes into hand: it is served next, but not before all others until it has caught
-  /// up with them.
+  /// Sets the initial count when the worker takes the campaign. The campaign is served next, without blocking others
+  /// until it has caught up.
   mutating func startServing(at start: Int) { served = max(served, start) }
 
   mutating func noteServed(_ pushes: Int) { served += pushes }

@@ -3,7 +3,7 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Builds the contexts of campaigns: reads a job once, and finds what all slices of a campaign share.
+/// Builds the contexts of campaigns: reads each job once, and finds the facts that all slices of a campaign share.
 final class CampaignReader: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
@@ -14,7 +14,7 @@ final class CampaignReader: WorkerPart {
   private let backends: BackendMonitor
   private let guards: GuardService
   private let declined: DeclinedCampaigns
-  /// The jobs of campaigns that are being read.
+  /// The jobs that are being read.
   private var readings = JobReadings()
 
   init(
@@ -33,23 +33,23 @@ final class CampaignReader: WorkerPart {
     self.declined = declined
   }
 
-  /// Returns the campaigns of which no slice is to be taken now.
+  /// Returns the campaigns of which no slice may be taken now.
   func campaignsPassedOver(_ now: UInt64) -> Set<String> {
     declined.objections.campaigns.union(preconditions.obstructedCampaigns(now)).union(rates.campaignsWithoutPlace())
       .union(readings.large)
   }
 
-  /// Fixes the partitions of a campaign that begins to expand, unless something keeps it from being expanded.
+  /// Fixes the partitions of a campaign that starts to expand, unless a precondition fails.
   ///
-  /// - Returns: whether slices of it can be taken now. While a large job is read they can't, so that the campaigns behind it
-  ///   are served meanwhile; the end of the reading wakes the claim loop.
+  /// - Returns: Whether slices of the campaign can be taken now. They can't while a large job is being read, so that
+  ///   the campaigns behind it are served. The end of the read wakes the claim loop.
   func begin(_ id: String) async throws -> Bool {
     guard case .found(let context, .active) = try await context(of: id) else { return false }
     return try await preconditions.begin(context)
   }
 
-  /// Returns the context of a slice's campaign, and its state; `nil` when there is nothing to work on, in which case the
-  /// reference has been dropped or given back.
+  /// Returns the context and the state of a slice's campaign; `nil` if there is no work to do. Then the reference was
+  /// dropped or given back. With an unknown app, the reference stays in the worker's list.
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
@@ -61,18 +61,18 @@ final class CampaignReader: WorkerPart {
     return nil
   }
 
-  /// What this worker can do with a campaign.
+  /// The result of a search for a campaign's context.
   private enum ContextFinding {
     case found(CampaignContext, CampaignState)
     case gone
-    /// This worker passes the campaign over: it has objected to the campaign, or it is reading the campaign's large job. The
-    /// claim loop wakes when the job has been read.
+    /// This worker passes the campaign over: it has declined the campaign, or it is reading the campaign's large job.
+    /// The claim loop wakes when the job has been read.
     case notNow(Lane)
-    /// Its app is not in the environment.configuration.
+    /// The configuration has no such app.
     case unknownApp
   }
 
-  /// Returns the context of a campaign, and builds it when there is none.
+  /// Returns the context of a campaign. Builds it if there is none.
   private func context(of id: String) async throws -> ContextFinding {
     guard let standing = try await sharedStore.campaigns.standing(of: id) else { return .gone }
     if standing.state == .active, declined.objections.applies(to: id, round: standing.round) {
@@ -81,7 +81,7 @@ final class CampaignReader: WorkerPart {
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round), known.progress.isNarrowed || !standing.isNarrowed {
       known.progress.expansion.unfinished = standing.unfinished
-      // Its guard has tripped, and that did not get through.
+      // The guard has tripped, but Redis has not recorded the pause.
       if standing.state == .active, let reason = known.guard.tripReason { guards.pause(known, reason) }
       return .found(known, standing.state)
     }
@@ -92,7 +92,7 @@ final class CampaignReader: WorkerPart {
       return .found(known, record.state)
     }
     guard let parsed = await read(job, record) else { return .notNow(record.lane) }
-    // Another slice of it may have been first.
+    // Another slice of the campaign may have built the context during the read.
     if let known = campaigns.context(id, round: record.round) {
       known.narrow(record.definitions)
       return .found(known, record.state)
@@ -104,20 +104,20 @@ final class CampaignReader: WorkerPart {
       context.progress.expansion.unfinished = standing.unfinished
       if app.backend != nil { await backends.learn() }
       campaigns.add(context)
-      // Whoever set the campaign going again wants its credential tried again.
+      // A resume asks for the credential to be tried again.
       if record.state == .active {
         app.credential.resume()
         if campaigns.noteRound(record.round, of: id) { log.tell(.resumed(campaign: id)) }
       }
       return .found(context, record.state)
     } catch {
-      // It was valid where it was taken in: this worker is configured otherwise.
+      // The job was valid on the worker that activated it: this worker has other settings.
       declined.object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
       return .notNow(record.lane)
     }
   }
 
-  /// What is known of a campaign; `nil` where anything about it is out of the ordinary.
+  /// Returns the context of a campaign; `nil` if anything about the campaign is unusual.
   func plainContext(of id: String) async throws -> CampaignContext? {
     guard let standing = try await sharedStore.campaigns.standing(of: id), standing.state == .active, !life.isStopping,
       !declined.objections.applies(to: id, round: standing.round),
@@ -133,8 +133,8 @@ final class CampaignReader: WorkerPart {
 
   /// Reads a campaign's job outside the worker's loop.
   ///
-  /// - Returns: `nil` if the job is large and has not been read yet. Reading it takes a fraction of a second. The claim loop
-  ///   wakes when it has been read, and the next call returns the result.
+  /// - Returns: `nil` if the job is large and has not been read yet, which takes a fraction of a second. The claim loop
+  ///   wakes when the job has been read, and the next call returns the result.
   private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError>? {
     let key = JobReadings.Key(record)
     if let result = readings.take(key) { return result }

@@ -1,23 +1,24 @@
 import CampaignStore
 import PushCore
 
-/// When a campaign's targets may be sent.
+/// The limits of the time in which a campaign's targets may be sent.
 struct CampaignSchedule {
-  /// UNIX seconds after which nothing is sent any more; `nil` for no limit, and where each target has its own.
+  /// Time after which nothing is sent any more, in UNIX seconds; `nil` for no limit, or if each target has its own.
   let deadline: Int?
-  /// When the campaign began, in ms since the epoch.
+  /// Start of the campaign, in ms since the epoch.
   let start: Int
-  /// Until when its pushes may be delivered, in UNIX seconds; 0 for one attempt.
+  /// Time until which its pushes may be delivered, in UNIX seconds; 0 for one attempt.
   private let expiration: Int?
   private let zones: ZoneDatabase
-  /// Unknown time zones of devices that the log has named.
+  /// Unknown time zones of devices that were logged already.
   private var unknownZones: Set<String> = []
 
   init(of campaign: Campaign, _ record: CampaignRecord, _ zones: ZoneDatabase) {
     start = record.start
     expiration = record.expiration
     self.zones = zones
-    // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.
+    // 0 requests one delivery attempt at any time; it is not a time. A duration counts from each device's own send
+    // time.
     var expires = record.expiration == 0 ? nil : record.expiration
     if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }
     let ends =
@@ -25,11 +26,11 @@ struct CampaignSchedule {
     deadline = [expires, ends].compactMap(\.self).min()
   }
 
-  /// Returns when the targets of a slice may be sent.
+  /// Returns the send times of a slice's targets.
   func times(_ times: SendTimes, of campaign: Campaign) -> SliceTimes {
     SliceTimes(times, of: campaign, start: start, expiration: expiration, zones: zones)
   }
 
-  /// Returns those of some unknown time zones that this function has not had before.
+  /// Returns those of the unknown time zones that were not returned before.
   mutating func noteUnknownZones(_ zones: [String]) -> [String] { zones.filter { unknownZones.insert($0).inserted } }
 }

@@ -1,28 +1,30 @@
 import CampaignStore
 import PushCore
 
-/// The campaigns of which a worker has slices or knows the job, and what people do to them. Confined to the worker's loop. Time is
-/// an argument.
+/// The campaigns whose slices this worker holds or whose jobs it has read, and recent pauses and cancellations of
+/// campaigns. Confined to the worker's loop. Time is an argument.
 ///
-/// A pause, a resume and a cancellation raise the control epoch in Redis. A worker publishes the epoch that it has reached.
+/// A pause, a resume and a cancellation raise the control epoch in Redis. A worker publishes the epoch that it has
+/// applied.
 final class CampaignTable {
-  /// By id; of campaigns that were active when last looked at.
+  /// The contexts by campaign, for campaigns that were active at the last read.
   private(set) var contexts: [String: CampaignContext] = [:]
-  /// The epoch that this worker has reached; `nil` before its first look.
+  /// The epoch that this worker has applied; `nil` before the first read.
   private(set) var epoch: Int?
-  /// Campaigns that are being paused on this worker's word.
+  /// Campaigns that this worker is pausing.
   private var pausing: Set<String> = []
-  /// In which round campaigns that were resumed were sent last.
+  /// The round in which each resumed campaign was last sent.
   private var rounds: [String: Int] = [:]
-  /// More resumed campaigns than a fleet has at a time; beyond it, one may be told of twice.
+  /// More resumed campaigns than a fleet has at a time. Beyond this number, a resume may be logged twice.
   private static let maximumRounds = 1000
-  /// Campaigns that were paused or cancelled in the last seconds, and when that was seen: Redis may forget it.
+  /// Campaigns that were paused or cancelled in the last seconds, with the time of the read. Redis may lose these
+  /// writes.
   private var lately: [String: (state: CampaignState, at: UInt64)] = [:]
 
-  /// Whether there is no campaign of which anything is known.
+  /// Whether the table has no campaign.
   var isIdle: Bool { contexts.isEmpty && lately.isEmpty }
 
-  /// What is known of a campaign, unless it was resumed since.
+  /// Returns the context of a campaign, unless the campaign was resumed after the context was made.
   func context(_ id: String, round: Int) -> CampaignContext? {
     contexts[id].flatMap { $0.facts.round >= round ? $0 : nil }
   }
@@ -31,38 +33,38 @@ final class CampaignTable {
 
   func drop(_ id: String) { contexts[id] = nil }
 
-  /// Lets go of a context that is outdated, unless there is a newer one.
+  /// Removes an outdated context, unless the campaign has a newer one.
   func drop(_ context: CampaignContext) {
     if contexts[context.campaign.id] === context { contexts[context.campaign.id] = nil }
   }
 
-  /// - Returns: false when the campaign is being paused already.
+  /// - Returns: `false` if this worker is pausing the campaign already.
   func beginPause(_ id: String) -> Bool { pausing.insert(id).inserted }
 
   func endPause(_ id: String) { pausing.remove(id) }
 
-  /// Others don't know any more which epoch this worker has reached: it is said once more.
+  /// Resets the epoch after other workers have lost its value, so that this worker publishes it again.
   func forgetEpoch() { epoch = nil }
 
-  /// Takes note of the epoch that was reached.
+  /// Records the epoch that was applied.
   ///
-  /// - Returns: false when it is the one before: there was nothing to do.
+  /// - Returns: `false` if the epoch is unchanged, so that there was nothing to do.
   func sync(_ epoch: Int) -> Bool {
     guard epoch != self.epoch else { return false }
     self.epoch = epoch
     return true
   }
 
-  /// Takes note of a campaign's state.
+  /// Records a campaign's state.
   ///
-  /// - Returns: whether somebody else has paused or cancelled what this worker was sending.
+  /// - Returns: Whether an operator or another worker has paused or cancelled a campaign that this worker was sending.
   @discardableResult
   func note(_ state: CampaignState?, of id: String, at now: UInt64) -> Bool {
     let context = contexts[id]
     if state != .active {
       contexts[id] = nil
     } else if !pausing.contains(id) {
-      // Redis has forgotten the pause: the next push that is refused says so again.
+      // Redis has lost the pause. The next refused push pauses the campaign again.
       context?.progress.isPaused = false
     }
     switch state {
@@ -74,22 +76,22 @@ final class CampaignTable {
     return !context.progress.isPaused && !pausing.contains(id)
   }
 
-  /// Takes note of a campaign that is sent.
+  /// Records the round in which a campaign is sent.
   ///
-  /// - Returns: whether it was resumed since this worker last took note of it.
+  /// - Returns: Whether the campaign was resumed after the last call for it.
   func noteRound(_ round: Int, of id: String) -> Bool {
-    // What has ended is forgotten with the rest.
+    // Campaigns that have ended are removed with the rest.
     if rounds.count >= Self.maximumRounds { rounds.removeAll() }
     guard round > 0 else { return false }
     return rounds.updateValue(round, forKey: id) != round
   }
 
-  /// What people did in the last seconds.
+  /// Pauses and cancellations of the last seconds.
   var recent: [(id: String, verb: ControlVerb)] {
     lately.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }
 
-  /// Lets go of what Redis has had the time to make durable.
+  /// Removes entries that Redis has had the time to make durable.
   func forget(before now: UInt64) {
     lately = lately.filter { now - $0.value.at <= SliceJournal.memory }
   }

@@ -1,35 +1,35 @@
 import CampaignStore
 
-/// What a worker knows of what a campaign has yet to expand: how much that is, and what is in its way.
+/// Estimates how much of a campaign is still to be expanded, and records what blocks it.
 struct ExpansionEstimate {
-  /// What keeps a campaign from being expanded.
+  /// The reason why a campaign can't be expanded.
   struct Obstacle {
-    /// For people.
+    /// For operators.
     var reason: String
     /// By `EventLoop.now`.
     var since: UInt64
     var seenAt: UInt64
   }
 
-  /// `nil` while there is none.
+  /// The present obstacle; `nil` for none.
   var obstacle: Obstacle?
-  /// How many users each slice takes, once that is known of a campaign with a limit.
+  /// Number of users that each slice takes, once known, for a campaign with a limit.
   var quotas: AudienceQuotas?
-  /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
+  /// `EventLoop.now` of the last read in which all campaigns of its audience had ended.
   var earlierEndedAt: UInt64?
-  /// When all segments that it names or excludes were last seen to exist, in `EventLoop.now`.
+  /// `EventLoop.now` of the last read in which all segments that it names or excludes existed.
   var segmentsSeenAt: UInt64?
-  /// How many targets a slice of it has by what the store estimates, if it was asked.
+  /// Number of targets of a slice as the store estimates it; `nil` before the store was asked.
   var estimatedTargetsPerSlice: Int?
-  /// Slices of it that were not finished when one was claimed last.
+  /// Number of its unfinished slices when one was last claimed.
   var unfinished = 0
-  /// Slices of it that were expanded here lately, and their targets.
+  /// Slices that this worker expanded recently, and their targets.
   private var expanded = (slices: 0, targets: 0)
 
-  /// How many targets a slice of it has, by those that were expanded here; `nil` before the first was.
+  /// Average number of targets of the slices that this worker expanded; `nil` before the first slice.
   var targetsPerSlice: Int? { expanded.slices > 0 ? max(1, expanded.targets / expanded.slices) : nil }
 
-  /// A slice was expanded. What was long ago counts less.
+  /// Records an expanded slice. Older slices count less.
   mutating func noteExpanded(targets: Int) {
     if expanded.slices >= 256 { expanded = (expanded.slices / 2, expanded.targets / 2) }
     expanded = (expanded.slices + 1, expanded.targets + targets)

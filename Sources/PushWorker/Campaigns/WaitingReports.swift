@@ -1,6 +1,6 @@
-/// Which campaigns this worker has said of that they can't be sent, so that it takes it back. Pure.
+/// The campaigns that this worker has reported as waiting, so that it can withdraw the reports. Pure.
 struct WaitingReports {
-  /// Something to tell the store.
+  /// A change to write to the store.
   enum Change: Equatable {
     /// The campaign waits, still or from now on.
     case waits(id: String, reason: String, since: UInt64)
@@ -9,10 +9,10 @@ struct WaitingReports {
 
   private var told: Set<String> = []
 
-  /// Whether there is nothing to take back.
+  /// Whether there is no report to withdraw.
   var isIdle: Bool { told.isEmpty }
 
-  /// - Parameter stuck: the campaigns that can't be sent now, why, and since when by `EventLoop.now`.
+  /// - Parameter stuck: The campaigns that can't be sent now, with the reason, and since when by `EventLoop.now`.
   mutating func update(_ stuck: [(id: String, reason: String, since: UInt64)]) -> [Change] {
     let now = Set(stuck.map(\.id))
     defer { told = now }

@@ -1,13 +1,15 @@
-/// The worker's window, lent out by pool and lane: how many targets it may have granted without a recorded answer.
+/// The worker's window, divided by pool and lane: how many targets may be granted without a recorded answer.
 ///
-/// Credit comes back when an answer is recorded, and not before, so what is in doubt when the worker dies is never more
-/// than the window. What a dead, frozen or slow push service has of it comes back late or not at all; so where there is
-/// more than one pool, none may take everything: it takes more only while it has less than ``share`` times what it
-/// leaves. One alone gets three quarters of the window, two get three sevenths each, and the next to come always finds
-/// something. (Dynamic thresholds: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
-/// switches", 1998.) What lower lanes hold does not count against a higher one. Pure.
+/// Credit returns only when an answer is recorded. So the number of targets in doubt after a death never exceeds the
+/// window.
+///
+/// If a push service is dead, frozen or slow, its credit returns late or never. With more than one pool, no pool may
+/// therefore take everything: a pool gets more only while it has less than ``share`` times the free credit. One busy
+/// pool gets three quarters of the window, two get three sevenths each, and the next pool always finds some. (Dynamic
+/// thresholds: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.) The
+/// credit of lower lanes does not limit a higher lane. Pure.
 struct CreditBudget: Equatable {
-  /// Whom credit is lent to.
+  /// A pool and a lane with credit of their own.
   struct Account: Hashable {
     /// The pool's number.
     var pool: Int
@@ -15,30 +17,30 @@ struct CreditBudget: Equatable {
     var lane: Int
   }
 
-  /// Targets in doubt at most.
+  /// Maximum number of targets in doubt.
   let window: Int
-  /// Whether there is another pool to leave something to.
+  /// Whether other pools may need a part of the window.
   var isShared = false
-  /// What is lent, over all accounts.
+  /// Allocated credit of all accounts.
   private(set) var lent = 0
   private var accounts: [Account: Int] = [:]
 
-  /// Of what is lent to nobody, a pool may come to have so many times as much as it leaves.
+  /// Limit of a pool's credit, as a multiple of the free credit.
   private static let share = 3
 
   init(window: Int) {
     self.window = window
   }
 
-  /// What is lent to nobody.
+  /// Credit that is not allocated.
   var free: Int { max(0, window - lent) }
 
-  /// What a pool holds in all its lanes.
+  /// Returns the credit of a pool in all its lanes.
   func held(by pool: Int) -> Int { accounts.reduce(0) { $0 + ($1.key.pool == pool ? $1.value : 0) } }
 
-  /// What may be lent to an account now.
+  /// Returns the credit that may be allocated to an account now.
   ///
-  /// - Parameter returning: what the account gives back in the same step.
+  /// - Parameter returning: Credit that the account returns in the same step.
   func allowance(_ account: Account, returning: Int = 0) -> Int {
     let free = max(0, window - lent + returning)
     guard free > 0, isShared else { return free }
@@ -46,12 +48,12 @@ struct CreditBudget: Equatable {
     own -= returning
     all -= returning
     let more = (Self.share * (window - all) - own) / (1 + Self.share)
-    // Whoever has nothing gets one, however small the window.
+    // An account without credit gets one, however small the window.
     return min(free, max(more, own == 0 ? 1 : 0))
   }
 
-  /// What an account could come to hold if nobody else moved: with less than a good part of that, asking is not worth a
-  /// round trip.
+  /// Returns the credit that an account could have if no other account changed. A request for less than a good part of
+  /// it does not justify a round trip.
   func reach(_ account: Account) -> Int {
     isShared ? held(inLanesUpTo: account).own + allowance(account) : window
   }
@@ -68,7 +70,7 @@ struct CreditBudget: Equatable {
     assert(accounts[account, default: 0] >= 0, "credit came back that was never lent")
   }
 
-  /// What the pool of an account, and what all pools, hold in its lane and the higher ones.
+  /// Returns the credit of the account's pool, and of all pools, in its lane and the higher lanes.
   private func held(inLanesUpTo account: Account) -> (own: Int, all: Int) {
     var (own, all) = (0, 0)
     for (other, amount) in accounts where other.lane <= account.lane {

@@ -4,7 +4,8 @@ import Dispatch
 import EventLoop
 import PushCore
 
-/// Lends the window to slices, in the order in which they are served, and takes credit back where others have a right to it.
+/// Allocates the window to slices, in the order in which they are served. Takes credit back if other slices have a
+/// right to it.
 final class CreditDispatcher: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -15,7 +16,7 @@ final class CreditDispatcher: WorkerPart {
   private let declined: DeclinedCampaigns
   private let routes: PushRouteTable
   private let failover: FailoverService
-  /// Calls ``tick()``; made when the first slice comes into hand.
+  /// Calls ``tick()``. Created with the first held slice.
   private var timer: LoopTimer?
   private var isTicking = false
 
@@ -35,7 +36,7 @@ final class CreditDispatcher: WorkerPart {
     self.failover = failover
   }
 
-  /// Has ``tick()`` called while slices are in hand.
+  /// Starts the calls of ``tick()``, which continue while the worker holds slices.
   func startTicking() {
     guard !isTicking else { return }
     isTicking = true
@@ -50,8 +51,8 @@ final class CreditDispatcher: WorkerPart {
     timer?.disarm()
   }
 
-  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were
-  /// stopped, pools that can't send.
+  /// Runs every few ms. Handles outcomes that have waited long enough, leases to renew, retries that are due, stopped
+  /// credentials, and pools that can't send.
   private func tick() {
     let now = EventLoop.now
     failover.noteRunning(now)
@@ -61,10 +62,10 @@ final class CreditDispatcher: WorkerPart {
     dispatch(takingMore: false)
   }
 
-  /// Wakes the slices that have something to do, in the order in which they are served.
+  /// Wakes the slices that have a next step, in the order in which they are served.
   ///
-  /// - Parameter takingMore: whether to look for further slices, where there is room: not without a reason, they are
-  ///   looked for regularly.
+  /// - Parameter takingMore: Whether to take further slices if there is room. Needs a reason, because the worker also
+  ///   takes slices regularly.
   func dispatch(takingMore: Bool) {
     let now = EventLoop.now
     guards.askToStandDown(now)
@@ -74,7 +75,7 @@ final class CreditDispatcher: WorkerPart {
     let entries = entries(now)
     let demand = Scheduler.Demand(entries)
     var ungranted = 0
-    // Those of slices that wait for their rates are looked for when these run short.
+    // For slices that wait for their rates, ``RateService`` wakes the claim loop when their targets run short.
     let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.enough != nil }
     for entry in Scheduler.order(entries) where entry.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }
@@ -84,18 +85,18 @@ final class CreditDispatcher: WorkerPart {
     if takingMore, !isOnlyLimited, ungranted < environment.configuration.window { wakeClaims() }
   }
 
-  /// What a slice does next.
+  /// Returns the next step of a slice.
   func nextStep(of session: SliceSession) -> SliceStep {
     let now = EventLoop.now
     return nextStep(of: session, Scheduler.Demand(entries(now)), now)
   }
 
-  /// What a slice does next, of several that are asked at one moment.
+  /// Returns the next step of a slice. Several slices can share the demand and the time.
   func nextStep(of session: SliceSession, _ demand: Scheduler.Demand, _ now: UInt64) -> SliceStep {
     situation(of: session, entry(session, now), demand, now).next
   }
 
-  /// What may be lent to a slice.
+  /// Returns the credit that may be allocated to a slice.
   func credit(for session: SliceSession, _ demand: Scheduler.Demand, _ now: UInt64) -> Int {
     credit(for: session, entry(session, now), demand, now)
   }
@@ -107,7 +108,7 @@ final class CreditDispatcher: WorkerPart {
     return min(credit, lendable(to: session.context))
   }
 
-  /// Pushes that guard trial and rates let a campaign make now; none of one that is paused on this worker's word.
+  /// Returns the pushes that guard trial and rates permit a campaign now; 0 if this worker has paused it.
   private func lendable(to context: CampaignContext) -> Int {
     if context.progress.isPaused { return 0 }
     let trial = context.guard.isUndecided ? context.trial.allowance : .max
@@ -123,7 +124,7 @@ final class CreditDispatcher: WorkerPart {
       now: now, clock: session.targets.times == nil ? 0 : Int(self.now))
   }
 
-  /// The slices in hand, for the scheduler.
+  /// Returns the held slices for the scheduler.
   func entries(_ now: UInt64) -> [Scheduler.Entry] {
     var bunches: Set<Int> = []
     return slices.sessions.map { session in
@@ -136,7 +137,7 @@ final class CreditDispatcher: WorkerPart {
   private func entry(_ session: SliceSession, _ now: UInt64) -> Scheduler.Entry {
     let context = session.context
     let isSending = session.intent == .send
-    // What nobody has lent it no credit can send: while its guard is undecided, and where it has a rate.
+    // Credit alone is not enough: an undecided guard and a rate also require permits.
     let wants = isSending ? min(session.sendable(now), lendable(to: context)) : 0
     return Scheduler.Entry(
       slot: session.tag.slot, campaign: context.campaign.id, account: context.facts.account,
@@ -150,7 +151,7 @@ final class CreditDispatcher: WorkerPart {
       enough: rates.enough(of: context))
   }
 
-  /// Takes back what no connection has taken, where others have a right to its credit.
+  /// Takes back pushes that no connection has taken, if other slices have a right to their credit.
   private func reclaim(_ now: UInt64) {
     for reclaim in Scheduler.reclaims(entries(now), credit.budget) {
       guard let session = slices.session(in: reclaim.slot) else { continue }

@@ -1,7 +1,7 @@
-/// The worker's window, and the credit of pushes whose slices this worker has let go of. Confined to the worker's loop.
+/// The worker's window, and the credit of pushes whose slices this worker has released. Confined to the worker's loop.
 final class CreditLedger {
   private(set) var budget: CreditBudget
-  /// Pushes under way whose slices were let go of. They keep the credit of the slice.
+  /// Pushes in flight whose slices were released. They keep the credit of the slice.
   private var orphans: [SliceTag: (account: CreditBudget.Account, count: Int)] = [:]
 
   init(window: Int) {
@@ -11,7 +11,7 @@ final class CreditLedger {
   /// Sets whether there is more than one pool.
   func setShared(_ isShared: Bool) { budget.isShared = isShared }
 
-  /// Lends credit to a slice.
+  /// Allocates credit to a slice.
   func lend(_ amount: Int, to session: SliceSession) {
     budget.lend(amount, to: session.context.facts.account)
     session.note(credit: amount)
@@ -23,18 +23,19 @@ final class CreditLedger {
     session.note(credit: -amount)
   }
 
-  /// Lets go of a slice. Its pushes under way keep their credit until they are answered: another slice must not have it before.
+  /// Releases a slice. Its pushes in flight keep their credit until they are answered, because no other slice may use
+  /// it before.
   func release(_ session: SliceSession, underWay count: Int) {
     if count > 0 { orphans[session.tag] = (session.context.facts.account, count) }
     giveBack(session.credit - count, of: session)
   }
 
-  /// Returns the number of pushes under way whose slices were let go of.
+  /// Returns the number of pushes in flight whose slices were released.
   func orphanCount(of account: CreditBudget.Account) -> Int {
     orphans.values.reduce(0) { $0 + ($1.account == account ? $1.count : 0) }
   }
 
-  /// Takes the credit of a push back whose slice was let go of. Ignores other pushes.
+  /// Takes back the credit of a push whose slice was released. Ignores other pushes.
   func endOrphan(of tag: UInt64) {
     guard !orphans.isEmpty, let (account, count) = orphans[SliceTag(of: tag)] else { return }
     orphans[SliceTag(of: tag)] = count > 1 ? (account, count - 1) : nil

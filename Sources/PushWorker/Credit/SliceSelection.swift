@@ -1,33 +1,35 @@
 import PushCore
 
-/// Which further slices a worker takes up, and how many at a time. Confined to the worker's loop.
+/// Selects the slices that a worker takes next, and how many at a time. Confined to the worker's loop.
 final class SliceSelection {
-  /// What may be taken off the lanes.
+  /// The slices that may be taken from the lanes.
   struct Opening: Equatable {
-    /// Highest first; empty for none.
+    /// The lanes, highest first; empty for none.
     var lanes: ArraySlice<Lane>
-    /// Campaigns of which there is enough in hand.
+    /// Campaigns of which the worker holds enough.
     var excluded: Set<String>
   }
 
-  /// Slices that may be prepared at a time, by what was left of the campaign of which one was claimed last.
+  /// Number of slices that may be prepared at the same time. Depends on the rest of the campaign whose slice was
+  /// claimed last.
   private(set) var preparable = 1
 
-  /// Slices that one worker prepares at a time at most: enough to have the next when one is sent.
+  /// Maximum number of slices that one worker prepares at the same time: enough to have the next slice when one is
+  /// sent.
   static let maximumPreparable = 4
-  /// Slices of a pool in hand at most, of a lane and the higher ones: enough that the tail of one never idles the window,
-  /// few enough to keep memory flat.
+  /// Maximum number of held slices of a pool, in a lane and the higher lanes. Enough to keep the window busy at the end
+  /// of a slice; few enough to limit memory.
   static let maximumSlices = 16
-  /// Slices in hand at most, whatever they wait for: a few pools' worth.
+  /// Maximum number of held slices, whatever they wait for: enough for several pools.
   static let maximumInHand = 4 * maximumSlices
-  /// Slices in hand at most that wait for their rates, besides those: each keeps its campaign's pushes going, and costs
-  /// next to nothing.
+  /// Maximum number of additional held slices that wait for their rates. Each keeps its campaign's pushes going and
+  /// costs almost nothing.
   static let maximumLimited = maximumInHand
 
-  /// Takes note of how much is left of a campaign. A worker prepares half of its share of it at a time: the tail is
-  /// everybody's, and a fleet that is large beside the number of slices has work for all.
+  /// Records how much of a campaign is left. A worker prepares half of its share of the rest at a time: all workers
+  /// share the end of a campaign, and a fleet with few slices per worker has work for each.
   ///
-  /// - Returns: whether more may be prepared than before.
+  /// - Returns: Whether more slices may be prepared than before.
   func note(unfinished: Int, fleet: Int) -> Bool {
     let before = preparable
     preparable =
@@ -35,20 +37,20 @@ final class SliceSelection {
     return preparable > before
   }
 
-  /// Whether one more slice may be prepared, beside those that are.
+  /// Returns whether another slice may be prepared in addition to those in preparation.
   func mayPrepare(_ entries: [Scheduler.Entry], beginning: [String]) -> Bool {
     beginning.count + entries.count { $0.counts && !$0.isReady } < preparable
   }
 
-  /// What another slice would be welcome of.
+  /// Returns the lanes from which the worker can take a slice, and the campaigns of which it needs none.
   ///
   /// - Parameters:
-  ///   - beginning: the campaigns of slices that were taken and are not in `entries` yet, one for each slice.
-  ///   - window: the worker's.
+  ///   - beginning: The campaign of each slice that was taken and is not in `entries` yet.
+  ///   - window: The worker's window.
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)
     let preparing = beginning.count + counted.count { !$0.isReady }
-    // A campaign that has nothing in hand is let in beside those that are being prepared, but not without end.
+    // A campaign without a held slice may join those in preparation, but only up to a limit.
     let busy = counted.count { $0.enough == nil }
     guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])
@@ -74,33 +76,34 @@ final class SliceSelection {
     return Opening(lanes: Lane.allCases[...], excluded: excluded)
   }
 
-  /// Whether there is enough in hand of what a slice shares its pool with, in its lane and the higher ones.
+  /// Returns whether the worker holds enough slices of a slice's pool, in its lane and the higher lanes.
   private func isEnough(_ entry: Scheduler.Entry, _ entries: [Scheduler.Entry], _ window: Int) -> Bool {
-    // Those in hand are enough to find out when the pool can send again.
+    // The held slices are enough to find out when the pool can send again.
     if entry.isStuck { return true }
     var (busy, remaining) = (0, 0)
     for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
-      // What only waits for its guard keeps nobody busy; the window bounds how many there are.
+      // A slice that only waits for its guard does not keep the worker busy. The window bounds the number of such
+      // slices.
       if other.counts, !other.isOnlyDeferred, other.enough == nil { busy += 1 }
       remaining += other.ahead
     }
-    // Twice the window ahead keeps the connections busy while further slices are prepared.
+    // Targets for twice the window keep the connections busy while further slices are prepared.
     return busy >= Self.maximumSlices || remaining >= 2 * window
   }
 
-  /// Slices that are taken at once at most: a round trip for so many costs each of them next to nothing.
+  /// Maximum number of slices of one dequeue call. With so many, the round trip costs each slice almost nothing.
   static let largestBunch = 128
-  /// Targets that a slice of a bunch has at most, on average: with more of them, round trips are not what it costs.
+  /// Maximum average number of targets of a slice in a batch. With more targets, round trips are not the main cost.
   static let fewTargets = 32
 
-  /// How many slices of a campaign to take at once: one, unless they have few targets; and no more than half of the
-  /// worker's share of what is left, as the tail is everybody's.
+  /// Returns how many slices of a campaign to take with one call: one, unless they have few targets. At most half of
+  /// the worker's share of the rest, because all workers share the end of a campaign.
   ///
   /// - Parameters:
-  ///   - targets: of a slice of the campaign, at a guess; `nil` where nobody knows.
-  ///   - unfinished: slices that are left of it.
-  ///   - fleet: live workers, this one among them.
-  ///   - room: targets of which there is not enough in hand yet.
+  ///   - targets: Estimated targets of a slice of the campaign; `nil` if unknown.
+  ///   - unfinished: Remaining slices of the campaign.
+  ///   - fleet: Live workers, including this one.
+  ///   - room: Targets that the worker can still hold.
   func bunch(targets: Int?, unfinished: Int, fleet: Int, room: Int) -> Int {
     guard let targets, targets <= Self.fewTargets else { return 1 }
     return max(1, min(Self.largestBunch, unfinished / (2 * fleet), room / max(1, targets)))

@@ -1,19 +1,20 @@
 import Synchronization
 
-/// Since when a call is under way. Read from other threads than the worker's, also while that is stuck.
+/// The start time of a call in flight. Other threads than the worker's can read it, also while the worker's thread is
+/// stuck.
 public final class CallClock: Sendable {
-  /// 0 while no call is under way.
+  /// 0 while no call is in flight.
   private let began = Atomic<UInt64>(0)
 
-  /// When the call began, in ns of `EventLoop.now`; `nil` while none is under way.
+  /// The start of the call, in ns of `EventLoop.now`; `nil` while no call is in flight.
   public var since: UInt64? {
     let began = began.load(ordering: .relaxed)
     return began > 0 ? began : nil
   }
 
-  /// A call begins.
+  /// Records the start of a call.
   func begin(_ now: UInt64) { began.store(now, ordering: .relaxed) }
 
-  /// The call has returned, with or without success.
+  /// Records that the call has returned, with or without success.
   func end() { began.store(0, ordering: .relaxed) }
 }

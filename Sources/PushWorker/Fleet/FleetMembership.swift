@@ -1,30 +1,31 @@
 import CampaignStore
 
-/// A worker's place in the fleet: who it is, whether it hears the others, and what Redis last heard of it. Times are
+/// A worker's membership in the fleet: its instance, its subscription, and its last heartbeat. Times are
 /// `EventLoop.now`. Confined to the worker's loop.
 final class FleetMembership {
-  /// Which life of a worker this is.
+  /// The name of the worker, and the present life of this name.
   var instance: WorkerInstance
   /// The subscription to the wake-up channel.
   var listener: WakeListener?
   var isListening = false
-  /// Whether others know that it listens.
+  /// Whether other workers know that this worker listens.
   var hasJoined = false
-  /// When others are taken for dead again who don't listen.
+  /// Time from which a missing subscription of another worker counts again.
   private var othersBackAt: UInt64 = 0
-  /// When Redis took the last sign of life.
+  /// Time of the last heartbeat that Redis accepted.
   private var heartbeatAt: UInt64?
-  /// Why Redis did not take the latest; `nil` when it did.
+  /// The error of the latest heartbeat; `nil` if Redis accepted it.
   private(set) var heartbeatError: String?
 
   init(_ instance: WorkerInstance) {
     self.instance = instance
   }
 
-  /// Redis was away, or had just begun: all come back at once, and nobody is dead for not being there yet.
+  /// Ignores missing subscriptions until a moment. After an outage or a restart of Redis, all workers subscribe again,
+  /// which takes time.
   func expectOthers(by moment: UInt64) { othersBackAt = moment }
 
-  /// Whether it means anything that somebody does not listen.
+  /// Returns whether a missing subscription proves that a worker is dead.
   func canTellTheDead(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
   func noteHeartbeat(at now: UInt64) {
@@ -34,6 +35,6 @@ final class FleetMembership {
 
   func noteFailedHeartbeat(_ error: String) { heartbeatError = error }
 
-  /// ns since the last sign of life that Redis took; `nil` before the first.
+  /// Returns the time in ns since the last heartbeat that Redis accepted; `nil` before the first.
   func silence(_ now: UInt64) -> UInt64? { heartbeatAt.map { now - min($0, now) } }
 }

@@ -1,8 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Receives the messages of the fleet, and lists this worker under its name. A worker that receives nothing gets the same from the
-/// answers to its heartbeats, later.
+/// Receives the messages of the fleet, and lists this worker under its name. A worker that gets no messages learns the
+/// same later, from the answers to its heartbeats.
 final class FleetMessages: WorkerPart {
   let environment: WorkerEnvironment
   private let membership: FleetMembership
@@ -23,7 +23,7 @@ final class FleetMessages: WorkerPart {
     self.takeover = takeover
   }
 
-  /// Listens from now on; a Redis that does not let us makes everything slower, and stops nothing.
+  /// Subscribes to the messages. If Redis refuses, the worker is slower but keeps working.
   func listen(on events: EventLoop) async {
     let receive = loop.callback { [weak self] in self?.receive($0) }
     let listener = sharedStore.fleet.listener(for: membership.instance, on: events, handler: receive)
@@ -35,12 +35,12 @@ final class FleetMessages: WorkerPart {
     switch event {
     case .listening:
       membership.isListening = true
-      // What was said meanwhile the heartbeat tells.
+      // The answer to a heartbeat repeats what the missed messages said.
       signals.heartbeat.ring()
     case .deaf(let error):
       membership.isListening = false
       log.report("no messages arrive", error)
-      // Others must not take us for dead.
+      // The heartbeat shows other workers that this worker is alive.
       signals.heartbeat.ring()
     case .message(.slices(let count)): offer(count)
     case .message(.left(let slice)):
@@ -56,21 +56,22 @@ final class FleetMessages: WorkerPart {
     }
   }
 
-  /// There are so many slices that somebody may take.
+  /// Wakes the claim loop if slices are available and this worker should try to take one.
   private func offer(_ slices: Int) {
     if isOffered(slices) { wakeClaims() }
   }
 
-  /// Whether this worker is one of those who look when there are so many slices.
+  /// Returns whether this worker should try to take one of the available slices.
   private func isOffered(_ slices: Int) -> Bool {
     slices > 0 && WakeRule.looks(for: slices, fleet: environment.fleet)
   }
 
-  /// Lists this worker under its name, unless another that lives has it.
+  /// Lists this worker under its name, unless a live worker has the name.
   ///
-  /// - Throws: ``StoreError`` `conflict` where the name was given.
+  /// - Throws: ``StoreError`` `conflict` if the name was given.
   func join() async throws {
-    // Nobody can tell that it lives but by its heartbeats, and so it is with an earlier life of its name.
+    // Without a subscription, only its heartbeats show that a worker is alive. This holds for an earlier life of its
+    // name too.
     guard membership.isListening else { return }
     while true {
       let former = try await sharedStore.fleet.sight(of: membership.instance.name)
@@ -80,7 +81,7 @@ final class FleetMessages: WorkerPart {
       }
       guard try await sharedStore.fleet.join(membership.instance, replacing: former?.instance) else { continue }
       membership.hasJoined = true
-      // Nobody renews the leases of an earlier process of this name.
+      // An earlier process of this name does not renew its leases.
       if let former, former.instance != membership.instance {
         try await takeover.takeOver(from: membership.instance.name, isGone: true)
       }
@@ -89,7 +90,8 @@ final class FleetMessages: WorkerPart {
   }
 
   private func isAlive(_ sight: PresenceSight) async throws -> Bool {
-    // Of one that has just died a busy Redis may not have heard yet, and of one that lost its connection a heartbeat comes.
+    // A busy Redis may not have noticed a recent death. A live worker that lost its connection sends a heartbeat in
+    // this time.
     await pause(milliseconds: HousekeepingLease.look)
     return try await sharedStore.fleet.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
   }

@@ -1,7 +1,7 @@
 import CampaignStore
 import EventLoop
 
-/// Gives the worker's heartbeat, and passes on what its answer says: messages that did not arrive, and the size of the fleet.
+/// Sends the worker's heartbeat, and passes on its answer: events that were missed, and the size of the fleet.
 struct Heartbeat: WorkerPart {
   let environment: WorkerEnvironment
   let membership: FleetMembership
@@ -11,7 +11,7 @@ struct Heartbeat: WorkerPart {
   let reporter: WorkerReporter
   let callClock: CallClock
 
-  /// Gives a heartbeat.
+  /// Sends a heartbeat.
   func give() async throws {
     let report = reporter.next()
     let pulse: Fleet.Heartbeat
@@ -28,7 +28,8 @@ struct Heartbeat: WorkerPart {
     environment.setClock(pulse.now)
     environment.fleet = pulse.workers
     references.note(holdsSlices: pulse.holdsSlices)
-    // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.
+    // Redis considered this worker dead and removed it from the list. The worker publishes everything again that it
+    // publishes only once.
     if pulse.isNew {
       membership.hasJoined = false
       reporter.forget()

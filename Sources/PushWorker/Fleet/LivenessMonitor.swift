@@ -1,14 +1,15 @@
 import CampaignStore
 
-/// Whose process has ended: the server has no connection of it, looked at twice, and it gave no heartbeat meanwhile. Pure.
+/// Detects workers whose process has ended: two checks found no connection of the worker, and it sent no heartbeat in
+/// between. Pure.
 ///
-/// A live worker that lost its connection gives a heartbeat at once. Should that be too late, it is taken for dead: its
-/// claims are fenced, and what it sends meanwhile is bounded by its window.
+/// A live worker that lost its connection sends a heartbeat immediately. If that is too late, it is considered dead.
+/// Then its claims are fenced, and its window bounds what it sends in that time.
 struct LivenessMonitor {
-  /// Those that were not there at the last look, and their last heartbeat.
+  /// Workers that were absent at the last check, with their last heartbeats.
   private var absent: [WorkerInstance: Int] = [:]
 
-  /// - Returns: those whose process has ended.
+  /// - Returns: The workers whose process has ended.
   mutating func look(_ sights: [PresenceSight]) -> [WorkerInstance] {
     var next: [WorkerInstance: Int] = [:]
     var gone: [WorkerInstance] = []
@@ -20,6 +21,6 @@ struct LivenessMonitor {
     return gone
   }
 
-  /// Forgets what was seen: the next look is the first.
+  /// Clears the last check, so that the next check is the first.
   mutating func forget() { absent = [:] }
 }

@@ -1,7 +1,7 @@
 import CampaignStore
 
-/// Looks after what this worker has beside its slices: references in its own list, declined campaigns, backlogs whose time has passed,
-/// prunes to deliver, and the reasons for which campaigns wait.
+/// Runs the worker's regular tasks: references in its own list, declined campaigns, waiting pushes whose time has
+/// passed, prunes to deliver, and the reasons why campaigns wait.
 struct OwnUpkeep: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -14,13 +14,13 @@ struct OwnUpkeep: WorkerPart {
   let waiting: WaitingReporter
   let failover: FailoverService
 
-  /// Whether nothing is in hand, and nothing left to look after.
+  /// Whether the worker holds nothing and has no regular task.
   var isIdle: Bool {
     slices.taken.isEmpty && campaigns.isIdle && declined.isIdle && failover.isIdle && feedback.isIdle
       && references.isIdle && waiting.isIdle
   }
 
-  /// Does what is due, if anything is.
+  /// Runs the tasks that are due, if any.
   func run() async throws {
     guard !isIdle else { return }
     let listed = try await sharedStore.slices.processing(of: environment.configuration.name)
@@ -32,7 +32,7 @@ struct OwnUpkeep: WorkerPart {
     do {
       try await waiting.report()
     } catch {
-      // A remark for people: nothing else waits for it.
+      // The reasons are only information for operators.
       log.report("could not say why campaigns wait", error)
     }
   }

@@ -3,7 +3,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Keeps this worker present in the fleet: its heartbeat, its listing, and what it looks after in its own name.
+/// Maintains this worker's presence in the fleet: its heartbeat, its listing, and its regular tasks.
 struct PresenceLoop: WorkerPart {
   let environment: WorkerEnvironment
   let membership: FleetMembership
@@ -14,25 +14,25 @@ struct PresenceLoop: WorkerPart {
   let failover: FailoverService
   let damage: DamageIsolator
 
-  /// ms between signs of life while there is something in hand.
+  /// Time in ms between heartbeats of a busy worker.
   private static let pulseInterval = 1000
-  /// ms between signs of life of a worker that has nothing to do.
+  /// Time in ms between heartbeats of an idle worker.
   private static let idlePulseInterval = 2500
-  /// ms between looks which server answers, on the same connections, of a worker that knows nothing that it may forget.
+  /// Time in ms between checks of the servers, on unchanged connections, if the worker has nothing that Redis may lose.
   private static let idleServerInterval = 60_000
-  /// Whether the worker has nothing in hand, and nothing left to look after.
+  /// Whether the worker holds nothing and has no regular task.
   var isIdle: Bool { upkeep.isIdle }
 
   /// Subscribes to the fleet's messages, and lists this worker.
   func enter(on events: EventLoop) async throws {
-    // Before it is listed: a worker that is listed and does not listen is dead.
+    // This precedes the listing: a listed worker without a subscription counts as dead.
     await messages.listen(on: events)
     try await failover.begin { try await messages.join() }
-    // Listed before anything is taken: others look for what a worker left behind only if it is.
+    // This precedes all slices: other workers take over only the slices of listed workers.
     try await failover.begin { try await heartbeat.give() }
   }
 
-  /// Takes this worker off the fleet's list.
+  /// Removes this worker from the fleet's list.
   func leave() async {
     try? await sharedStore.fleet.removeWorker(membership.instance.name, nonce: membership.instance.nonce)
     await unsubscribe()
@@ -47,7 +47,7 @@ struct PresenceLoop: WorkerPart {
       signals.heartbeat.reset()
       failover.noteRunning(EventLoop.now)
       do {
-        // Before anything that is left in our name is looked at: Redis may have forgotten that it is ours.
+        // This precedes the check of the worker's own list: Redis may have lost the claims of this worker.
         if await !isServerKnown() { await failover.checkServer() }
         try await heartbeat.give()
         if membership.isListening, !membership.hasJoined { try await messages.join() }
@@ -60,15 +60,15 @@ struct PresenceLoop: WorkerPart {
         if await !isServerKnown() { await failover.checkServer() }
       }
       guard !life.isFinished else { return }
-      // Two of them are within a lease, also when one is late.
+      // A lease has room for two heartbeats, even if one is late.
       let interval = min(
         upkeep.isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, environment.configuration.lease * 5 / 12))
       await signals.heartbeat.wait(milliseconds: interval, on: loop)
     }
   }
 
-  /// Whether the servers were looked at lately: each second while there is anything that Redis may forget, and whenever there is a
-  /// new connection.
+  /// Returns whether the servers were checked recently. They are checked each second while Redis may lose writes of
+  /// this worker, and after each new connection.
   private func isServerKnown() async -> Bool {
     await failover.knowsServers(since: upkeep.isIdle ? Self.idleServerInterval : Self.pulseInterval)
   }

@@ -1,19 +1,20 @@
 import CampaignStore
 
-/// When a worker says again what it is, and how fast it is: each time costs Redis a write. Pure: time is an argument.
+/// Decides when a worker repeats its report to the fleet, because each report costs Redis a write. Pure: time is an
+/// argument.
 struct ReportPace {
-  /// ns after which it is said again though nothing has changed: Redis may have lost it, and nobody would notice.
+  /// Time in ns after which an unchanged report is repeated: Redis may have lost it, and no worker would notice.
   private static let interval: UInt64 = 60_000_000_000
 
   private var told: WorkerReport?
   private var toldAt: UInt64 = 0
-  /// What was recorded at the last look, and when that was.
+  /// The number of records at the last call, and the time of that call.
   private var counted: (recorded: Int, at: UInt64)?
 
-  /// What was recorded a second since this was asked last.
+  /// Returns the records per second since the last call.
   ///
   /// - Parameters:
-  ///   - recorded: since the start.
+  ///   - recorded: Number of records since the start.
   ///   - now: `EventLoop.now`.
   mutating func perSecond(_ recorded: Int, _ now: UInt64) -> Int {
     defer { counted = (recorded, now) }
@@ -21,7 +22,7 @@ struct ReportPace {
     return Int((Double(recorded - counted.recorded) * 1e9 / Double(now - counted.at)).rounded())
   }
 
-  /// What is to be said with this heartbeat; `nil` for nothing new.
+  /// Returns the report for this heartbeat; `nil` if nothing has changed.
   mutating func next(_ report: WorkerReport, _ now: UInt64) -> WorkerReport? {
     guard report != told || now >= toldAt + Self.interval else { return nil }
     told = report
@@ -29,6 +30,6 @@ struct ReportPace {
     return report
   }
 
-  /// It did not arrive, or got lost.
+  /// Records that the report did not arrive, or was lost.
   mutating func forget() { told = nil }
 }

@@ -1,15 +1,15 @@
 import EventLoop
 
-/// Redis' clock, which is the fleet's, by what it said last.
+/// Redis' clock, which the whole fleet uses, calculated from its last answer.
 struct StoreClock {
-  /// Redis' clock less this machine's, in ms.
+  /// Redis' clock minus this machine's clock, in ms.
   private(set) var offset = 0
-  /// When the worker began to run, in ms since the epoch.
+  /// The start of the worker, in ms since the epoch.
   var startedAt = 0
 
-  /// ms since the epoch.
+  /// The present time, in ms since the epoch.
   var now: UInt64 { UInt64(max(0, EventLoop.wallClock + offset)) }
 
-  /// - Parameter clock: what Redis' clock said just now, in ms since the epoch.
+  /// - Parameter clock: The present time by Redis' clock, in ms since the epoch.
   mutating func set(_ clock: Int) { offset = clock - EventLoop.wallClock }
 }

@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Publishes why and since when campaigns can't be sent.
+/// Publishes why campaigns can't be sent, and since when.
 final class WaitingReporter: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
@@ -25,7 +25,7 @@ final class WaitingReporter: WorkerPart {
   /// Whether no campaign is reported.
   var isIdle: Bool { reports.isIdle }
 
-  /// Publishes the reasons of campaigns that wait, and withdraws those of campaigns that go on.
+  /// Publishes the reasons of campaigns that wait, and withdraws the reasons of campaigns that continue.
   func report() async throws {
     try await preconditions.lookAtObstacles()
     let (clock, now) = (self.now, EventLoop.now)

@@ -1,24 +1,26 @@
-/// Who of a fleet looks when there is something to take: few enough that not all ask at once for one slice, and enough that
-/// nearly always one does. The rest is told with the next beat. It also says who waits for jobs. Pure.
+/// Selects the workers that try to take available slices. They are few, so that they don't all ask for the same slice,
+/// and enough that almost always one of them asks. The next leader signal announces slices that are left. Also selects
+/// the workers that wait for jobs. Pure.
 public enum WakeRule {
-  /// ms between looks that nothing should need: a worker that makes something available publishes it, and the answer to each
-  /// heartbeat repeats it.
+  /// Time in ms between attempts without a signal, as a safety net. A worker that makes slices available publishes it,
+  /// and the answer to each heartbeat repeats it.
   static let idleInterval = 60_000
-  /// Workers that look for each slice, on average.
+  /// Average number of workers that try to take each slice.
   private static let looks = 4
 
-  /// - Parameter roll: 0 up to the number of workers, exclusive.
+  /// - Parameter roll: A random number from 0 up to the number of workers, exclusive.
   public static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
 
-  /// Whether this worker is one of those that look, by chance.
+  /// Returns whether this worker tries to take slices, chosen at random.
   static func looks(for slices: Int, fleet: Int) -> Bool { looks(for: slices, roll: .random(in: 0..<fleet)) }
 
-  /// Workers that wait for jobs at a time, on average: that nobody does happens once in 10⁷ turns, and lasts for one.
+  /// Average number of workers that wait for jobs. In 1 of 10⁷ turns no worker waits, and only for that turn.
   private static let waiters = 16
 
-  /// Whether a worker's turn is one in which it waits for jobs: each waiting one costs Redis a call every few seconds.
+  /// Returns whether a worker waits for jobs in its present turn. Each waiting worker costs Redis a call every few
+  /// seconds.
   ///
-  /// - Parameter roll: 0 up to the number of workers, exclusive.
+  /// - Parameter roll: A random number from 0 up to the number of workers, exclusive.
   static func waitsForJobs(roll: Int) -> Bool { roll < waiters }
 }
 

@@ -3,7 +3,7 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Describes how this worker is: for its report to the fleet, and for its metrics.
+/// Describes the state of this worker, for its report to the fleet and for its metrics.
 final class WorkerReporter: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -25,16 +25,16 @@ final class WorkerReporter: WorkerPart {
     self.membership = membership
   }
 
-  /// What the worker has done so far.
+  /// Totals of this worker so far.
   var totals: WorkerTotals { figures.totals }
 
-  /// Returns the report that goes with the next heartbeat; `nil` when it says nothing new.
+  /// Returns the report for the next heartbeat; `nil` if nothing has changed.
   func next() -> WorkerReport? { pace.next(report(), EventLoop.now) }
 
-  /// Notes that a report did not arrive, or was lost.
+  /// Records that a report did not arrive, or was lost.
   func forget() { pace.forget() }
 
-  /// What it is doing and has done.
+  /// Returns the worker's present state and its totals.
   func metrics() -> WorkerMetrics {
     let apps = environment.configuration.apps.sorted { $0.key < $1.key }
     return WorkerMetrics(
@@ -56,7 +56,7 @@ final class WorkerReporter: WorkerPart {
       heartbeatError: membership.heartbeatError)
   }
 
-  /// How it is now.
+  /// Returns the worker's present state.
   private func report() -> WorkerReport {
     let now = EventLoop.now
     var report = WorkerReport()
@@ -80,7 +80,7 @@ final class WorkerReporter: WorkerPart {
     return report
   }
 
-  /// Each credential once, with the apps that use it.
+  /// Returns each credential one time, with the apps that use it.
   private func credentials() -> [WorkerReport.Credential] {
     var order: [any PushCredential] = []
     var known: [ObjectIdentifier: WorkerReport.Credential] = [:]

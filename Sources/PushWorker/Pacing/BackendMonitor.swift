@@ -3,8 +3,8 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Asks the apps' own backends how they are, in the worker that holds the housekeeping lease. All workers send slower while one is
-/// not well, as a backend has to bear what users do with a push.
+/// Checks the apps' own backends, in the worker that holds the housekeeping lease. While a backend is unhealthy, all
+/// workers send slower, because a backend bears the load that users cause after a push.
 final class BackendMonitor: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -22,12 +22,12 @@ final class BackendMonitor: WorkerPart {
   /// Whether an app has a backend.
   var isNeeded: Bool { environment.configuration.apps.values.contains { $0.backend != nil } }
 
-  /// ms between looks what is due, and what was found.
+  /// Time in ms between two runs, which check the backends that are due and read the results.
   private var interval: Int {
     min(1000, environment.configuration.apps.values.compactMap { $0.backend?.interval }.min() ?? 1000)
   }
 
-  /// Runs beside the worker's other loops, and nobody waits for it: what can't be asked or read holds no push up.
+  /// Runs beside the worker's other loops. No loop waits for it, so a failed check or read delays no push.
   func run() async {
     while !life.isFinished, !Task.isCancelled {
       do {
@@ -40,7 +40,8 @@ final class BackendMonitor: WorkerPart {
     }
   }
 
-  /// A campaign came into hand of an app that has a backend: while nothing was, nobody here read how that is.
+  /// Reads the health of the backends for the first campaign of an app with a backend. A worker without slices does not
+  /// read it.
   func learn() async {
     do {
       follow(try await sharedStore.limits.backends())
@@ -49,7 +50,7 @@ final class BackendMonitor: WorkerPart {
     }
   }
 
-  /// Asks those whose time has come. Each at its own pace: one that hangs holds up no other.
+  /// Checks the backends that are due. Each check runs on its own, so a backend that hangs delays no other.
   private func askBackends() {
     let now = EventLoop.now
     for (name, app) in environment.configuration.apps {
@@ -78,7 +79,7 @@ final class BackendMonitor: WorkerPart {
     }
   }
 
-  /// Goes as fast as is right for what was found.
+  /// Adapts the rates to the health of the backends.
   private func follow(_ standings: [String: BackendStanding]) {
     let backends = environment.configuration.apps.compactMapValues(\.backend)
     if rates.follow(standings, of: backends) { wakeSlices() }

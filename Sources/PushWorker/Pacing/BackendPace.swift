@@ -1,25 +1,25 @@
 import CampaignStore
 import PushTransport
 
-/// How much slower an app's campaigns go while its own backend is slow or failing. Pure: time is an argument.
+/// The speed of an app's campaigns while its own backend is slow or failing. Pure: time is an argument.
 ///
-/// What users do next the backend has to bear, so its own health says how fast is right: half as fast with each look that finds
-/// it badly, down to a bound, and a tenth of its rate faster with each that finds it well. One bad look alone is nothing.
+/// The backend bears the load that users cause after a push, so its health controls the speed. Each bad check halves
+/// the share, down to a bound. Each good check adds a tenth of the full rate. A single bad check has no effect.
 enum BackendPace {
-  /// Looks that find it badly, one after the other, before anything follows.
+  /// Consecutive bad checks before the share falls.
   static let patience = 2
-  /// What a bad look leaves of the share.
+  /// Factor of the share for a bad check.
   private static let fall = 0.5
-  /// What a good look adds to it.
+  /// Increase of the share for a good check.
   private static let rise = 0.1
 
-  /// How it stands with a backend after a look.
+  /// Returns the state of a backend after a check.
   ///
   /// - Parameters:
-  ///   - standing: before.
-  ///   - finding: of the look.
-  ///   - leastShare: the bound: above 0, at most 1.
-  ///   - now: ms since the epoch.
+  ///   - standing: The state before the check.
+  ///   - finding: The result of the check.
+  ///   - leastShare: The bound of the share: above 0, at most 1.
+  ///   - now: In ms since the epoch.
   static func after(
     _ standing: BackendStanding, _ finding: HealthCheck.Finding, leastShare: Double, now: Int
   ) -> BackendStanding {
@@ -39,7 +39,7 @@ enum BackendPace {
     return next
   }
 
-  /// For people; `nil` where nothing is wrong.
+  /// Returns the reason, for operators; `nil` if the backend is healthy.
   private static func reason(of finding: HealthCheck.Finding) -> String? {
     switch finding {
     case .well: nil
@@ -48,6 +48,6 @@ enum BackendPace {
     }
   }
 
-  /// Sums of tenths stay tenths.
+  /// Rounds to thousandths, so that sums of tenths stay tenths.
   private static func rounded(_ share: Double) -> Double { (share * 1000).rounded() / 1000 }
 }

@@ -22,9 +22,10 @@ final class DeclinedCampaigns: WorkerPart {
   /// Whether no campaign is declined.
   var isIdle: Bool { objections.raised.isEmpty }
 
-  /// Leaves a campaign to the others.
+  /// Declines a campaign, which leaves it to other workers.
   ///
-  /// - Parameter remedy: what is to be done, after the reason, when all live workers say so and the campaign is paused.
+  /// - Parameter remedy: What an operator must do, after the reason, if all live workers decline the campaign and it is
+  ///   paused.
   func object(to id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
     guard objections.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
@@ -34,7 +35,7 @@ final class DeclinedCampaigns: WorkerPart {
     loop.start { await self.affirm(id, isNew: true) }
   }
 
-  /// Says again to which campaigns this worker objects, and pauses those to which all do by now.
+  /// Repeats to Redis which campaigns this worker declines, and pauses those that all live workers decline.
   func affirmAll() async {
     for id in objections.raised.keys.sorted() { await affirm(id) }
   }
@@ -51,19 +52,19 @@ final class DeclinedCampaigns: WorkerPart {
       case .outdated: withdrawObjection(to: id, round: objection.round)
       }
     } catch {
-      // It is said again with the next pulse.
+      // The next heartbeat repeats it.
       log.report("could not leave campaign \(id) to other workers", error)
     }
   }
 
-  /// The campaign goes on, or has ended: it is ours again.
+  /// Accepts a declined campaign again, because it was resumed or has ended.
   func withdrawObjection(to id: String, round: Int) {
     guard objections.raised[id]?.round == round, objections.drop(id) else { return }
     wakeClaims()
   }
 
-  /// Objects to every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would
-  /// ever be answered. What stopped it may have been said of another campaign's push, or of none.
+  /// Declines every held campaign whose credential was stopped: nothing is sent with it, so no answer would come. The
+  /// refusal that stopped it may concern a push of another campaign, or no push.
   func objectForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context

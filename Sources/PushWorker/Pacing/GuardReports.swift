@@ -1,29 +1,29 @@
 import PushCore
 
-/// What the fleet has yet to hear of a campaign whose guard is open, and how much a worker may do to devices before it
-/// has: so what a fault in the middle of a campaign costs does not grow with the fleet. Pure.
+/// Answers that the fleet has not received yet of a campaign whose guard is open, and the limit on device changes until
+/// it has. So the damage by a fault in the middle of a campaign does not grow with the fleet. Pure.
 ///
-/// A worker alone is the fleet, and asks nobody.
+/// A worker alone is the whole fleet and reports nothing.
 struct GuardReports {
-  /// The latest answers since the last report, good and bad in their shares.
+  /// The latest answers since the last report, good and bad in proportion.
   private var news = GuardCounts()
-  /// All that were bad since the last report.
+  /// All bad answers since the last report.
   private var bad = GuardCounts()
-  /// Both of the report that is under way.
+  /// Both counts of the report in flight.
   private var told = (news: GuardCounts(), bad: GuardCounts())
   private(set) var isReporting = false
   private var reportedAt: UInt64 = 0
-  /// The number of the next report, from 1: an answer is told of by the next after it.
+  /// The number of the next report, from 1. An answer is part of the next report after it.
   private(set) var report = 1
 
-  /// ns between two reports.
+  /// Minimum time between two reports, in ns.
   private static let pace: UInt64 = 20_000_000
 
-  /// Takes an answer into account. A report is of the latest answers, no more than the minimum: older ones would hide what
-  /// is new. Bad ones make room like good ones, or a worker that gets many answers between two reports would tell of a
-  /// larger share than there is.
+  /// Counts an answer. A report covers only the latest answers, at most the guard's minimum: older ones would hide a
+  /// change. Bad answers are halved like good ones. Otherwise a worker with many answers between two reports would
+  /// report too large a share of bad ones.
   ///
-  /// - Parameter fleet: live workers.
+  /// - Parameter fleet: Number of live workers.
   mutating func count(_ outcome: Outcome, _ policy: GuardPolicy, fleet: Int) {
     guard fleet > 1 else { return }
     if news.answers >= policy.minimum { news.halve() }
@@ -31,8 +31,8 @@ struct GuardReports {
     if outcome != .accepted { bad.count(outcome) }
   }
 
-  /// Whether this worker may do to a device what an answer says, with what the fleet has not heard of so far: all that
-  /// the workers do unheard comes to what would trip one guard.
+  /// Returns whether this worker may change a device as an answer says, given the changes that it has not reported. All
+  /// unreported changes of all workers together are at most what trips one guard.
   func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)
@@ -41,7 +41,7 @@ struct GuardReports {
       && unheard.gone <= max(1, Int(policy.pruneShare * minimum) / fleet)
   }
 
-  /// What the fleet is to be told now, if anything. Only acceptances are no news.
+  /// Returns the counts to report now, if any. Acceptances alone are not reported.
   mutating func next(_ now: UInt64) -> GuardCounts? {
     guard !isReporting, bad.answers > 0, now - reportedAt >= Self.pace else { return nil }
     isReporting = true
@@ -52,22 +52,23 @@ struct GuardReports {
     return told.news
   }
 
-  /// Whether an answer that waits has a report to wait for.
+  /// Whether a report for the deferred answers is in flight or due.
   var isDue: Bool { isReporting || bad.answers > 0 }
 
-  /// The number up to which answers have been told of.
+  /// The number of the latest report that has arrived.
   var heard: Int { isReporting ? report - 2 : report - 1 }
 
-  /// The report has arrived.
+  /// Records that the report has arrived.
   ///
-  /// - Returns: the number up to which answers have been told of.
+  /// - Returns: The number of the latest report that has arrived.
   mutating func arrived() -> Int {
     isReporting = false
     told = (GuardCounts(), GuardCounts())
     return heard
   }
 
-  /// It has not, or nobody knows: it is made again. Counted twice, it trips a little early.
+  /// Records that the report has failed, or that its result is unknown. Its counts join the next report. Counted twice,
+  /// they trip the guard slightly early.
   mutating func failed() {
     isReporting = false
     (news, bad) = (news + told.news, bad + told.bad)

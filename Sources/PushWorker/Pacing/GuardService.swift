@@ -2,13 +2,13 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// What keeps a campaign from erasing the device base: prunes and quarantines wait until its answers look sane.
+/// Protects the device base from a faulty campaign: prunes and quarantines wait until the campaign's answers look sane.
 ///
-/// What they are dropped for is mended by a person, so their targets are not lost: they wait, and are sent to again when
-/// the campaign goes on.
+/// An operator must fix what trips the guard. So the targets of dropped answers are not lost: they wait, and are sent
+/// again after a resume.
 ///
-/// A held answer is an answer: it is no longer unanswered. But its target stays under way and its credit lent until it
-/// is recorded, so should the worker die it is in doubt like any other.
+/// A deferred answer counts as answered. But its target stays in flight and keeps its credit until it is recorded, so
+/// it is in doubt if the worker dies.
 final class GuardService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -18,7 +18,7 @@ final class GuardService: WorkerPart {
   private let pauses: CampaignPauses
   private let declined: DeclinedCampaigns
   private let rates: RateService
-  /// Campaigns whose guard has decided, while one lot of answers is handled.
+  /// Campaigns whose guard has decided, in the present batch of answers.
   private var decided: [CampaignContext] = []
 
   init(
@@ -35,10 +35,10 @@ final class GuardService: WorkerPart {
     self.rates = rates
   }
 
-  /// Notes a campaign whose guard has decided. The caller calls ``applyDecisions()`` afterwards.
+  /// Records a campaign whose guard has decided. The caller calls ``applyDecisions()`` afterwards.
   func note(decided context: CampaignContext) { decided.append(context) }
 
-  /// Keeps an answer until its campaign's guard has decided.
+  /// Defers an answer until its campaign's guard has decided.
   func deferAnswer(_ answer: DeferredAnswer, of session: SliceSession) {
     session.pending.deferred.append(answer)
     var holders: [CampaignContext] = []
@@ -57,7 +57,7 @@ final class GuardService: WorkerPart {
     if holders[fullest].guard.decide(on: known(of: holders[fullest])) { note(decided: holders[fullest]) }
   }
 
-  /// Asks Redis for sends of campaigns whose guard has not decided, and tells it what was answered.
+  /// Requests permits for campaigns with an undecided guard from Redis, and reports their answers.
   func refreshTrials(_ now: UInt64) {
     var seen: Set<ObjectIdentifier> = []
     for first in slices.sessions
@@ -107,9 +107,10 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  // MARK: Only here
+  // MARK: Withdrawal
 
-  /// Asks Redis whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
+  /// Asks Redis whether only this worker gets bad answers, if its answers are bad. If so, it leaves the campaign to
+  /// other workers.
   func askToStandDown(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
@@ -144,7 +145,8 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// The others are answered as badly, as far as they know, or there are none.
+  /// Ends the suspension of a guard. The answers of the other workers are as bad, as far as Redis knows, or there are no
+  /// other workers.
   private func goOn(_ context: CampaignContext) {
     if context.guard.goOn() { note(decided: context) }
     applyDecisions()
@@ -154,15 +156,15 @@ final class GuardService: WorkerPart {
     }
   }
 
-  // MARK: Once open
+  // MARK: Open guard
 
-  /// Whether what an answer says may be done to a device before the fleet has heard of it.
+  /// Returns whether this worker may change a device before the fleet has received the answer.
   func mayAct(on context: CampaignContext) -> Bool {
     context.guard.isOff
       || !context.guard.isSuspended && context.reports.mayAct(context.guard.policy, fleet: environment.fleet)
   }
 
-  /// Tells the fleet of answers that touch devices.
+  /// Reports to the fleet the answers that change devices.
   func reportWatches(_ now: UInt64) {
     for session in slices.sessions where !session.context.reports.isReporting && session.context.guard.state == .open {
       let context = session.context
@@ -192,8 +194,8 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// Tells Redis of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
-  /// more, and gives back what was lent and not sent: the guards of others go by both.
+  /// Reports the last answers to a campaign with an undecided guard, after the worker released its last slice. Also
+  /// returns unused permits. The guards of other workers use both.
   func tellRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),
@@ -203,7 +205,7 @@ final class GuardService: WorkerPart {
     loop.start { await self.ask(question, context) }
   }
 
-  /// Ends the waiting of a slice whose campaign's answers are too few to decide on: no more will come.
+  /// Decides for a slice whose campaign has too few answers for a decision, because no more answers will come.
   func flush(_ session: SliceSession) {
     let context = session.context
     let app = context.trial.answer?.app ?? GuardCounts()
@@ -215,7 +217,7 @@ final class GuardService: WorkerPart {
     }
   }
 
-  /// Follows the guards that have decided while one lot of answers was handled.
+  /// Applies the decisions that guards made in the present batch of answers.
   func applyDecisions() {
     guard !decided.isEmpty else { return }
     let contexts = decided
@@ -229,17 +231,18 @@ final class GuardService: WorkerPart {
     }
   }
 
-  /// Pauses a campaign whose guard has tripped here: of several workers one may be set up wrongly.
+  /// Pauses a campaign whose guard has tripped. The reason names this worker, because only one worker may have wrong
+  /// settings.
   func pause(_ context: CampaignContext, _ reason: String) {
     pauses.pause(
       context.campaign.id, round: context.facts.round, "\(reason) (found by worker \(environment.configuration.name))")
   }
 
-  /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let
-  /// go of before the guard has decided: whoever paused the campaign may know why. A worker that stops goes by what it
-  /// knows.
+  /// Records the deferred answers of a slice, with their effects on devices. Drops them instead in two cases: the guard
+  /// has tripped, or the slice is given back before the guard has decided. In the second case, the operator who paused
+  /// the campaign may know why. A stopping worker uses the answers that it has.
   ///
-  /// - Parameter report: of what waits for the fleet to hear of it, only up to this report.
+  /// - Parameter report: Limits the answers that wait for a report: only those up to this report are handled.
   func carryOut(_ session: SliceSession, reportedUpTo report: Int = .max) {
     let guarding = session.context.guard
     if guarding.isSuspended, session.intent == .send { return }
@@ -261,11 +264,11 @@ final class GuardService: WorkerPart {
     session.pending.deferred = waiting
   }
 
-  /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.
+  /// Drops an answer, so that its device is unchanged. The target is sent again if the campaign is resumed.
   func drop(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
     case .cancel: return recorder.append(answer, to: session, fate: .keep)
-    // To its new owner it is in doubt, and stays so: an outcome would keep it from being sent to again.
+    // For the new owner, the target is in doubt and must stay so: with an outcome, it would not be sent again.
     case .lost: return credit.giveBack(1, of: session)
     case .send, .leave: break
     }
@@ -275,14 +278,14 @@ final class GuardService: WorkerPart {
     session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
   }
 
-  /// The most that is known of a campaign's answers: of its own a worker always knows.
+  /// Returns the best known counts of a campaign's answers. Redis may have fewer than this worker.
   private func known(of context: CampaignContext) -> GuardCounts {
     let (own, fleet) = (context.guard.counts, context.trial.fleetCounts)
     return own.answers > fleet.answers ? own : fleet
   }
 
-  /// Somebody has resumed the campaign since its slices in hand were claimed: what they were answered before may be the
-  /// fault of what was mended meanwhile.
+  /// Gives back the slices of a campaign that was resumed after they were claimed. The cause of their answers may have
+  /// been fixed before the resume.
   func withdrawOutdated(_ context: CampaignContext) {
     context.progress.isOutdated = true
     campaigns.drop(context)

@@ -1,22 +1,23 @@
-/// Campaigns that this worker can't send, by its own fault or theirs: they are left to the others. Pure.
+/// Campaigns that this worker declines, because of its own settings or the campaign's. Other workers may send them.
+/// Pure.
 struct Objections {
   struct Objection: Equatable {
-    /// How often the campaign had been resumed: whoever resumes it wants it tried again.
+    /// Number of resumes of the campaign. After a later resume, this worker tries the campaign again.
     var round: Int
-    /// For people.
+    /// For operators.
     var reason: String
-    /// What is to be done when all workers say so, after the reason.
+    /// What an operator must do, after the reason, if all workers decline the campaign.
     var remedy: String
-    /// `EventLoop.now` when it was raised.
+    /// `EventLoop.now` at which this worker declined it.
     var since: UInt64
   }
 
   private(set) var raised: [String: Objection] = [:]
 
-  /// The campaigns that nothing is to be taken of.
+  /// The campaigns of which no slice may be taken.
   var campaigns: Set<String> { Set(raised.keys) }
 
-  /// - Returns: false when that is known.
+  /// - Returns: `false` if it is declined already in this round.
   mutating func raise(_ id: String, round: Int, reason: String, remedy: String, at now: UInt64) -> Bool {
     guard raised[id].map({ $0.round < round }) ?? true else { return false }
     raised[id] = Objection(round: round, reason: reason, remedy: remedy, since: now)
@@ -25,6 +26,6 @@ struct Objections {
 
   func applies(to id: String, round: Int) -> Bool { raised[id].map { $0.round >= round } ?? false }
 
-  /// - Returns: whether there was one.
+  /// - Returns: Whether it was declined.
   mutating func drop(_ id: String) -> Bool { raised.removeValue(forKey: id) != nil }
 }

@@ -1,51 +1,51 @@
 import CampaignStore
 
-/// The pushes of a rate that this worker may send: lent for a slice of time, and let go a step at a time. Pure.
+/// Permits of a rate that this worker holds: granted for a short time, and released step by step. Pure.
 ///
-/// What is lent is good for a moment: a worker that stood still must not send at once what it missed. What it has no use
-/// for goes back with its next question, and what a dead worker had is missed until the bucket has caught it up.
+/// Permits expire quickly, because a worker that was stopped must not send everything that it missed in one burst.
+/// Unused permits return with the next request. Permits of a dead worker are lost until the bucket has caught up.
 struct RateLease {
-  /// Lent, and may be sent now.
+  /// Permits that may be used now.
   private(set) var allowance = 0
-  /// Spent on credit that a slice has asked Redis for.
+  /// Permits spent on credit that a slice has requested from Redis.
   private(set) var reserved = 0
-  /// Since when nothing but the rate holds its pushes up, in `EventLoop.now`; `nil` while something else does.
+  /// `EventLoop.now` since which only the rate limits its pushes; `nil` while something else limits them.
   private(set) var limitedSince: UInt64?
   private(set) var isAsking = false
-  /// `EventLoop.now` from which on asking is worth it.
+  /// `EventLoop.now` from which a new request makes sense.
   private var dueAt: UInt64 = 0
-  /// What was lent last.
+  /// The latest grant.
   private var lot = Lot()
-  /// To be given back.
+  /// Permits to return.
   private var unused = 0
-  /// Sent since the last question.
+  /// Permits used since the last request.
   private var used = 0
 
-  /// What Redis is to be asked.
+  /// A request to Redis.
   struct Question: Equatable {
     var wanted: Int
-    /// Lent earlier, and not sent.
+    /// Permits of earlier grants that were not used.
     var returned: Int
   }
 
-  /// Pushes that were lent together.
+  /// Permits that were granted together.
   private struct Lot {
     var total = 0
-    /// Of them, how many may or might have been sent.
+    /// Number of them that were released so far, and may be used or have been used.
     var released = 0
-    /// `EventLoop.now` when they came.
+    /// `EventLoop.now` at which they arrived.
     var at: UInt64 = 0
 
-    /// How many may be sent now, and at once: what was due two steps ago and was not sent is not due now.
+    /// Maximum number of permits to use at the same time. Permits that were due more than two steps ago have expired.
     var most: Int { max(1, 2 * ((total + RateLease.steps - 1) / RateLease.steps)) }
   }
 
-  /// ns for which a lot is good.
+  /// Lifetime of a grant, in ns.
   static let slice = UInt64(RateBucket.slice) * 1000
-  /// In how many steps it is let go: commits of some pushes each, and no burst.
+  /// Number of steps in which a grant is released: each commit gets some permits, and there is no burst.
   static let steps = 5
 
-  /// Lets go of what is due, and of what is not any more.
+  /// Releases the permits that are due, and expires old ones.
   mutating func advance(_ now: UInt64) {
     if lot.released < lot.total {
       let step = min(Int((now - lot.at) / (Self.slice / UInt64(Self.steps))), Self.steps - 1) + 1
@@ -59,31 +59,31 @@ struct RateLease {
     }
   }
 
-  /// Spends pushes on credit that is being asked for.
+  /// Spends permits on credit that is being requested.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Takes note of what became of credit: the rest of it may be spent again.
+  /// Records the result of that credit. The rest of the permits is available again.
   mutating func reconcile(spent count: Int, sent: Int) {
-    // What was spent before the rate held is not known here.
+    // Permits spent before the rate came into force were not counted.
     reserved = max(0, reserved - count)
     allowance += count - sent
     used += sent
     keepMost()
   }
 
-  /// Pushes that were spent have not been sent.
+  /// Returns used permits whose pushes were not sent.
   mutating func giveBack(_ count: Int) {
     unused += count
     used = max(0, used - count)
   }
 
-  /// What to ask now, if anything.
+  /// Returns the next request, if one makes sense now.
   ///
   /// - Parameters:
-  ///   - wanted: pushes that slices could make at once.
+  ///   - wanted: Pushes that slices could send immediately.
   ///   - now: `EventLoop.now`.
   mutating func question(wanted: Int, now: UInt64) -> Question? {
     if wanted == 0 || unused > 0 {
@@ -94,12 +94,13 @@ struct RateLease {
     guard !isAsking, now >= dueAt else { return nil }
     guard wanted > 0 else { return rest(now) }
     guard wanted > allowance else { return nil }
-    // Who could not use all that it was lent asks for little more than it could: others may.
+    // A worker that did not use all its permits requests a quarter more than it used. Other workers may need the rest.
     let usable = used + reserved
     return ask(unused > 0 ? min(wanted - allowance, usable + usable / 4 + 1) : wanted - allowance, now)
   }
 
-  /// What Redis has yet to be told when there is nothing to send any more; `nil` for nothing, or while it is being asked.
+  /// Returns the last request when nothing is left to send; `nil` if no permit is left to return, or a request is in
+  /// flight.
   mutating func rest(_ now: UInt64) -> Question? {
     limitedSince = nil
     unused += allowance + lot.total - lot.released
@@ -115,8 +116,8 @@ struct RateLease {
     return Question(wanted: wanted, returned: unused)
   }
 
-  /// Notes the answer of Redis, or that there was none: nobody knows then what was lent or taken back, so it is
-  /// neither sent nor given back again.
+  /// Applies the answer of Redis, or records that there was none. Without an answer, it is unknown which permits were
+  /// granted or returned, so they are neither used nor returned again.
   mutating func take(_ answer: RateAnswer?, now: UInt64) {
     isAsking = false
     guard let answer else { return }

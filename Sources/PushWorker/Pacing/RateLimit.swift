@@ -1,18 +1,19 @@
 import CampaignStore
 import PushCore
 
-/// A rate that pushes of this worker are held against: a campaign's own, or that of its app. Confined to the worker's loop.
+/// A rate that limits pushes of this worker: of a campaign, of its app, or of the app's backend. Confined to the
+/// worker's loop.
 final class RateLimit {
   let subject: RateSubject
   private(set) var rate: CampaignRate
-  /// Whether it holds at all: that of a backend only while that is not well.
+  /// Whether the rate is in force. The rate of a backend is in force only while the backend is unhealthy.
   private(set) var isInForce = true
-  /// Why it does, where that is not so for good.
+  /// The reason why a temporary rate is in force.
   private var cause: String?
   var lease = RateLease()
-  /// Pushes a second of the whole fleet, as Redis last said; 0 while it has said nothing.
+  /// Pushes per second of the whole fleet: the given rate, or the last value from Redis; 0 while unknown.
   private(set) var perSecond: Double
-  /// Whether there was less to send at the last look than is enough to have in hand.
+  /// Whether the last check found fewer targets than the worker needs to hold.
   private var isShort = false
 
   init(_ subject: RateSubject, _ rate: CampaignRate) {
@@ -22,16 +23,16 @@ final class RateLimit {
     if case .backend = subject { isInForce = false }
   }
 
-  /// Takes note of how a backend is.
+  /// Adapts the rate to the health of a backend.
   ///
   /// - Parameters:
-  ///   - standing: `nil` while it is well, and where nobody knows.
-  ///   - full: pushes a second that it bears when it is well.
-  /// - Returns: whether anything is otherwise than before.
+  ///   - standing: The state of the backend; `nil` if it is healthy or its health is unknown.
+  ///   - full: Pushes per second that the healthy backend bears.
+  /// - Returns: Whether the rate has changed.
   func follow(_ standing: BackendStanding?, rate full: Double) -> Bool {
     guard let standing else {
       defer { isInForce = false }
-      // What was lent is not asked back: the bucket forgets it.
+      // Unused permits are not returned: the bucket expires.
       if isInForce { lease = RateLease() }
       return isInForce
     }
@@ -43,13 +44,13 @@ final class RateLimit {
     return true
   }
 
-  /// Notes the answer of Redis, or that there was none.
+  /// Applies the answer of Redis, or records that there was none.
   func take(_ answer: RateAnswer?, now: UInt64) {
     lease.take(answer, now: now)
     if let answer, answer.perSecond > 0 { perSecond = answer.perSecond }
   }
 
-  /// For people: what holds a campaign up.
+  /// The limit that holds a campaign up, for operators.
   var reason: String {
     let number = CampaignRate.format(perSecond)
     return switch (subject, rate) {
@@ -66,31 +67,32 @@ final class RateLimit {
     }
   }
 
-  /// Whether there is less to send from now on than is enough to have in hand.
+  /// Returns whether the targets to send have just fallen below the number that the worker needs to hold.
   func runsShort(of wanted: Int) -> Bool {
     defer { isShort = wanted < ahead }
     return wanted < ahead && !isShort
   }
 
-  /// Targets that are enough to have in hand: what the whole fleet may send while further slices are prepared.
+  /// Number of targets that are enough to hold: what the whole fleet may send while further slices are prepared.
   var ahead: Int { max(2, Int((2 * perSecond).rounded(.up))) }
 }
 
 /// The limits of a campaign; most have none.
 extension [RateLimit] {
-  /// Those that hold now.
+  /// The limits that are in force now.
   private var inForce: LazyFilterSequence<[RateLimit]> { lazy.filter(\.isInForce) }
 
-  /// Pushes that may be sent now; `.max` for no limit.
+  /// Permits that may be used now; `.max` for no limit.
   var allowance: Int { inForce.reduce(.max) { Swift.min($0, $1.lease.allowance) } }
 
-  /// Pushes that may be sent in the next quarter of a second, by all workers; `.max` for no limit.
+  /// Pushes that all workers may send in the next quarter of a second; `.max` for no limit.
   var soon: Int { inForce.reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
-  /// The smallest number of targets that are enough to have in hand; `nil` for no limit.
+  /// The smallest number of targets that are enough to hold; `nil` for no limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
-  /// What holds pushes up when nothing else does, and since when; the last to have begun, as until then another did.
+  /// The rate that alone holds pushes up, and since when. If several do, the latest one counts: until then, something
+  /// else did.
   var obstacle: (reason: String, since: UInt64)? {
     inForce.compactMap { limit in limit.lease.limitedSince.map { (reason: limit.reason, since: $0) } }
       .max { $0.since < $1.since }

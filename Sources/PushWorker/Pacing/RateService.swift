@@ -15,30 +15,31 @@ final class RateService: WorkerPart {
     self.campaigns = campaigns
   }
 
-  /// Returns the rates that a campaign is held against.
+  /// Returns the rates that limit a campaign.
   func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] { table.limits(of: campaign, app) }
 
-  /// Adjusts the rates of apps to how their backends are.
+  /// Adapts the rates of apps to the health of their backends.
   ///
   /// - Returns: whether a rate has changed.
   func follow(_ standings: [String: BackendStanding], of known: [String: AppBackend]) -> Bool {
     table.follow(standings, of: known, now: Int(now))
   }
 
-  /// Pushes that its rates let a campaign make now. When its time has passed nothing is sent of what is left, and that is
-  /// recorded at once.
+  /// Returns how many pushes its rates permit a campaign now. There is no limit after the campaign's deadline: the
+  /// remaining targets are not sent, only recorded, and that happens immediately.
   func allowance(of context: CampaignContext) -> Int {
     if let deadline = context.schedule.deadline, deadline * 1000 <= Int(now) { return .max }
     return context.facts.limits.allowance
   }
 
-  /// Targets of a campaign that are enough to have in hand, where its rate and not the window says so; else `nil`.
+  /// Returns the number of targets of a campaign that are enough to hold; `nil` if the window and not a rate limits the
+  /// campaign.
   func enough(of context: CampaignContext) -> Int? {
     guard !context.facts.limits.isEmpty, let ahead = context.facts.limits.ahead else { return nil }
     return ahead < 2 * environment.configuration.window ? ahead : nil
   }
 
-  /// Lets go of what is due, and asks Redis for more where slices have a use for it.
+  /// Releases the permits that are due, and requests more from Redis if slices can use them.
   func refresh(_ now: UInt64) {
     var demands: [(limit: RateLimit, wanted: Int)] = []
     for session in slices.sessions where session.context.facts.limits.contains(where: \.isInForce) {
@@ -53,7 +54,7 @@ final class RateService: WorkerPart {
     }
     for (limit, wanted) in demands {
       limit.lease.advance(now)
-      // The next slice is prepared while the last one is being sent.
+      // The next slice is prepared while the present one is being sent.
       if limit.runsShort(of: wanted) { wakeClaims() }
       if let question = limit.lease.question(wanted: wanted, now: now) {
         loop.start { await self.ask(question, limit) }
@@ -61,17 +62,17 @@ final class RateService: WorkerPart {
     }
   }
 
-  /// Pushes that a slice could make if its rates let it.
+  /// Returns the number of pushes that a slice could send without its rates.
   private func wanted(by session: SliceSession, _ now: UInt64) -> Int {
     let context = session.context
     guard session.intent == .send, session.isReady, session.claim.graceEnd <= now else { return 0 }
-    // One push after the other is enough to find out when the pool can send again.
+    // One push at a time is enough to find out when the pool can send again.
     if context.facts.route.isStuck { return min(1, session.sendable(now)) }
     let trial = context.guard.isUndecided ? max(0, context.trial.allowance) : .max
     return min(session.sendable(now), trial)
   }
 
-  /// The slices in hand of what has a rate of which the targets are known, and these.
+  /// Returns how many held slices under a rate have known targets, and the number of these targets.
   private func known(of limit: RateLimit) -> (slices: Int, targets: Int) {
     slices.sessions.reduce((0, 0)) { known, session in
       guard let count = session.targets.count, session.context.facts.limits.contains(where: { $0 === limit }) else {
@@ -90,12 +91,12 @@ final class RateService: WorkerPart {
       limit.take(nil, now: EventLoop.now)
       log.report("could not ask what \(limit.subject) may send", error)
     }
-    // What came for slices that are not in hand any more.
+    // Permits that arrived after their slices were released go back.
     if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { tellRest(of: limit) }
     wakeSlices(takingMore: false)
   }
 
-  /// Gives back what was lent for a campaign and not sent, when none of its slices is in hand any more.
+  /// Returns the unused permits of a campaign after its last held slice was released.
   func tellRest(of context: CampaignContext) {
     for limit in context.facts.limits where limit.isInForce {
       let isNeeded = slices.sessions.contains { $0.context.facts.limits.contains { $0 === limit } }
@@ -108,25 +109,26 @@ final class RateService: WorkerPart {
     loop.start { await self.ask(question, limit) }
   }
 
-  // MARK: Room for others
+  // MARK: Bounds
 
-  /// Whether so many slices are in hand that wait for their rates as there may be.
+  /// Whether the worker holds the maximum number of slices that wait for their rates.
   private var isCrowded: Bool {
     slices.sessions.count(where: { enough(of: $0.context) != nil }) >= SliceSelection.maximumLimited
   }
 
-  /// Campaigns of which no slice is to be taken, as too many wait for their rates already.
+  /// Returns the campaigns of which no slice may be taken, because too many held slices wait for their rates.
   func campaignsWithoutPlace() -> Set<String> {
     isCrowded ? Set(campaigns.contexts.filter { enough(of: $0.value) != nil }.keys) : []
   }
 
-  /// Gives a slice back that was taken before anybody here knew that its campaign has a rate, where there is enough in hand.
+  /// Gives a slice back if the worker holds enough of its campaign. The worker did not know the campaign's rate when it
+  /// took the slice.
   ///
   /// - Returns: whether it was given back.
   func leaves(_ reference: SliceReference, _ context: CampaignContext) async throws -> Bool {
     guard let enough = enough(of: context) else { return false }
     let others = slices.sessions.filter { $0.slice.campaign == reference.campaign }
-    // Of those that are taken up at the same time one goes on.
+    // If several slices are taken at the same time, one of them continues.
     let hasEnough =
       others.reduce(0) { $0 + $1.ungranted } >= enough || others.contains { !$0.isReady }
       || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
@@ -136,7 +138,7 @@ final class RateService: WorkerPart {
     return true
   }
 
-  /// What holds a campaign up when nothing but its rate does, and since when.
+  /// Returns the reason, and since when, if only its rate holds a campaign up.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
     guard let obstacle = context.facts.limits.obstacle, now - obstacle.since >= Self.shortestWait,
       slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
@@ -144,6 +146,6 @@ final class RateService: WorkerPart {
     return obstacle
   }
 
-  /// ns: who waits for less than that goes on as it is told of.
+  /// Minimum wait in ns before it is reported: shorter waits end before the report is read.
   private static let shortestWait: UInt64 = 1_000_000_000
 }

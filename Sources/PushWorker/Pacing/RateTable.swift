@@ -1,15 +1,15 @@
 import CampaignStore
 import PushCore
 
-/// The rates of apps and of their backends, once a campaign of theirs came into hand.
-/// Confined to the worker's loop, as the limits in it.
+/// The rates of apps and of their backends, created with the first campaign of an app. Confined to the worker's loop,
+/// like the limits in it.
 struct RateTable {
-  /// By the app's name.
+  /// The rates of apps, by the app's name.
   private var apps: [String: RateLimit] = [:]
-  /// Likewise of apps whose backend says how it is; in force while that is not well.
+  /// The rates of backends, by the app's name. In force only while the backend is unhealthy.
   private var backends: [String: RateLimit] = [:]
 
-  /// The rates that a campaign is held against: its own, its app's, and its app's backend's.
+  /// Returns the rates that limit a campaign: its own, its app's, and its app's backend's.
   mutating func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] {
     var limits: [RateLimit] = []
     if let rate = campaign.delivery.rate { limits.append(RateLimit(.campaign(campaign.id), rate)) }
@@ -26,12 +26,12 @@ struct RateTable {
     return limits
   }
 
-  /// Goes as fast as is right for how backends are.
+  /// Adapts the rates to the health of the backends.
   ///
   /// - Parameters:
-  ///   - known: the backends of apps.
-  ///   - now: ms since the epoch by Redis' clock.
-  /// - Returns: whether anything is otherwise than before.
+  ///   - known: The backends of apps.
+  ///   - now: In ms since the epoch by Redis' clock.
+  /// - Returns: Whether a rate has changed.
   mutating func follow(_ standings: [String: BackendStanding], of known: [String: AppBackend], now: Int) -> Bool {
     var hasChanged = false
     for (app, limit) in backends {

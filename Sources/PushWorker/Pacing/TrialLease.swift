@@ -1,69 +1,69 @@
 import CampaignStore
 import PushCore
 
-/// The sends of a campaign that this worker may make while its guard has not decided.
+/// Sends that this worker may make for a campaign with an undecided guard.
 struct TrialLease {
-  /// Lent, and not spent yet.
+  /// Sends that were leased and not spent.
   private(set) var allowance = 0
-  /// Spent on credit that a slice has asked Redis for.
+  /// Sends spent on credit that a slice has requested from Redis.
   private(set) var reserved = 0
-  /// What Redis last answered.
+  /// The last answer of Redis.
   private(set) var answer: GuardTrialAnswer?
-  /// `EventLoop.now` when it said that.
+  /// `EventLoop.now` of the last answer.
   private var heardAt: UInt64 = 0
-  /// Since when it has said just that, in `EventLoop.now`.
+  /// `EventLoop.now` since which the answers of Redis are the same.
   private var quietSince: UInt64 = 0
   private(set) var isAsking = false
   private(set) var askedAt: UInt64 = 0
-  /// All that was lent here so far.
+  /// All sends that were leased to this worker so far.
   private var lent = 0
   private var told = GuardCounts()
   private var returned = 0
 
-  /// What all workers were answered, as Redis knows it; where Redis has forgotten some of that, what Redis was told
-  /// here. A worker that has told of all answers that one may have would otherwise wait for others, who may have nothing
-  /// left to send.
+  /// Answers of all workers, as Redis knows them. If Redis has lost some of them, the answers that this worker has
+  /// reported. Otherwise a worker with the maximum number of answers would wait for other workers, which may have
+  /// nothing left to send.
   var fleetCounts: GuardCounts {
     guard let counts = answer?.counts, counts.answers >= told.answers else { return told }
     return counts
   }
 
-  /// What Redis is to be told and asked.
+  /// A report and a request to Redis.
   struct Question {
     var wanted: Int
     var news: GuardCounts
     var returned: Int
   }
 
-  /// ns between two questions that are not urgent.
+  /// Minimum time between two requests that are not urgent, in ns.
   private static let pace: UInt64 = 20_000_000
-  /// ns between such questions of a campaign whose rate makes its trial a long one.
+  /// The same for a campaign whose rate makes its trial long.
   private static let slowPace: UInt64 = 200_000_000
-  /// ns without news after which nothing more is expected, nothing being under way.
+  /// Time in ns without changes after which no more answers are expected, if nothing is in flight.
   private static let silence: UInt64 = 500_000_000
 
-  /// Spends sends on credit that is being asked for.
+  /// Spends sends on credit that is being requested.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Takes note of what became of credit: the rest of it may be spent again.
+  /// Records the result of that credit. The rest of the sends is available again.
   mutating func reconcile(spent count: Int, sent: Int) {
     reserved -= count
     allowance += count - sent
   }
 
-  /// What to ask now, if anything.
+  /// Returns the next request, if one makes sense now.
   ///
   /// - Parameters:
-  ///   - wanted: sends that slices could make at once.
-  ///   - unanswered: sends under way.
-  ///   - isHolding: whether answers are held back.
-  ///   - counts: what was answered here so far.
-  ///   - isAlone: whether there are no other workers. Among others a worker takes no more than half of what the fleet may
-  ///     send: should it be the only one to be answered badly, as much is left to the others.
-  ///   - isSlow: whether the campaign's rate lets it send little.
+  ///   - wanted: Sends that slices could make immediately.
+  ///   - unanswered: Sends in flight.
+  ///   - isHolding: Whether answers are deferred.
+  ///   - counts: Answers of this worker so far.
+  ///   - isAlone: Whether there are no other workers. Among others, a worker takes at most half of the fleet's sends.
+  ///     If only this worker gets bad answers, the other half is left.
+  ///   - isSlow: Whether the campaign's rate permits only few sends.
   mutating func question(
     wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, isAlone: Bool = true,
     isSlow: Bool = false, now: UInt64
@@ -78,7 +78,7 @@ struct TrialLease {
     guard isShort || news.answers * 8 >= minimum || isDue && (news.answers > 0 || isHolding || isUnused) else {
       return nil
     }
-    // What no slice has a use for, others may have.
+    // Other workers may need the sends that no slice of this worker can use.
     let unused = isUnused ? allowance : 0
     allowance -= unused
     isAsking = true
@@ -87,8 +87,8 @@ struct TrialLease {
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
-  /// What Redis knows of this worker, when it asks whether to leave the campaign to the others; `nil` while another
-  /// question is under way.
+  /// Returns what Redis knows of this worker, for the question whether the worker should withdraw; `nil` while another
+  /// request is in flight or too recent.
   mutating func withdrawal(now: UInt64) -> (told: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
     isAsking = true
@@ -96,15 +96,15 @@ struct TrialLease {
     return (told, lent - returned)
   }
 
-  /// Control has answered that, or not.
+  /// Records that the question was answered or has failed.
   mutating func endWithdrawal() { isAsking = false }
 
-  /// What Redis has yet to be told when no slice is in hand any more; `nil` for nothing. What was lent and not answered is
-  /// for others to send: they must not wait until it is taken for lost.
+  /// Returns the last report after the worker released its last slice; `nil` for nothing. Leased sends without an
+  /// answer are returned, so that other workers need not wait until Redis considers them lost.
   ///
   /// - Parameters:
-  ///   - counts: what was answered here so far.
-  ///   - unanswered: sends that may be answered yet.
+  ///   - counts: Answers of this worker so far.
+  ///   - unanswered: Sends that may still be answered.
   mutating func rest(counts: GuardCounts, unanswered: Int, now: UInt64) -> Question? {
     let news = counts - told
     let unused = lent - counts.answers - unanswered - returned
@@ -115,13 +115,13 @@ struct TrialLease {
     return Question(wanted: 0, news: news, returned: max(0, unused))
   }
 
-  /// Notes the answer of Redis, or that there was none.
+  /// Applies the answer of Redis, or records that there was none.
   ///
-  /// - Parameter lease: ns.
+  /// - Parameter lease: In ns.
   mutating func take(_ answer: GuardTrialAnswer?, to question: Question, lease: UInt64, now: UInt64) {
     isAsking = false
     guard let answer else { return }
-    // Where Redis, or this worker, was away meanwhile, nobody knows whether it was quiet.
+    // After a gap in the answers, it is unknown whether anything changed.
     let isNews = answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay
     if isNews || now - heardAt > Self.memory(lease) { quietSince = now }
     self.answer = answer
@@ -132,16 +132,16 @@ struct TrialLease {
     allowance += answer.leased
   }
 
-  /// Whether no further answers are to be expected, from any worker.
+  /// Returns whether no more answers are expected from any worker.
   ///
-  /// - Parameter lease: ns without news after which Redis takes what is under way for lost, and lends it again to whoever
-  ///   asks, so that more is answered. Only when that much again has passed does nobody want to send: what a dead worker had
-  ///   in hand is with another by then.
+  /// - Parameter lease: Time in ns without changes after which Redis considers the sends in flight lost. Redis then
+  ///   leases them again, so more answers may come. After a second lease, no worker wants to send: by then, another
+  ///   worker has the slices of a dead one.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
     guard let answer, now - heardAt <= Self.memory(lease) else { return false }
     return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)
   }
 
-  /// ns after which what Redis said is too old to go by.
+  /// Returns the age in ns at which an answer of Redis is too old to use.
   private static func memory(_ lease: UInt64) -> UInt64 { lease / 2 }
 }

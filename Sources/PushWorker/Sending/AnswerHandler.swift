@@ -3,7 +3,7 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Takes the answers of the push service in. The hot path: per push plain values only.
+/// Handles the answers of the push service. The hot path: it uses only plain values for each push.
 final class AnswerHandler: WorkerPart {
   let environment: WorkerEnvironment
   private let inbox: CompletionInbox
@@ -15,7 +15,7 @@ final class AnswerHandler: WorkerPart {
   private let pauses: CampaignPauses
   private let declined: DeclinedCampaigns
   private let figures: WorkerFigures
-  /// Pushes that came back unsent, while one lot of answers is handled.
+  /// Pushes that came back unsent in the present batch of answers.
   private var unsent: [(session: SliceSession, index: Int)] = []
 
   init(
@@ -35,10 +35,10 @@ final class AnswerHandler: WorkerPart {
     self.figures = figures
   }
 
-  /// Begins to take answers.
+  /// Starts to receive answers.
   func start() { inbox.onArrival(loop.callback { [weak self] in self?.handleArrivals() }) }
 
-  /// Takes the answers that have come.
+  /// Handles the answers that have arrived.
   private func handleArrivals() {
     let clock = EventLoop.now
     let now = now
@@ -51,7 +51,7 @@ final class AnswerHandler: WorkerPart {
       }
       let index = SliceTag.index(completion.tag)
       guard session.targets.underWay.contains(index) else { continue }
-      // After the deadline of a stop nothing is waited for; what comes all the same counts.
+      // After the deadline of a stop, the count is 0 already. A late answer still counts for its target.
       session.pending.unanswered = max(0, session.pending.unanswered - 1)
       if completion.answer.isAccepted {
         crashPoint(.answered)
@@ -70,7 +70,8 @@ final class AnswerHandler: WorkerPart {
         session.end(index)
         count(.accepted, of: session.context)
       } else if completion.answer.kind == .notSent, completion.reason == .none, session.intent == .send {
-        // Certainly not processed, and still granted: it may go again at once, and the ledger need not know.
+        // The push was certainly not processed and is still granted. It may be sent again immediately, without a new
+        // record in the ledger.
         unsent.append((session, index))
       } else {
         handle(completion, of: session, index, now)
@@ -87,7 +88,7 @@ final class AnswerHandler: WorkerPart {
     unsent = []
     for pushes in bySlice.values {
       let (session, indexes) = (pushes[0].session, pushes.map(\.index))
-      // A guard that has just tripped has withdrawn the slice.
+      // If the guard has just tripped, the slice was withdrawn.
       guard session.intent == .send else {
         for index in indexes { recorder.settle(session, index, nil) }
         continue
@@ -100,7 +101,7 @@ final class AnswerHandler: WorkerPart {
     }
   }
 
-  /// An answer that says more than "accepted", or a push without an answer.
+  /// Handles an answer that is not a plain acceptance, or a push without an answer.
   private func handle(_ completion: PushCompletion, of session: SliceSession, _ index: Int, _ now: UInt64) {
     let campaign = session.context.campaign
     let tally = session.context.facts.tally
@@ -133,11 +134,11 @@ final class AnswerHandler: WorkerPart {
       }
     case .resendNow: record.at = 0
     }
-    // Not of what ends now: should its guard have it sent again, the attempt was in vain.
+    // A finished target does not count the attempt: if the guard has it sent again, this attempt was in vain.
     if record.state == .waiting, decision.countsAttempt { record.history.count() }
     switch (record.state, session.intent) {
     case (.waiting, .lost):
-      // Sending again is the new owner's to decide.
+      // The new owner decides whether to send the target again.
       credit.giveBack(1, of: session)
     case (.waiting, _):
       tally.retries += 1
@@ -172,17 +173,17 @@ final class AnswerHandler: WorkerPart {
     if isOpen { context.reports.count(outcome, context.guard.policy, fleet: environment.fleet) }
   }
 
-  /// What an answer says about more than its target.
+  /// Applies the effect of an answer beyond its target.
   private func apply(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
     let id = context.campaign.id
     switch effect {
     case .none: return
-    // It is paused already, or was resumed since the push: what was refused may have been mended meanwhile.
+    // The campaign is paused already, or was resumed after this push: the cause of the refusal may have been fixed.
     case .pauseCampaign where context.progress.isPaused || context.progress.isOutdated: return
     case .pauseCampaign:
       pauses.pause(id, round: context.facts.round, refusal(completion, of: context) + ", then resume")
     case .leaveCampaign: declined.object(to: id, round: context.facts.round, refusal(completion, of: context))
-    // The connection has told the credential, which has stopped unless it was another's by then.
+    // The connection has reported the refusal. The credential has stopped, unless its key or certificate was replaced.
     case .stopCredential: declined.objectForStoppedCredentials()
     }
   }

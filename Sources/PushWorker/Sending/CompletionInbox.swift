@@ -2,8 +2,8 @@ import PushTransport
 import EventLoop
 import Synchronization
 
-/// Completions on their way from the connections' queues to the worker's: many at a time, one wake-up for all that have
-/// gathered.
+/// Completions that go from the connections' queues to the worker's queue. One wake-up delivers all completions that
+/// have gathered.
 final class CompletionInbox: Sendable {
   private struct State {
     var completions: [PushCompletion] = []
@@ -18,12 +18,12 @@ final class CompletionInbox: Sendable {
     self.loop = loop
   }
 
-  /// Sets what is called on the loop when there is something to take.
+  /// Sets the handler, which runs on the loop when completions have arrived.
   func onArrival(_ handler: @escaping @Sendable () -> Void) {
     state.withLock { $0.handler = handler }
   }
 
-  /// Adds completions; from any thread.
+  /// Adds completions. Callable from any thread.
   func put(_ completions: [PushCompletion]) {
     let handler = state.withLock { state -> (@Sendable () -> Void)? in
       if state.completions.isEmpty {
@@ -38,7 +38,7 @@ final class CompletionInbox: Sendable {
     if let handler { loop.execute(handler) }
   }
 
-  /// Takes all there are.
+  /// Removes and returns all completions.
   func take() -> [PushCompletion] {
     state.withLock { state in
       state.isScheduled = false

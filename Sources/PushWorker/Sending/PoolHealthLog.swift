@@ -1,20 +1,20 @@
 import PushTransport
 
-/// What of a pool's state is worth telling, and when. Pure: time is an argument.
+/// Decides which changes of a pool's state are logged, and when. Pure: time is an argument.
 struct PoolHealthLog {
-  /// Something to tell.
+  /// A change to log.
   enum Notice: Equatable {
-    /// Connections could not be opened, or broke, since the last look; the text is the last one's.
+    /// Connections could not be opened, or broke, since the last check. The text is the latest error.
     case failed(String)
-    /// The service answers nearly everything with 503: sending is held back.
+    /// The circuit breaker has opened: the service answers nearly everything with 503, so sending is held back.
     case breakerOpened
-    /// It does not any more.
+    /// The circuit breaker has closed.
     case breakerClosed
-    /// How the connections are.
+    /// The state of the connections.
     case connections(PoolState)
   }
 
-  /// Nanoseconds between two accounts of connections.
+  /// Minimum time between two reports on connections, in ns.
   static let interval: UInt64 = 60_000_000_000
 
   private var failures = 0
@@ -23,11 +23,11 @@ struct PoolHealthLog {
   private var told: PoolState?
   private var toldAt: UInt64 = 0
 
-  /// Compares a pool with how it was at the last look.
+  /// Compares a pool with its state at the last check.
   ///
   /// - Parameters:
   ///   - now: `EventLoop.now`.
-  ///   - isLast: whether nobody will look again: then the connections are told of, if there ever were any.
+  ///   - isLast: Whether this is the last check. If the pool ever had connections, they are then reported.
   mutating func look(at state: PoolState, now: UInt64, isLast: Bool = false) -> [Notice] {
     var notices: [Notice] = []
     if state.failures > failures, let error = state.lastError { notices.append(.failed(error)) }
@@ -41,7 +41,7 @@ struct PoolHealthLog {
       isBreakerOpen = false
       notices.append(.breakerClosed)
     }
-    // A pool that rests is told of once more when its last connection has closed, and then no more.
+    // After its last connection has closed, an idle pool is reported one more time.
     let isOfInterest =
       state.open > 0 || state.inFlight > 0 || state.openings != told?.openings ?? 0 || told?.open ?? 0 > 0
     let isTime = told == nil || now - toldAt >= Self.interval

@@ -2,15 +2,15 @@ import PushTransport
 import EventLoop
 import PushCore
 
-/// The way to a push service with one credential: a pool of connections, and what is known of its health. Confined to
-/// the worker's loop.
+/// The route to a push service with one credential: a pool of connections, and the health of the pool. Confined to the
+/// worker's loop.
 final class PushRoute {
-  /// Tells routes apart in accounts of credit.
+  /// Distinguishes routes in the accounts of credit.
   let number: Int
   let credential: any PushCredential
   let endpoint: PushEndpoint
   let pool: ConnectionPool
-  /// As of the last look.
+  /// Health at the last check.
   private(set) var health = PoolHealth.ready
   private var watch = PoolHealthLog()
 
@@ -21,7 +21,7 @@ final class PushRoute {
     self.pool = pool
   }
 
-  /// Whether nothing, or next to nothing, can be sent on it just now: its credit and its slices leave room to others.
+  /// Whether the route can send nothing, or almost nothing, now. Its slices then leave credit and room to other slices.
   var isStuck: Bool {
     switch health {
     case .unreachable, .unresponsive, .breakerOpen: true
@@ -29,25 +29,26 @@ final class PushRoute {
     }
   }
 
-  /// Some claim of its slices holds until then, in monotonic ns: pushes that wait for a connection go on.
+  /// Permits the pool to send waiting pushes until a monotonic time in ns, up to which a claim of its slices is valid.
   func maySend(until deadline: UInt64) { pool.mayTake(until: deadline) }
 
-  /// Looks how the pool is.
+  /// Checks the health of the pool.
   ///
   /// - Parameter now: `EventLoop.now`.
-  /// - Returns: whether ``isStuck`` is another now.
+  /// - Returns: Whether ``isStuck`` has changed.
   func look(_ now: UInt64) -> Bool {
     let before = isStuck
     health = pool.health(now: now)
     return isStuck != before
   }
 
-  /// What is worth telling of its connections since the last time.
+  /// Returns the changes to log since the last call.
   func notices(_ now: UInt64, isLast: Bool) -> [PoolHealthLog.Notice] {
     watch.look(at: pool.published, now: now, isLast: isLast)
   }
 
-  /// Why nothing can be sent, for people, and since when by `EventLoop.now`; `nil` while something can.
+  /// The reason why nothing can be sent, for operators, and since when by `EventLoop.now`; `nil` while the route can
+  /// send.
   var obstacle: (reason: String, since: UInt64)? {
     switch health {
     case .unreachable(let since, let reason): ("push service unreachable at \(endpoint.url): \(reason)", since)

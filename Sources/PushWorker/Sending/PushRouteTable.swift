@@ -2,17 +2,18 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// The routes of a worker, by credential and endpoint. Apps that share both share one route. Confined to the worker's loop.
+/// The routes of a worker, by credential and endpoint. Apps with the same credential and endpoint share one route.
+/// Confined to the worker's loop.
 final class PushRouteTable {
   private(set) var routes: [PushRoute] = []
-  /// Routes that the configuration can have campaigns for.
+  /// Number of routes that the configured apps can need.
   private let configured: Int
 
-  /// Streams at most on a connection: what the largest service allows one that it trusts (APNs, seen on the wire in 2021 and
-  /// later); a connection has no more than its peer says.
+  /// Maximum number of streams of a connection: the most that the largest service allows a trusted connection (APNs,
+  /// measured from 2021 on). A connection never uses more than its peer allows.
   private static let maximumStreams = 1000
 
-  /// Gets the completions of all pushes, from any thread.
+  /// Receives the completions of all pushes, from any thread.
   private let inbox: CompletionInbox
 
   init(_ apps: some Collection<AppChannel>, inbox: CompletionInbox) {
@@ -24,16 +25,16 @@ final class PushRouteTable {
     configured = seen.count
   }
 
-  /// Whether there is, or may come to be, more than one.
+  /// Whether the worker has, or may need, more than one route.
   var areSeveral: Bool { max(configured, routes.count) > 1 }
 
-  /// Returns the route for an app, and makes it when there is none.
+  /// Returns the route for an app. Creates it if necessary.
   func route(for app: AppChannel, _ configuration: WorkerConfiguration) -> PushRoute {
     if let known = routes.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
       return known
     }
-    // More streams than the window can fill would only let one connection take what another could send: libcurl looks at
-    // every transfer of a connection whenever its socket is readable, and keeps some 20 kB for each.
+    // With more streams than the window can fill, one connection would take pushes that another could send. Also,
+    // libcurl checks every transfer of a connection whenever its socket is readable, and uses about 20 kB for each.
     let share = (configuration.window + configuration.connections - 1) / configuration.connections
     let pool = ConnectionPool(
       configuration: .init(
@@ -47,7 +48,7 @@ final class PushRouteTable {
     return route
   }
 
-  /// Reports on the connections of all routes: trouble at once, their state now and then.
+  /// Logs the connections of all routes: errors immediately, their state from time to time.
   ///
   /// - Parameter isLast: whether the worker is about to close them.
   func reportConnections(to log: TroubleLog, isLast: Bool = false) {
@@ -68,8 +69,8 @@ final class PushRouteTable {
   /// Closes all connections.
   ///
   /// - Parameters:
-  ///   - deadline: ns for the connections to close.
-  ///   - patience: ns more for an engine that hangs.
+  ///   - deadline: Time in ns for the connections to close.
+  ///   - patience: Additional time in ns for an engine that hangs.
   func drain(deadline: UInt64, patience: UInt64) async {
     let pools = routes.map(\.pool)
     await withDiscardingTaskGroup { group in

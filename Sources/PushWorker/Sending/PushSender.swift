@@ -3,14 +3,14 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Hands granted targets to the connections, in batches. The hot path: per push plain values only.
+/// Passes granted targets to the connections, in batches. The hot path: it uses only plain values for each push.
 final class PushSender: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
   private let credit: CreditLedger
   private let recorder: TargetRecorder
   private let figures: WorkerFigures
-  /// Tokens that were rejected lately.
+  /// Tokens that were rejected recently.
   private var rejected = RejectedTokens()
 
   init(
@@ -24,12 +24,12 @@ final class PushSender: WorkerPart {
     self.figures = figures
   }
 
-  /// Reads granted targets and hands them to the connections.
+  /// Loads granted targets and passes them to the connections.
   func send(_ session: SliceSession, _ targets: [GrantedTarget]) async throws {
     do {
       try await session.load(targets.map(\.index))
     } catch {
-      // They are granted: whoever looks for what is in doubt finds them.
+      // The targets are granted. The next search for targets in doubt finds them.
       credit.giveBack(targets.count, of: session)
       throw error
     }
@@ -42,16 +42,16 @@ final class PushSender: WorkerPart {
       session.targets.underWay.begin(target.index, attempt: target.attempt, history: target.history)
     }
     session.context.unspend(targets.count - fresh.count)
-    // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
+    // While the targets were loaded, their deadline may have passed, or the slice may have been lost or paused.
     try submit(session, admit(session, settleWithheld(session, fresh.map(\.index))))
   }
 
-  /// Notes a token that the service has just rejected.
+  /// Records a token that the service has just rejected.
   func noteRejected(_ token: ArraySlice<UInt8>) { rejected.insert(token) }
 
-  /// Settles those of targets under way that are not to be sent now.
+  /// Settles those targets in flight that must not be sent now.
   ///
-  /// - Returns: the others.
+  /// - Returns: The other targets.
   func admit(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
     let now = Int(now)
     if session.targets.times == nil, session.intent == .send,
@@ -73,9 +73,9 @@ final class PushSender: WorkerPart {
     return admitted
   }
 
-  /// Records those of granted targets that are withheld.
+  /// Records the outcomes of granted targets that are withheld.
   ///
-  /// - Returns: the others.
+  /// - Returns: The other targets.
   private func settleWithheld(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
     guard !session.targets.decisions.isEmpty else { return indexes }
     var sent: [Int] = []
@@ -91,13 +91,13 @@ final class PushSender: WorkerPart {
     return sent
   }
 
-  /// Hands targets that are under way to the connections.
+  /// Passes targets in flight to the connections.
   func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
     guard let times = session.targets.times, case .after = context.campaign.message.expiration else {
       return try submit(session, indexes, by: context.composers.standard)
     }
-    // They stand in the order of their times.
+    // The indexes are in the order of their send times.
     var rest = indexes[...]
     while let first = rest.first {
       let expiration = times.expiration(of: first)
@@ -163,9 +163,10 @@ final class PushSender: WorkerPart {
     }
   }
 
-  /// Whether a push goes over the connection for unproven pushes: nobody registered the token (a job lists it), or this worker
-  /// has seen it rejected lately, or an earlier attempt was not accepted. The last makes it another connection, too, for
-  /// what is tried again after a 5xx or in doubt. That a registered device was never sent to is not known.
+  /// Returns whether a push uses the connection for unproven pushes. That is so in three cases: the token is not
+  /// registered (a job lists it), it was rejected recently, or an earlier attempt was not accepted. The last case also
+  /// moves a retry after a 5xx or an unknown result to another connection. The worker does not know whether a
+  /// registered device ever got a push.
   private func isUnproven(
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
@@ -173,7 +174,7 @@ final class PushSender: WorkerPart {
     return session.targets.underWay.attempt(of: index).history.counted > 0 || rejected.contains(token)
   }
 
-  /// Takes back what waits for a connection while its time has passed, or it has become a quiet one.
+  /// Takes back waiting pushes whose deadline has passed, or for which a quiet time has begun.
   func expireBacklogs() {
     let now = Int(now)
     for session in slices.sessions where session.pending.unanswered > 0 {
@@ -192,7 +193,7 @@ final class PushSender: WorkerPart {
     }
   }
 
-  /// Records as accepted what has only been handed over, for a test.
+  /// Records pushes as accepted that were only passed to the pool. For a test.
   private func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
     for index in indexes where session.targets.underWay.contains(index) {
       session.pending.unanswered -= 1

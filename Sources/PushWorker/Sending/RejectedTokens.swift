@@ -1,16 +1,16 @@
 import PushCore
 
-/// Which device tokens the push service has rejected lately, as far as this worker has seen. Pure, bounded.
+/// Device tokens that the push service rejected recently, as far as this worker knows. Pure and bounded.
 ///
-/// A table of fingerprints: what a new rejection displaces is forgotten, and so is all of it when the worker ends. Two
-/// tokens with one fingerprint (64 bits) do no harm: the other one only goes over the connection for unproven pushes.
+/// A table of fingerprints. A new rejection may replace an old one, and the table ends with the worker. Two tokens with
+/// the same fingerprint (64 bits) do no harm: the second one only uses the connection for unproven pushes.
 struct RejectedTokens: Sendable {
-  /// Half a megabyte of fingerprints: more rejections than any campaign has before its guard pauses it, and than most
-  /// lists of tokens have dead ones between two campaigns.
+  /// Half a megabyte of fingerprints. No campaign gets more rejections before its guard pauses it. Most token lists
+  /// have fewer dead tokens between two campaigns.
   static let standardCapacity = 1 << 16
 
   private let capacity: Int
-  /// Empty until the first rejection; 0 is no fingerprint.
+  /// Empty before the first rejection. A fingerprint is never 0.
   private var fingerprints: [UInt64] = []
 
   /// - Parameter capacity: a power of two.
@@ -18,21 +18,21 @@ struct RejectedTokens: Sendable {
     self.capacity = capacity
   }
 
-  /// Takes note of a rejection.
+  /// Records a rejection.
   mutating func insert(_ token: ArraySlice<UInt8>) {
     if fingerprints.isEmpty { fingerprints = Array(repeating: 0, count: capacity) }
     let fingerprint = Self.fingerprint(token)
     fingerprints[Int(truncatingIfNeeded: fingerprint) & (capacity - 1)] = fingerprint
   }
 
-  /// Whether a token was rejected lately.
+  /// Returns whether a token was rejected recently.
   func contains(_ token: ArraySlice<UInt8>) -> Bool {
     if fingerprints.isEmpty { return false }
     let fingerprint = Self.fingerprint(token)
     return fingerprints[Int(truncatingIfNeeded: fingerprint) & (capacity - 1)] == fingerprint
   }
 
-  /// FNV-1a (Fowler, Noll, Vo), its upper half folded in: tokens come from jobs too, and need not be random.
+  /// FNV-1a (Fowler, Noll, Vo) with the upper half folded in: tokens can come from jobs and need not be random.
   private static func fingerprint(_ token: ArraySlice<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in token { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

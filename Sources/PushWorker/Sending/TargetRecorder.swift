@@ -3,13 +3,13 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Records what becomes of targets: an outcome, or that a target is granted again later. It also takes pushes back that no
-/// connection has taken.
+/// Records the results of targets: an outcome, or that a target is granted again later. It also takes back pushes that
+/// no connection has taken.
 struct TargetRecorder: WorkerPart {
   let environment: WorkerEnvironment
   let credit: CreditLedger
 
-  /// Records a final answer, with what it does to the device.
+  /// Records a final answer, with its effect on the device.
   func append(_ answer: DeferredAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
     let index = answer.index
     var record = answer.record
@@ -35,15 +35,15 @@ struct TargetRecorder: WorkerPart {
     session.pending.outcomes.record(EventLoop.now) { batch in
       batch.append(
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
-        // Without a timestamp the time of receipt counts (design: absent timestamp).
+        // Without a timestamp, the time of receipt counts.
         timestamp: answer.timestamp == 0 ? record.at : answer.timestamp, keepsResult: keepsResult,
         unknownReason: answer.unknownReason ?? "")
     }
   }
 
-  /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
+  /// Records a granted target that is not sent now: with an outcome, or for a later grant.
   ///
-  /// - Parameter milliseconds: until it may be granted again.
+  /// - Parameter milliseconds: Time until it may be granted again.
   func settle(
     _ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none,
     after milliseconds: Int = 0
@@ -53,7 +53,7 @@ struct TargetRecorder: WorkerPart {
       state: .waiting, attempt: attempt, history: history, reason: reason, at: UInt64(max(0, milliseconds)))
     defer { session.end(index) }
     if let outcome {
-      // Whatever keeps it from being sent now, an earlier attempt may have been delivered.
+      // Whatever prevents sending now, an earlier attempt may have been delivered.
       record.finish(history.isAmbiguous ? .unknown : outcome, at: now)
       append(DeferredAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     } else if session.intent == .lost {
@@ -63,7 +63,7 @@ struct TargetRecorder: WorkerPart {
     }
   }
 
-  /// Records a target that is under way and not to be sent now.
+  /// Records a target in flight that is not sent now.
   func settle(_ session: SliceSession, _ index: Int, _ fate: SliceTimes.Fate) {
     switch fate {
     case .expire: settle(session, index, .expired)
@@ -74,7 +74,7 @@ struct TargetRecorder: WorkerPart {
 
   // MARK: Taking back
 
-  /// Settles pushes that no connection has taken, with an outcome or to be granted again: they were certainly not sent.
+  /// Settles pushes that no connection has taken, with an outcome or for a later grant. They were certainly not sent.
   func takeBack(_ session: SliceSession, _ tags: [UInt64], as outcome: Outcome? = nil) {
     session.context.unspend(tags.count)
     for tag in tags {
@@ -83,7 +83,8 @@ struct TargetRecorder: WorkerPart {
     }
   }
 
-  /// Stops sending for a slice: what no connection has taken is settled, what is under way is waited for.
+  /// Stops sending for a slice. Settles the pushes that no connection has taken; pushes in flight still get their
+  /// answers.
   func withdraw(_ session: SliceSession, _ intent: SliceSituation.Intent) {
     guard session.withdraw(intent) else { return }
     takeBackBacklog(of: session)
