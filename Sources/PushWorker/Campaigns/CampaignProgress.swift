@@ -2,7 +2,7 @@
 struct CampaignProgress {
   /// Whether its partitions and the definitions of its segments are fixed.
   var isNarrowed: Bool
-  /// Whether this worker has paused it or is about to. Then this worker sends nothing more of it.
+  /// Whether this worker has paused it or is about to pause it. Then this worker sends nothing more of it.
   var isPaused = false
   /// Whether it was resumed after its context was made.
   var isOutdated = false

@@ -48,7 +48,7 @@ final class CampaignReader: WorkerPart {
     return try await preconditions.begin(context)
   }
 
-  /// Returns the context and the state of a slice's campaign; `nil` if there is no work to do. Then the reference was
+  /// Returns the context and the state of a slice's campaign; `nil` if the slice needs no work. Then the reference was
   /// dropped or given back. With an unknown app, the reference stays in the worker's list.
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {

@@ -9,7 +9,7 @@ struct WaitingReports {
 
   private var told: Set<String> = []
 
-  /// Whether there is no report to withdraw.
+  /// Whether all reports are withdrawn.
   var isIdle: Bool { told.isEmpty }
 
   /// - Parameter stuck: The campaigns that can't be sent now, with the reason, and since when by `EventLoop.now`.

@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// A slice that this worker has let go of, for as long as Redis may forget what became of it.
+/// A slice that this worker has released. It is stored for as long as Redis may lose writes of the slice.
 struct FormerSlice {
   let ledger: SliceLedger
   let context: CampaignContext
@@ -9,13 +9,13 @@ struct FormerSlice {
   let granted: Int
   let ending: Closing?
   var journal: SliceJournal
-  /// What was decided about its granted targets.
+  /// The decisions about its granted targets.
   let decisions: GrantDecisions
-  /// `EventLoop.now` when it was let go of, or last told of again.
+  /// `EventLoop.now` of the release, or of the last replay.
   var at: UInt64
-  /// The server that has it is to be told again.
+  /// Whether its server needs a replay.
   var isDue: Bool
-  /// Nothing of it is to be told any more.
+  /// Whether it needs no further replay.
   fileprivate(set) var isOver = false
 
   init(_ session: SliceSession, at now: UInt64) {
@@ -31,65 +31,67 @@ struct FormerSlice {
   }
 }
 
-/// What a worker remembers for the case that Redis forgets: a crash, or a failover to a replica that was behind, undoes
-/// writes that it had acknowledged. Pure: time is an argument.
+/// Stores the writes that Redis may lose: a crash, or a failover to a replica that was behind, undoes acknowledged
+/// writes. Pure: time is an argument.
 struct FailoverReplay {
-  /// What a look at Redis came to, by the places of servers. Those that are seen for the first time with all others are
-  /// neither the same nor changed.
+  /// The result of a check of the servers, by their places. In the first check, a server is neither the same nor
+  /// changed.
   struct Finding: Equatable {
-    /// Nothing was known before.
+    /// Whether no server was known before.
     var isFirst = false
-    /// Servers that were there before.
+    /// Servers that are the same as before.
     var same: Set<String> = []
-    /// Other servers than before, or such as have lost their memory: they are to be told again. One of which nothing was
-    /// known is among them: it may have been somebody's replica.
+    /// Servers that differ from before, or have lost their memory: they need a replay. An unknown server is one of
+    /// them, because it may have been a replica.
     var changed: Set<String> = []
   }
 
-  /// Slices let go of in the last seconds.
+  /// Slices released in the last seconds.
   private(set) var former: [FormerSlice] = []
-  /// By place, which server was there last, and of which line of writes.
+  /// The last server of each place: its run and its replication history.
   private var servers: [String: String] = [:]
-  /// By place, on which connections it last answered.
+  /// The connections of each place on which its server last answered.
   private var connections: [String: [UInt64]] = [:]
-  /// `EventLoop.now` when it was looked last which server answers.
+  /// `EventLoop.now` of the last check of the servers.
   var lookedAt: UInt64 = 0
-  /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
+  /// `EventLoop.now` from which slices are taken, after a possible loss of writes.
   private(set) var claimsResume: UInt64 = 0
-  /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.
+  /// `EventLoop.now` from which slices are taken over whose owners could not renew their leases during the outage.
   private var takeoversResume: UInt64 = 0
-  /// When the server of the shared keys was last seen to be one that we knew and that takes writes, in ms since the epoch.
+  /// Last time at which the server of the shared keys was known and accepted writes, in ms since the epoch.
   private(set) var seenDurableAt: UInt64 = 0
-  /// Redis is yet to be told again of former slices.
+  /// Whether released slices need a replay.
   private(set) var isDue = false
   private var isRunning = false
-  /// `EventLoop.now` when this worker was last seen to run.
+  /// `EventLoop.now` at which this worker last ran.
   private var ranAt: UInt64 = 0
-  /// `EventLoop.now` when it went on after it had stood still; 0 for never.
+  /// `EventLoop.now` at which this worker continued after it was stopped; 0 for never.
   private var wentOnAt: UInt64 = 0
-  /// How often servers were seen to have forgotten.
+  /// Number of checks that found a loss of writes.
   private(set) var losses = 0
-  /// Whether what this worker knows of former slices is yet to be told, or being told.
+  /// Whether a replay of released slices is due or running.
   var isPending: Bool { isDue || isRunning }
 
-  /// ns of grace after Redis may have forgotten, in which nothing is taken or sent anew: the others' turn to tell it what
-  /// they know. They try to connect at least once a second; looking and telling takes some 100 ms.
+  /// Grace period in ns after a possible loss of writes. Nothing new is taken or sent in it, so that other workers can
+  /// replay their writes. They try to connect at least once a second; the check and the replay take about 100 ms.
   static let grace: UInt64 = 3_000_000_000
-  /// ms without any heartbeat after which there was nobody, or Redis was away: an idle worker gives one every 2.5 s.
+  /// Time in ms without any heartbeat after which there was no worker, or Redis was away. An idle worker sends one
+  /// every 2.5 s.
   static let silence = 4000
-  /// ms by which a campaign may be older than the last look at a server that has forgotten it, and still be missing only
-  /// because the end of its log is: what is older Redis has really lost, and it is not for us to begin it again.
+  /// Limit for an activation again, in ms: a campaign may be older by this than the last check of its server. Then
+  /// Redis may have lost it only with the end of its log. Redis has really lost an older campaign, and workers must not
+  /// begin it again.
   private static let forgettable = 2 * Int(SliceJournal.memory / 1_000_000)
 
-  // MARK: Looking
+  // MARK: Checking servers
 
-  /// Takes note of which servers answered to two clients, each by its place.
+  /// Records the servers that answered to two clients, by place.
   mutating func look(_ first: [String: String], _ second: [String: String]) -> Finding {
     var finding = Finding(isFirst: servers.isEmpty)
     for place in Set(first.keys).union(second.keys) {
       let names = Set([first[place], second[place]].compactMap(\.self))
       if !finding.isFirst {
-        // Two answers mean that it is changing just now: it is looked at again.
+        // Two answers mean that the server is just changing. The next check looks at it again.
         if names == [servers[place] ?? ""] { finding.same.insert(place) } else { finding.changed.insert(place) }
       }
       servers[place] = names.count == 1 ? names.first : "changing"
@@ -97,9 +99,9 @@ struct FailoverReplay {
     return finding
   }
 
-  /// Takes note of the connections on which servers answered, by their places.
+  /// Records the connections on which servers answered, by place.
   ///
-  /// - Returns: whether one that had answered before did so on others.
+  /// - Returns: Whether a known server answered on other connections.
   mutating func noteConnections(_ numbers: [String: [UInt64]]) -> Bool {
     var isReconnected = false
     for (place, numbers) in numbers {
@@ -110,38 +112,39 @@ struct FailoverReplay {
 
   /// Begins the grace period.
   ///
-  /// - Parameter lease: ns; so long the owners of claims that ran out while Redis was away have to renew them.
+  /// - Parameter lease: Time in ns in which owners can renew claims that expired while Redis was away.
   mutating func beginGrace(_ now: UInt64, lease: UInt64) {
     claimsResume = now + Self.grace
     takeoversResume = now + lease
   }
 
-  /// Whether others may still be telling Redis what it forgot.
+  /// Returns whether other workers may still be replaying their writes.
   func isInGrace(_ now: UInt64) -> Bool { now < claimsResume }
 
-  /// ms for which claims that have run out are left to their owners.
+  /// Returns the time in ms for which expired claims stay with their owners.
   func takeoverGrace(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
 
-  /// Takes note that this worker runs; more often than it takes to forget anything.
+  /// Records that this worker runs. The calls must be more frequent than ``SliceJournal/memory``.
   mutating func noteRunning(_ now: UInt64) {
     if ranAt > 0, now - ranAt > SliceJournal.memory { wentOnAt = now }
     ranAt = now
   }
 
-  /// ns to wait before anything is told again; 0 for not at all.
+  /// Returns the time in ns to wait before a replay; 0 for none.
   ///
-  /// What a worker knows that stood still (a stopped process, a paused machine) is out of date: others may have had its
-  /// slices since, and Redis may have forgotten that too. Were it the first to bring its targets back, what they know of
-  /// theirs would be of no use. So they tell first, and it tells before they go on, as nobody else may know anything.
+  /// The data of a worker that was stopped (a stopped process, a suspended machine) is out of date. Other workers may
+  /// have had its slices since then, and Redis may have lost that too. If this worker restored its targets first, the
+  /// replays of the others would be useless. So the others replay first. This worker replays before the grace period
+  /// ends, because it may be the only one with the data.
   func delay(_ now: UInt64) -> UInt64 {
     guard wentOnAt > 0, now - wentOnAt < Self.grace else { return 0 }
     let begin = claimsResume - min(claimsResume, Self.grace / 2)
     return begin - min(begin, now)
   }
 
-  // MARK: Remembering
+  // MARK: Storing
 
-  /// Remembers a slice that is being let go of.
+  /// Stores a slice that is being released.
   mutating func keep(_ session: SliceSession, at now: UInt64) {
     guard session.isReady, session.claim.granted > 0 || session.journal.targets != nil || session.claim.ending != nil
     else { return }
@@ -149,13 +152,13 @@ struct FailoverReplay {
     if session.claim.mustReplay { isDue = true }
   }
 
-  /// Lets go of what servers that are still there have had the time to make durable. Not of more when one is away: what it
-  /// forgets is what came last before it died, however long ago that is.
+  /// Removes writes that servers have had the time to make durable, for servers that are still there. Removes nothing
+  /// for a server that is away: it loses its last writes before its death, however long ago that is.
   ///
   /// - Parameters:
-  ///   - clock: ms since the epoch; `nil` when the server of the shared keys is not still there.
-  ///   - isDurable: whether the server of a partition is.
-  /// - Returns: false when all of it may be needed yet.
+  ///   - clock: In ms since the epoch; `nil` if the server of the shared keys is not the same as before.
+  ///   - isDurable: Whether the server of a partition is the same as before.
+  /// - Returns: `false` if all writes may still be needed.
   mutating func forget(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {
     guard !isDue, !isRunning else { return false }
     if let clock { seenDurableAt = clock }
@@ -166,21 +169,21 @@ struct FailoverReplay {
     return true
   }
 
-  // MARK: Telling again
+  // MARK: Replaying
 
-  /// Redis is to be told again of former slices.
+  /// Requests a replay of released slices.
   ///
-  /// - Parameter isForgotten: whether the server of a partition may have forgotten.
+  /// - Parameter isForgotten: Whether the server of a partition may have lost writes.
   mutating func mustRun(where isForgotten: (_ partition: Int) -> Bool) {
     for index in former.indices where isForgotten(former[index].ledger.slice.partition) { former[index].isDue = true }
     losses += 1
     isDue = true
   }
 
-  /// What was to be told could not be told to the end.
+  /// Requests a replay again, because the last one failed.
   mutating func mustRunAgain() { isDue = true }
 
-  /// - Returns: whether it is due, and not under way.
+  /// - Returns: Whether a replay is due and none is running.
   mutating func begin() -> Bool {
     guard isDue, !isRunning else { return false }
     isRunning = true
@@ -188,18 +191,18 @@ struct FailoverReplay {
     return true
   }
 
-  /// What is to be told, by its places in ``former``, which stay as they are until ``end()``. Those of one slice stand
-  /// together, in the order in which they were let go of.
+  /// The slices to replay, as positions in ``former``, which do not change until ``end()``. Entries of the same slice
+  /// form a group, in the order of their releases.
   var due: [[Int]] {
     let places = former.indices.filter { former[$0].isDue && !former[$0].isOver }
     return Dictionary(grouping: places) { former[$0].ledger.slice }.values.sorted { $0[0] < $1[0] }
   }
 
-  /// It was told of.
+  /// Records that a slice was replayed.
   ///
   /// - Parameters:
-  ///   - slice: as it is to be remembered from now on; `nil` for not at all.
-  ///   - losses: ``losses`` when the telling began. What was forgotten since is to be told once more.
+  ///   - slice: The entry to store from now on; `nil` for none.
+  ///   - losses: ``losses`` at the start of the replay. A later loss needs another replay.
   mutating func note(_ slice: FormerSlice?, at place: Int, since losses: Int) {
     guard losses == self.losses else { return }
     if let slice { former[place] = slice } else { former[place].isOver = true }
@@ -210,16 +213,16 @@ struct FailoverReplay {
     former.removeAll(where: \.isOver)
   }
 
-  /// Whether Redis is yet to be told of a slice what this worker knows of it. Until then it must not take the slice,
-  /// however long the telling takes: it would send again what it has sent.
+  /// Returns whether this worker must replay a slice. Until then it must not take the slice, however long the replay
+  /// takes: it would send targets again that it has sent.
   func mustTell(of slice: SliceReference) -> Bool {
     isPending && former.contains { $0.isDue && $0.ledger.slice == slice }
   }
 
-  /// Campaigns that Redis has really lost: nothing of theirs is told again.
+  /// Removes campaigns that Redis has really lost. They are not replayed.
   mutating func drop(_ campaigns: Set<String>) { former.removeAll { campaigns.contains($0.context.campaign.id) } }
 
-  /// Whether a campaign that Redis does not know may be missing only because it forgot its last writes.
+  /// Returns whether a campaign may be missing only because Redis lost its last writes.
   func mayBeForgotten(_ context: CampaignContext) -> Bool {
     context.facts.createdAt + Self.forgettable > Int(seenDurableAt)
   }

@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Notices when Redis may have forgotten writes, and tells it again what this worker was told in the last seconds, before anything
-/// new is taken or sent.
+/// Detects that Redis may have lost writes. Then replays the writes of the last seconds before anything new is taken or
+/// sent.
 final class FailoverService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -25,32 +25,33 @@ final class FailoverService: WorkerPart {
     self.damage = damage
   }
 
-  /// Whether nothing is remembered that Redis may forget.
+  /// Whether no write is stored that Redis may lose.
   var isIdle: Bool { failover.former.isEmpty }
-  /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
+  /// `EventLoop.now` from which slices are taken, after a possible loss of writes.
   var claimsResume: UInt64 { failover.claimsResume }
-  /// ms for which claims that have run out are left to their owners.
+  /// Time in ms for which expired claims stay with their owners.
   var takeoverGrace: Int { failover.takeoverGrace(EventLoop.now) }
-  /// ns to wait before anything is told again; 0 for not at all.
+  /// Time in ns to wait before a replay; 0 for none.
   var delay: UInt64 { failover.delay(EventLoop.now) }
 
-  /// Notes that this worker runs; more often than it takes to forget anything.
+  /// Records that this worker runs. The calls must be more frequent than ``SliceJournal/memory``.
   func noteRunning(_ now: UInt64) { failover.noteRunning(now) }
 
-  /// Remembers a slice that is being let go of.
+  /// Stores a slice that is being released.
   func keep(_ session: SliceSession) { failover.keep(session, at: EventLoop.now) }
 
-  /// Whether Redis is yet to be told of a slice what this worker knows of it. Until then this worker must not take the slice.
+  /// Returns whether this worker must replay a slice. Until then this worker must not take the slice.
   func mustTell(of slice: SliceReference) -> Bool { failover.mustTell(of: slice) }
 
-  /// Whether the servers were looked at in the last milliseconds, and both clients are connected to servers that were.
+  /// Returns whether the servers were checked within the last milliseconds, and both clients are connected to checked
+  /// servers.
   func knowsServers(since milliseconds: Int) async -> Bool {
     guard EventLoop.now < failover.lookedAt + UInt64(milliseconds) * 1_000_000 else { return false }
     return await isAdmitted()
   }
 
-  /// Does what a worker begins with, which may find one list after the other damaged: the call that finds a damaged list sets it
-  /// aside. Where another server has taken over, it is looked at and asked again.
+  /// Runs the first calls of a worker, which may find several damaged lists. The call that finds a damaged list sets it
+  /// aside. If another server has taken over, this checks the server and repeats the calls.
   func begin<Result>(_ first: () async throws -> Result) async throws -> Result {
     while true {
       do {
@@ -59,7 +60,7 @@ final class FailoverService: WorkerPart {
         guard case .list(let key)? = error.damage, try await sharedStore.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
-        // An admitted server refuses, or is out of reach: that is for whoever started the worker.
+        // An admitted server refuses, or does not answer. The operator who started the worker gets the error.
         guard await !isAdmitted() else { throw error }
         await checkServer()
         guard await isAdmitted() else { throw error }
@@ -67,7 +68,7 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// Does what is to be done about an error: takes out what is damaged, and looks whether there is another server.
+  /// Handles an error: isolates damaged data, and checks whether the server has changed.
   func recover(from error: any Error) async {
     await damage.mend(error)
     await checkServer()
@@ -78,15 +79,16 @@ final class FailoverService: WorkerPart {
     return await sharedStore.isAdmitted()
   }
 
-  /// Of a cluster the server that says who is there is missing.
+  /// A cluster's server of the shared keys, which has the list of workers, is missing.
   private struct SharedServerMissing: Error, CustomStringConvertible {
     var description: String { "the server of the shared keys does not answer" }
   }
 
-  /// Whether others may still be telling Redis what it forgot.
+  /// Whether other workers may still be replaying their writes.
   var isInGrace: Bool { failover.isInGrace(EventLoop.now) }
 
-  /// Looks which servers answer; until then nothing is asked of a new connection. Another than before may have forgotten.
+  /// Checks which servers answer. Until then, the stores refuse calls on new connections. A changed server may have
+  /// lost writes.
   func checkServer() async {
     failover.noteRunning(EventLoop.now)
     do {
@@ -100,14 +102,14 @@ final class FailoverService: WorkerPart {
       }
       let finding = failover.look(Self.names(first), Self.names(second))
       if finding.isFirst {
-        // Others may know what it forgot before we came.
+        // Other workers may have writes that the server lost before this worker started.
         if try await mayHaveFailedOver(uptime: home.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
       } else if !finding.changed.isEmpty {
         try await tellThatItForgot(finding, home: home, servers: first + second)
       } else if isReconnected {
         log.tell(.reconnected)
       }
-      // A replica may yet take over what its primary has, and lose the rest.
+      // Only primaries count: a replica may still copy its primary's data and lose its own.
       forgetWhatIsDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
       store.admit(first)
       sharedStore.admit(second)
@@ -133,13 +135,13 @@ final class FailoverService: WorkerPart {
     Dictionary(servers.map { ($0.place, $0.name) }) { $0 == $1 ? $0 : "changing" }
   }
 
-  /// Sees to it that everything is told again that servers may have forgotten.
+  /// Starts the replay of all writes that servers may have lost.
   private func tellThatItForgot(
     _ finding: FailoverReplay.Finding, home: ServerIdentity, servers: [ServerIdentity]
   ) async throws {
     let changed = servers.filter { finding.changed.contains($0.place) }
     let isControl = finding.changed.contains(home.place)
-    // It may have forgotten that this worker listens.
+    // The server may have lost the listing of this worker.
     if isControl { membership.hasJoined = false }
     let isForgotten = { (partition: Int) in isControl || changed.contains { $0.has(partition: partition) } }
     failover.beginGrace(EventLoop.now, lease: lease)
@@ -158,13 +160,13 @@ final class FailoverService: WorkerPart {
     do {
       return try await sharedStore.slices.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
     } catch let error as StoreError where error.code == .damaged {
-      // Who could tell is gone: what others may know is waited for.
+      // The damaged list could have shown it. So this worker waits for the replays of other workers.
       log.report("a list is damaged", error)
       return true
     }
   }
 
-  /// - Parameter servers: those that were there before, and take writes.
+  /// - Parameter servers: Servers that are the same as before and accept writes.
   private func forgetWhatIsDurable(_ servers: [ServerIdentity]) {
     guard !servers.isEmpty else { return }
     let now = EventLoop.now
@@ -177,9 +179,9 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  // MARK: Slices that were let go of
+  // MARK: Released slices
 
-  /// Before the worker ends: what Redis forgot, and nobody else knows, is told it, for as long as the stop allows.
+  /// Replays lost writes before the worker ends, for as long as the stop allows. No other worker may have them.
   func replayBeforeEnd() async {
     while failover.isPending, !life.isAbandoning {
       await checkServer()
@@ -187,10 +189,11 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// Slices told of at a time: each takes some ten round trips, one behind the other, and the grace is short.
+  /// Number of slices that are replayed at the same time: each takes about ten sequential round trips, and the grace
+  /// period is short.
   private static let replays = 16
 
-  /// What is let go of meanwhile may make it necessary once more.
+  /// Replays released slices. Slices that are released during this may need another replay.
   private func replayFormerSlices() async throws {
     do {
       failover.drop(try await restoreCampaigns(of: failover.former.filter(\.isDue).map(\.context)))
@@ -213,7 +216,7 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// - Returns: why one slice could not be told of; `nil` when it was.
+  /// - Returns: The error of a slice that could not be replayed; `nil` for none.
   private func replay(_ places: [Int], since losses: Int) async -> (any Error)? {
     for place in places {
       let former = failover.former[place]
@@ -230,7 +233,7 @@ final class FailoverService: WorkerPart {
     return nil
   }
 
-  /// - Returns: the slice as it is to be remembered from now on, if it is.
+  /// - Returns: The entry to store from now on; `nil` for none.
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
     slice.isDue = false
@@ -244,14 +247,14 @@ final class FailoverService: WorkerPart {
         try await slice.ledger.unclaim()
       }
     } else {
-      // Whoever has the reference to it now need not wait for our lease.
+      // The next owner of the reference then need not wait for this worker's lease.
       try await slice.ledger.unclaim()
-      // Another may have the claim, and no targets.
+      // Another worker may have the claim but not the targets.
       if !isSealed, slice.journal.targets != nil, isInGrace {
         slice.isDue = true
         failover.mustRunAgain()
       }
-      // Others go on now, with a list of targets of their own: ours must not come back should Redis forget theirs.
+      // Other workers continue with their own target list. This worker's list must not return if Redis loses theirs.
       guard isSealed || isInGrace else { return nil }
     }
     slice.journal.renew(at: EventLoop.now)
@@ -261,10 +264,9 @@ final class FailoverService: WorkerPart {
 
   // MARK: Campaigns
 
-  /// Takes campaigns in once more that were taken in a moment before Redis forgot it, and pauses or cancels those that
-  /// were.
+  /// Activates campaigns again if Redis lost their activation, and repeats lost pauses and cancellations.
   ///
-  /// - Returns: those that are gone, and can't or must not be brought back.
+  /// - Returns: The campaigns that are gone, and can't or must not be restored.
   func restoreCampaigns(of contexts: [CampaignContext]) async throws -> Set<String> {
     var (seen, gone): (Set<String>, Set<String>) = ([], [])
     for context in contexts where seen.insert(context.campaign.id).inserted {
@@ -276,18 +278,18 @@ final class FailoverService: WorkerPart {
             gone.insert(id)
             continue
           }
-          // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
+          // Other workers may hold slices in any partition, so the campaign keeps a slice in each of them.
           let campaign =
             whole == id
             ? context.campaign : try CampaignJob.parse(context.facts.job, environment.configuration.jobApps, as: whole)
           _ = try await sharedStore.queue.activate(
             campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }
-        // What was sent to some of a stage is sent to all.
+        // A stage that reached some of its users goes to all of them.
         try await sharedStore.campaigns.restoreStage(
           of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
-        // Such as a segment that Redis has lost as well.
+        // For example, Redis has lost a segment too.
         gone.insert(id)
       } catch is JobError {
         gone.insert(id)
@@ -308,7 +310,7 @@ final class FailoverService: WorkerPart {
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: seal, standing: .replay(granted: granted, decisions: decisions.decisions))
     if try await !ledger.commit(&nothing, request).isSealed {
-      // Ended long since: there is nothing to tell.
+      // The slice ended long ago: there is nothing to replay.
       guard let targets = journal.targets,
         case .claimed(let standing) = try await ledger.claim(worker: environment.configuration.name),
         !standing.isSealed,

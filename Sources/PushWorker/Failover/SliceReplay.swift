@@ -2,19 +2,19 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
+/// Replays the acknowledged writes of a held slice, if Redis has lost any of them.
 struct SliceReplay: WorkerPart {
   let environment: WorkerEnvironment
   let failover: FailoverService
   let committer: SliceCommitter
   let recorder: TargetRecorder
 
-  /// What a slice can't be told again yet: the one who can restore its targets may still do so.
+  /// The error while the worker that can restore the targets may still do so.
   private struct NotRestoredYet: Error, CustomStringConvertible {
     var description: String { "Redis has forgotten its targets; waiting for whoever sealed them" }
   }
 
-  /// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
+  /// Replays the acknowledged writes of a held slice, if Redis has lost any of them.
   func replay(_ session: SliceSession) async throws {
     let wait = failover.delay
     if wait > 0 { try await Task.sleep(nanoseconds: wait) }
@@ -29,7 +29,8 @@ struct SliceReplay: WorkerPart {
       try await tellAgain(session)
       claimedAt = EventLoop.now
       answer = try await session.ledger.claim(worker: environment.configuration.name)
-      // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
+      // Granted targets without an answer may have been sent: by another worker, or by this worker before its journal
+      // begins.
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
@@ -45,7 +46,7 @@ struct SliceReplay: WorkerPart {
     do {
       try await committer.reconcile(session)
     } catch {
-      // Whose the doubt is would be forgotten: from the beginning again.
+      // Starts from the beginning: otherwise the slice would not know whose targets are in doubt.
       session.claim.mustReplay = true
       throw error
     }
@@ -64,11 +65,11 @@ struct SliceReplay: WorkerPart {
       session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal,
       session.targets.decisions)
     if !isSealed, failover.isInGrace {
-      // Whoever can seal them again needs the claim for it.
+      // The worker that can seal the targets again needs the claim.
       try await session.ledger.unclaim()
       throw NotRestoredYet()
     }
-    // Too late, as with slices that were let go of.
+    // It is too late for a replay, as with released slices.
     if !isSealed { session.journal = SliceJournal() }
     session.journal.renew(at: EventLoop.now)
   }

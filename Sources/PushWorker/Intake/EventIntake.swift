@@ -1,32 +1,32 @@
 import CampaignStore
 import PushCore
 
-/// Applies events, away from the worker's loop: what is sent does not wait for their parsing.
+/// Applies events outside the worker's loop, so that their parsing delays no push.
 struct EventIntake: Sendable {
   private let store: CampaignStore
   private let instance: WorkerInstance
   private let apps: Set<String>
   private let lastDeviceOnly: Set<String>
 
-  /// An event as it stands on its list, and what it says.
+  /// An event, with its text on the list and its parsed value.
   private struct Listed<Event> {
     var text: [UInt8]
     var event: Event
   }
 
-  /// What became of some events.
+  /// The result of applying some events.
   struct Page: Sendable {
     var dead: [Registry.DeadEvent] = []
-    /// What they said and changed nothing, because something newer stands.
+    /// Number of statements that changed nothing because newer ones exist.
     var superseded = 0
-    /// Whether there may be more, and they are ours to apply.
+    /// Whether more events may be left, and this worker may apply them.
     var hasMore = false
   }
 
   /// - Parameters:
-  ///   - instance: the housekeeper.
-  ///   - apps: those that events may name.
-  ///   - lastDeviceOnly: those of which a user has one device only.
+  ///   - instance: The maintenance leader.
+  ///   - apps: The apps that events may name.
+  ///   - lastDeviceOnly: The apps for which a user has only one device.
   init(store: CampaignStore, instance: WorkerInstance, apps: Set<String>, lastDeviceOnly: Set<String>) {
     self.store = store
     self.instance = instance
@@ -34,7 +34,7 @@ struct EventIntake: Sendable {
     self.apps = apps
   }
 
-  /// Applies the oldest events of a list, and takes them off.
+  /// Applies the oldest events of a list, and removes them from the list.
   ///
   /// - Parameter now: ms since the epoch.
   @concurrent
@@ -45,7 +45,7 @@ struct EventIntake: Sendable {
     var page = Page()
     switch list {
     case .registrations:
-      // An event can't say that a name is meant that is nearly a column's: such a name is refused.
+      // A name that is similar to a column's is refused, because an event can't confirm that the name is meant.
       let vocabulary = DeviceVocabulary(services: store.services, apps: apps, now: now)
       var registrations = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try RegistrationEvent(parsing: text, vocabulary)
@@ -68,10 +68,10 @@ struct EventIntake: Sendable {
     return page
   }
 
-  /// Applies events together; where something is damaged, one by one. Those that meet the damage go to the dead list.
+  /// Applies events together; if data is damaged, one by one. Events that meet the damage go to the dead list.
   ///
-  /// - Parameter write: applies events, as often as it is called.
-  /// - Returns: how many statements changed nothing.
+  /// - Parameter write: Applies events. Called once or several times.
+  /// - Returns: Number of statements that changed nothing.
   private func apply<Event>(
     _ events: [Listed<Event>], _ page: inout Page, _ write: ([Event]) async throws -> Int
   ) async throws -> Int {
@@ -90,14 +90,14 @@ struct EventIntake: Sendable {
     }
   }
 
-  /// Gives the events that name no time one of their own. Of two about the same user or token the later one of the list is
-  /// the later one; at the same time the removal would stand.
+  /// Gives events without a time a time of their own. If two events concern the same user or token, the later event in
+  /// the list gets the later time. With equal times, the removal would win.
   ///
-  /// - Parameter time: which these events have so far, in ms since the epoch.
+  /// - Parameter time: The present time of these events, in ms since the epoch.
   private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {
     let offsets = RegistrationEvent.offsets(of: events.map(\.event), without: time)
     guard let most = offsets.max() else { return }
-    // So that no time of this page is before one of the page before.
+    // Waits, so that no time of this page precedes a time of the page before.
     if most > 0 { try await Task.sleep(for: .milliseconds(most + 1)) }
     let now = try await store.time() / 1000
     for index in events.indices where events[index].event.at == time {
@@ -110,7 +110,7 @@ struct EventIntake: Sendable {
   ) -> [Listed<Event>] {
     var events: [Listed<Event>] = []
     events.reserveCapacity(texts.count)
-    // An erasure leaves an entry in the place of an event.
+    // An erasure leaves an entry instead of an event.
     for text in texts where text != CampaignJob.erasedEntry {
       do throws(DeviceRowDraft.Problem) {
         let event = try parse(text)

@@ -1,17 +1,18 @@
 import CampaignStore
 import PushCore
 
-/// What is done with a job that was taken off the queue. Pure.
+/// The next action for a job that was taken from the queue. Pure.
 enum Intake: Equatable {
-  /// It becomes a campaign. `untimely` is what only the present time makes wrong: then it does so only if the job is known.
+  /// The job becomes a campaign. `untimely` means that only the present time makes it invalid: then it must be known
+  /// already.
   case activate(Campaign, untimely: JobError? = nil)
-  /// It goes to the dead list.
+  /// The job goes to the dead list.
   case deadLetter(reason: String, hint: String)
 
   /// - Parameters:
-  ///   - apps: of the configuration.
-  ///   - run: the id of its campaign, where that is a run of a repeated job; `nil` for the id that the job gives. A run is
-  ///     never untimely: its job was judged when it was submitted.
+  ///   - apps: The apps of the configuration.
+  ///   - run: The id of its campaign, if this is a run of a recurring job; `nil` for the id in the job. A run is never
+  ///     untimely, because its job was checked when it was submitted.
   ///   - now: UNIX seconds.
   init(_ job: [UInt8], _ apps: JobApps, as run: String? = nil, now: Int) {
     do {
@@ -26,16 +27,16 @@ enum Intake: Equatable {
     }
   }
 
-  /// What follows from what the store said to a campaign; `nil` when it runs, or ran before.
+  /// Decides by the store's answer to a campaign; `nil` if the campaign runs, or ran before.
   init?(_ campaign: Campaign, _ admission: Admission) {
     guard admission == .conflict else { return nil }
     self = .deadLetter(reason: "id: \(campaign.id) was used for another job", hint: "give the job an id of its own")
   }
 
-  /// What follows from the store's refusal of a campaign; `nil` when it is no fault of the job.
+  /// Decides by the store's refusal of a campaign; `nil` if the job is not the cause.
   init?(_ error: StoreError) {
     switch error.damage {
-    // What stands under its id, or in its slices.
+    // Damaged data under its id, or in its slices.
     case .campaign?, .slice?: break
     default: guard error.code == .invalid else { return nil }
     }

@@ -2,47 +2,49 @@ import Dispatch
 import EventLoop
 import Synchronization
 
-/// Runs checks of jobs one after the other on a thread of its own, each with a limit on its processor time. Pushes never wait
-/// for a check.
+/// Runs checks of jobs one after the other on a thread of its own, each with a limit on its processor time. Pushes
+/// never wait for a check.
 ///
-/// Swift can't stop code from outside. A check that exceeds the limit goes on alone, and the next check gets another thread.
+/// Swift can't stop running code from outside. A check that exceeds the limit continues alone, and the next check gets
+/// another thread.
 ///
-/// The limit counts processor time, not the time of day: a check on a busy machine takes longer, and the job is not to blame.
+/// The limit counts processor time, not elapsed time: on a busy machine, a check takes longer through no fault of the
+/// job.
 final class JobChecker: Sendable {
-  /// A check took longer than the limit.
+  /// The error of a check that took longer than the limit.
   struct TooExpensive: Error {
     let limit: Duration
   }
 
-  /// The worker stops, and waits for no check.
+  /// The error of a check that the stopping worker does not wait for.
   struct Stopped: Error {}
 
   private struct State {
     var thread: ComputeThread
-    /// Checks for which nobody waits any more, and that still run.
+    /// Number of checks that still run after their callers stopped waiting.
     var abandoned = 0
     var isStopped = false
     /// Ends the wait for the present check with ``Stopped``.
     var interrupt: (@Sendable () -> Void)?
   }
 
-  /// Checks that may go on alone at a time: each keeps a core busy. Further checks wait until one of them ends.
+  /// Maximum number of checks that continue alone: each keeps a core busy. Further checks wait until one of them ends.
   private static let mostAbandoned = 2
-  /// Nanoseconds between looks at a check that is near its limit.
+  /// Minimum time in ns between two measurements of a check near its limit.
   private static let shortestWait: UInt64 = 50_000_000
 
   private let priority: ComputeThread.Priority
   private let limit: Duration
   private let state: Mutex<State>
 
-  /// - Parameter limit: the most processor time for one check.
+  /// - Parameter limit: Maximum processor time of one check.
   init(priority: ComputeThread.Priority, limit: Duration) {
     self.priority = priority
     self.limit = limit
     state = Mutex(State(thread: ComputeThread(priority: priority)))
   }
 
-  /// Ends the wait for the present check. No other is begun.
+  /// Ends the wait for the present check. No further check begins.
   func stop() {
     let interrupt = state.withLock { state in
       state.isStopped = true
@@ -51,7 +53,7 @@ final class JobChecker: Sendable {
     interrupt?()
   }
 
-  /// Runs a check. The time that it waits for its turn does not count. One caller at a time.
+  /// Runs a check. The time before its turn does not count. Only one caller at a time may use this.
   ///
   /// - Throws: ``TooExpensive``, ``Stopped``, or what the check throws.
   func run<Answer: Sendable>(_ check: @escaping @Sendable () throws -> Answer) async throws -> Answer {
@@ -80,7 +82,7 @@ final class JobChecker: Sendable {
     }
   }
 
-  /// Answers a check with ``TooExpensive`` once its thread has computed for longer than the limit.
+  /// Ends the wait with ``TooExpensive`` when the thread has used more processor time than the limit.
   private func watch<Answer: Sendable>(
     _ waiting: Waiting<Answer>, on thread: ComputeThread, _ time: ThreadTime?, used: UInt64 = 0
   ) {

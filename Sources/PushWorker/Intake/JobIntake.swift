@@ -1,32 +1,33 @@
 import CampaignStore
 import PushCore
 
-/// Makes a campaign of a job, or puts the job on the dead list. Nothing of it runs on the executor that sends pushes.
+/// Makes a campaign of a job, or puts the job on the dead list. Runs outside the executor that sends pushes.
 struct JobIntake: Sendable {
-  /// What became of a job.
+  /// The result of a job's intake.
   enum Result: Sendable {
     case activated(campaign: String, isTransactional: Bool)
     case deadLettered(key: String, campaign: String?, reason: String)
-    /// It was known already, was withdrawn, or is not on the worker's list any more.
+    /// The job was known already, was withdrawn, or is no longer on the worker's list.
     case unchanged
   }
 
-  /// A job on its way in.
+  /// A job during its intake.
   private struct Arrival {
-    /// As it stands on the worker's list.
+    /// The entry on the worker's list.
     var entry: [UInt8]
-    /// The job, without users whose erasure waits for it.
+    /// The job without users whose erasure is pending.
     var job: [UInt8]
     /// The job with the content of its templates.
     var resolved: [UInt8]
-    /// The id of its campaign, where that is a run of a repeated job.
+    /// The id of its campaign, if this is a run of a recurring job.
     var run: String?
   }
 
-  /// Lives of workers that begin to take in a job before nobody tries any more. One or two may have died of something else
-  /// in the same moment; a check takes milliseconds, so three have died of the job.
+  /// Number of worker lives that may begin the intake of a job before it is given up. One or two may have died of
+  /// something else at that moment. A check takes milliseconds, so three have died of the job.
   static let mostLives = 3
-  /// Tries after which a job that meets damage moves aside. The first may have found what is set aside and made anew.
+  /// Number of attempts before a job that meets damaged data goes to the dead list. After the first, the data may be
+  /// rebuilt.
   static let mostFailures = 3
 
   let store: CampaignStore
@@ -35,12 +36,12 @@ struct JobIntake: Sendable {
   /// The apps by name, with their limits for approval.
   let channels: [String: AppChannel]
   let checker: JobChecker
-  /// Called with each job that is checked; `nil` but in tests.
+  /// Called with each job that is checked; `nil` except in tests.
   let hook: (@Sendable ([UInt8]) -> Void)?
 
-  /// Takes in what stands on the worker's list.
+  /// Takes in an entry of the worker's list.
   ///
-  /// - Throws: what concerns every job, and the first failures of this one. The entry stays on the list then.
+  /// - Throws: Errors that affect every job, and the first failures of this job. The entry then stays on the list.
   @concurrent func take(in entry: [UInt8]) async throws -> Result {
     guard let attempts = try await store.queue.beginJob(entry, instance: instance) else { return .unchanged }
     var arrival = Arrival(entry: entry, job: entry, resolved: entry)
@@ -52,7 +53,7 @@ struct JobIntake: Sendable {
       }
       return try await take(in: &arrival)
     } catch let error as JobChecker.Stopped {
-      // It ends well: that is no attempt that counts against the job.
+      // The worker stops as planned, so this attempt does not count against the job.
       try await store.queue.forget(attempts)
       throw error
     } catch  where Self.isOfTheJob(error) {
@@ -62,7 +63,7 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Whether an error comes from the job or from what it names. Other jobs can be taken in all the same.
+  /// Returns whether an error comes from the job or from data that it names. Then other jobs can still be taken in.
   static func isOfTheJob(_ error: any Error) -> Bool {
     if let error = error as? StoreError { return !error.concernsEverybody }
     return error is JobError || error is JSONSyntaxError
@@ -86,7 +87,7 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Parses the job and holds it against the rules, within the time limit.
+  /// Parses the job and checks it against the rules, within the time limit.
   private func check(_ arrival: inout Arrival) async throws -> Intake {
     do {
       let job = arrival.job
@@ -136,9 +137,9 @@ struct JobIntake: Sendable {
 
   /// Returns the reason why a campaign needs approval and its number of pushes; `nil` for a campaign that needs none.
   ///
-  /// The sizes of the sets give an upper bound, which comes from samples. If the bound is a tenth of the limit or more, the
-  /// worker counts user by user, as `submit --estimate` does. An audience above ``mostCounted`` is not counted: the bound
-  /// decides.
+  /// The sizes of the sets give an upper bound, which comes from samples. If the bound is a tenth of the limit or more,
+  /// the worker counts user by user, as `submit --estimate` does. An audience above ``mostCounted`` is not counted: the
+  /// bound decides.
   private func whyApprovalIsNeeded(
     _ campaign: Campaign, _ job: [UInt8]
   ) async throws -> (reason: String, reached: Reached?)? {
@@ -178,12 +179,12 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// The bound comes from samples and from the devices of an average user. The users of one audience may have more devices,
-  /// so a campaign is counted from a tenth of the limit on. Counting every job would cost those to single users four round
-  /// trips each.
+  /// The part of the limit from which a campaign is counted. The bound comes from samples and from the devices of an
+  /// average user, but the users of one audience may have more devices. Counting every job would cost jobs for single
+  /// users four round trips each.
   private static let estimateMargin = 10
-  /// Targets by the sizes of the sets up to which a worker counts user by user. The worker takes in no other job meanwhile,
-  /// so the count is bounded.
+  /// Maximum number of targets, by the sizes of the sets, that a worker counts user by user. The worker takes in no
+  /// other job during the count, so the count is bounded.
   private static let mostCounted = 1_000_000
 
   private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws -> Result {

@@ -2,19 +2,19 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Takes jobs off the queue: they become campaigns, or go to the dead list with the reason.
+/// Takes jobs from the queue. They become campaigns, or go to the dead list with the reason.
 final class JobIntakeLoop: WorkerPart {
   let environment: WorkerEnvironment
-  /// The same store over a third client, which a wait for a job blocks most of the time.
+  /// The same store through a third client, which a wait for a job blocks most of the time.
   private let blocking: CampaignStore
   private let membership: FleetMembership
   private let failover: FailoverService
-  /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when no job is
-  /// taken in any more.
+  /// The server's number for the connection that waits for jobs, to end a wait; `nil` before the first wait and after
+  /// the intake has ended.
   private var connection: Int?
-  /// Jobs in hand that take long to check.
+  /// Held jobs that take long to check.
   private var largeJobs = LargeJobs()
-  /// Where jobs are checked: small ones never wait for large ones.
+  /// The checkers of jobs: small jobs never wait for large ones.
   private let (smallJobChecks, largeJobChecks): (JobChecker, JobChecker)
 
   init(
@@ -29,7 +29,7 @@ final class JobIntakeLoop: WorkerPart {
     largeJobChecks = JobChecker(priority: .low, limit: limit)
   }
 
-  /// Ends the checks and the wait for a job, as the worker stops.
+  /// Ends the checks and the wait for a job, because the worker stops.
   func stop() {
     signals.intake.ring()
     signals.largeJobs.ring()
@@ -38,7 +38,8 @@ final class JobIntakeLoop: WorkerPart {
     loop.start { await self.endWait() }
   }
 
-  /// Ends the wait for a job. It repeats this, as the wait may be about to begin. If Redis refuses, the wait ends by itself.
+  /// Ends the wait for a job. Repeats this, because a wait may be about to begin. If Redis refuses, the wait ends at
+  /// its time limit.
   private func endWait() async {
     while let connection {
       try? await sharedStore.queue.endWait(of: connection)
@@ -46,30 +47,31 @@ final class JobIntakeLoop: WorkerPart {
     }
   }
 
-  /// Seconds that one wait for a job lasts, and the turn of a worker that does not wait. Less than a lease without a heartbeat: what Redis hands to a worker that stands
-  /// still must be in its list before it is taken for dead, and others look there. A stopping worker ends the wait.
+  /// Time limit of one wait for a job, in seconds, and duration of a turn without a wait. Shorter than a lease without
+  /// a heartbeat. If Redis gives a job to a stopped worker, the job must be in its list before the worker counts as
+  /// dead. Others then search the list. A stopping worker ends the wait.
   private static let intakeWait = 3
 
-  /// ns between looks whether Redis has room, while nothing comes: they cost Redis more than everything else that an idle
-  /// worker asks.
+  /// Time in ns between checks of Redis' free memory while no job comes. They cost Redis more than everything else that
+  /// an idle worker asks.
   private static let roomInterval: UInt64 = 60_000_000_000
 
-  /// Takes in jobs: small ones here, large ones beside them.
+  /// Takes in small jobs in this task, and large jobs in a second task.
   func run() async {
     await loop.withGroup { group in
       self.loop.start(in: &group) { await self.largeJobLoop() }
       await self.jobLoop()
-      // The loop of large jobs sees that the worker stops.
+      // Wakes the loop of large jobs, which then sees that the worker stops.
       self.signals.largeJobs.ring()
     }
   }
 
   private func jobLoop() async {
     defer { connection = nil }
-    // Whoever got a job waits for the next: where there was one there may be many.
+    // A worker that got a job waits for the next one, because there may be many.
     var waits = true
     var nextLook: UInt64 = 0
-    // What an earlier life of our name, or a reply that was lost, left in our own list.
+    // An earlier life of this name, or a lost reply, may have left jobs in the worker's own list.
     var mayHaveLeftover = true
     while !life.isStopping {
       do {
@@ -100,10 +102,11 @@ final class JobIntakeLoop: WorkerPart {
           }
           job = try await awaitJob()
           waits = job != nil
-          // Redis may have been filled meanwhile.
+          // Redis may have become full during the wait.
           if job != nil { try await sharedStore.limits.checkRoom() }
         }
-        // What came after the store was held stays in our list, which goes back to the queue when the worker ends.
+        // A job that arrives after the store was locked stays in the worker's list. It goes back to the queue when the
+        // worker ends.
         guard !isStoreLocked, let job else {
           mayHaveLeftover = job != nil
           continue
@@ -137,7 +140,7 @@ final class JobIntakeLoop: WorkerPart {
       do {
         try await take(in: job, largeJobChecks)
         largeJobs.removeFirst()
-        // There is room for another one.
+        // There is room for another large job.
         signals.intake.ring()
       } catch {
         await noteIntakeTrouble(error)
@@ -145,7 +148,7 @@ final class JobIntakeLoop: WorkerPart {
     }
   }
 
-  /// A job could not be taken in and stays in our list: it is tried again after a moment.
+  /// Reports a job that could not be taken in. It stays in the worker's list, and is tried again after a pause.
   private func noteIntakeTrouble(_ error: any Error) async {
     guard !(error is JobChecker.Stopped) else { return }
     if let error = error as? StoreError, error.code == .full {
@@ -158,13 +161,13 @@ final class JobIntakeLoop: WorkerPart {
     }
   }
 
-  /// In a large fleet enough others wait for jobs; and so they do while we have all the large jobs that we may have.
+  /// Pauses without waiting for a job: the fleet is large, or this worker holds the maximum number of large jobs.
   private func leaveWaitingToOthers() async {
     await signals.intake.wait(milliseconds: Self.intakeWait * 1000, on: loop)
   }
 
-  /// The connection's number is asked for once, and after trouble: should it be another all the same, a wait that a stop is
-  /// to end ends by itself.
+  /// Waits for a job. Asks for the connection's number at the start and after errors. If the number has changed, a wait
+  /// that a stop should end lasts until its time limit.
   private func awaitJob() async throws -> [UInt8]? {
     if connection == nil { connection = try await blocking.queue.intakeConnection() }
     guard !life.isStopping else { return nil }

@@ -2,7 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// The jobs that a worker is reading to build the contexts of their campaigns. Slices of one campaign share one reading.
+/// The jobs that a worker is reading to build the contexts of their campaigns. Slices of one campaign share one
+/// reading.
 struct JobReadings {
   /// Identifies a reading. A job is read again when the partitions of its campaign have been fixed.
   struct Key: Hashable, Sendable {
@@ -15,7 +16,7 @@ struct JobReadings {
     }
   }
 
-  /// The most results that wait to be taken. Each is a parsed job, which may have some megabytes.
+  /// Maximum number of results that wait to be taken. Each is a parsed job, which may have some megabytes.
   private static let most = 16
 
   /// Reads large jobs one at a time. One takes a fraction of a second, and Swift's executor has only as many threads as
@@ -33,13 +34,13 @@ struct JobReadings {
     underWay.contains { $0.key.campaign == campaign && $0.value.isLarge }
   }
 
-  /// Takes the result of a reading that has ended.
+  /// Removes and returns the result of a reading that has ended.
   mutating func take(_ key: Key) -> Result<Campaign, JobError>? { done.removeValue(forKey: key) }
 
-  /// Returns the reading of a job, and starts it if there is none. The caller that gets a new one must call
-  /// ``end(_:keeping:)`` when it has ended.
+  /// Returns the reading of a job. Starts it if there is none. A caller that gets a new reading must call
+  /// ``end(_:keeping:)`` when the reading has ended.
   ///
-  /// - Parameter hook: called with the job before it is read; `nil` but in tests.
+  /// - Parameter hook: Called with the job before it is read; `nil` except in tests.
   mutating func begin(
     _ key: Key, _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps, hook: (@Sendable ([UInt8]) -> Void)?
   ) -> (task: Task<Result<Campaign, JobError>, Never>, isNew: Bool) {
@@ -51,7 +52,7 @@ struct JobReadings {
 
   /// Removes a reading that has ended.
   ///
-  /// - Parameter kept: its result, if the next call of ``take(_:)`` is to return it.
+  /// - Parameter kept: The result, if the next call of ``take(_:)`` must return it.
   mutating func end(_ key: Key, keeping kept: Result<Campaign, JobError>? = nil) {
     underWay[key] = nil
     if done.count >= Self.most { done.removeAll() }

@@ -1,8 +1,10 @@
 import CampaignStore
 
-/// Applies what apps and backends report of users, devices and pushes, in the worker that holds the housekeeping lease.
+/// Applies the reports of apps and backends about users, devices and pushes, in the worker that holds the housekeeping
+/// lease.
 ///
-/// The result depends on the times of the events alone, so a page may be applied again, or by two workers at once.
+/// The result depends only on the times of the events. So a page may be applied again, or by two workers at the same
+/// time.
 final class RegistrationIntake: WorkerPart {
   let environment: WorkerEnvironment
   private let membership: FleetMembership
@@ -20,7 +22,7 @@ final class RegistrationIntake: WorkerPart {
     self.damage = damage
   }
 
-  /// Applies the events on some lists, beside everything else. Does nothing while events are being applied.
+  /// Applies the events of some lists in a task of its own. Does nothing while events are being applied.
   func apply(_ lists: [EventList]) {
     guard !lists.isEmpty, !isApplying, !life.isFinished else { return }
     isApplying = true
@@ -36,7 +38,7 @@ final class RegistrationIntake: WorkerPart {
       lastDeviceOnly: environment.configuration.lastDeviceOnly)
     do {
       var left = lists
-      // In turn: no list waits for the end of another one.
+      // The lists take turns, so that no list waits for the end of another one.
       while !left.isEmpty, housekeeping.isMine, !life.isFinished {
         for list in left {
           let page = try await intake.applyPage(of: list, now: Int(now))
@@ -48,7 +50,7 @@ final class RegistrationIntake: WorkerPart {
         }
       }
     } catch {
-      // The events stay on their list, and the next look begins again.
+      // The events stay on their list, and the next run starts again.
       log.report("could not apply events", error)
       await damage.mend(error)
     }

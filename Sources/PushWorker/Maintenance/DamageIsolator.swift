@@ -1,15 +1,16 @@
 import CampaignStore
 
-/// Takes slices and campaigns with damaged data in Redis out, with the reason, to the dead list, so that everything else goes on.
+/// Isolates slices and campaigns with damaged data in Redis: moves them to the dead list with the reason, so that
+/// everything else continues.
 struct DamageIsolator: WorkerPart {
   let environment: WorkerEnvironment
   let campaigns: CampaignTable
 
-  /// Does what is to be done about an error: takes out the slice or the campaign that is damaged, if that is what it says.
+  /// Handles an error: isolates the slice or the campaign whose data the error reports as damaged.
   ///
-  /// A list is set aside; what all share nobody here can mend.
+  /// A damaged list is set aside. No worker can repair damaged shared data.
   ///
-  /// - Parameter slice: that was worked on: where its partition is damaged, it is what is taken out.
+  /// - Parameter slice: The slice of the failed work. If its partition is damaged, this slice is isolated.
   func mend(_ error: any Error, of slice: SliceReference? = nil) async {
     guard let error = error as? StoreError, let damage = error.damage else { return }
     do {

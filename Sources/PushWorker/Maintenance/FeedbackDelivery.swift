@@ -1,15 +1,15 @@
 import CampaignStore
 
-/// Partitions with prunes of which the devices' partitions have yet to hear. Pure.
+/// Partitions with prunes that the devices' partitions have not received yet. Pure.
 struct UndeliveredPrunes {
-  /// Partitions after which a delivery is worth a round trip, if a second has not passed before. The store notes the owner of a
-  /// token in the token's partition, which costs one script however many of the tokens are the owner's.
+  /// Number of partitions that justifies a round trip before a second has passed. The store records the owner of a
+  /// token in the token's partition. That costs one script, however many of the tokens the owner has.
   private static let deliveredTogether = 64
 
   private var partitions: Set<Int> = []
 
   var isEmpty: Bool { partitions.isEmpty }
-  /// Whether a delivery is worth a round trip.
+  /// Whether a delivery justifies a round trip.
   var isDue: Bool { partitions.count >= Self.deliveredTogether }
 
   mutating func insert(_ partition: Int) { partitions.insert(partition) }
@@ -21,7 +21,7 @@ struct UndeliveredPrunes {
   }
 }
 
-/// Delivers what the prunes of slices that have ended entail.
+/// Delivers the effects of prunes in slices that have ended.
 final class FeedbackDelivery: WorkerPart {
   let environment: WorkerEnvironment
   private var undelivered = UndeliveredPrunes()
@@ -31,13 +31,14 @@ final class FeedbackDelivery: WorkerPart {
   }
 
   var isIdle: Bool { undelivered.isEmpty }
-  /// Whether a delivery is worth a round trip.
+  /// Whether a delivery justifies a round trip.
   var isDue: Bool { undelivered.isDue }
 
-  /// Notes a partition that may have prunes to deliver.
+  /// Records a partition that may have prunes to deliver.
   func note(prunesIn partition: Int) { undelivered.insert(partition) }
 
-  /// Delivers the prunes of all noted partitions. If it fails, the sweep through the partitions does it later.
+  /// Delivers the prunes of all recorded partitions. After a failure, the sweep through the partitions delivers them
+  /// later.
   func deliver() async {
     let partitions = undelivered.take()
     guard !partitions.isEmpty else { return }

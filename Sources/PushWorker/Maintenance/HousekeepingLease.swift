@@ -1,93 +1,98 @@
 import CampaignStore
 
-/// The lease on the housekeeping tasks, which one worker of the fleet holds and renews with a beat. Confined to the worker's loop.
-/// Time is an argument, ns of `EventLoop.now`.
+/// The lease on the housekeeping tasks. Its holder is the maintenance leader: the one worker of the fleet that runs
+/// these tasks, and that publishes a signal regularly. Confined to the worker's loop. Time is an argument, in ns of
+/// `EventLoop.now`.
 final class HousekeepingLease {
-  /// ms between two beats while a campaign runs, and between looks what is to do.
+  /// Time in ms between two signals while a campaign runs, and between two runs of the tasks.
   static let beat = 250
-  /// Looks for each beat while no campaign runs: at least, and at most. Nothing can be lost then, and a beat costs Redis a
-  /// write for each worker: so it gets rarer with the fleet, whose heartbeats say sooner that the lease has run out.
+  /// Minimum and maximum number of runs for each signal while no campaign runs. Then nothing can be lost, and a signal
+  /// costs Redis a write for each worker. So signals are rarer in a larger fleet, whose heartbeats detect an expired
+  /// lease sooner.
   private static let idleBeats = 4...16
-  /// Workers of a fleet for each of these looks.
+  /// Number of workers in the fleet for each of these runs.
   private static let workersPerLook = 4
-  /// ms that a beat may be late.
+  /// Time in ms by which a signal may be late.
   private static let patience = 200
-  /// ms between two looks at a housekeeper that gives no beat.
+  /// Time in ms between two checks of a leader that sends no signal.
   static let look = 200
 
-  /// Whether it is this worker.
+  /// Whether this worker is the maintenance leader.
   private(set) var isMine = false
-  /// Where its rounds stand.
+  /// The positions of the sweeps.
   var notes = HousekeepingNotes()
-  /// When the partitions' rounds go on.
+  /// Time of the next sweep step.
   private var nextSweep: UInt64 = 0
-  /// Looks so far.
+  /// Number of runs so far.
   private var beats = 0
-  /// Whether others are looked at with the next look. They are with every second one: twice makes them dead, so within a
-  /// second they are. And with the first: who died before, the housekeeper above all, was seen by nobody, or by us.
+  /// Whether the next run checks the other workers. Every second run does, and two checks declare a worker dead, so
+  /// this takes less than a second. The first run of a leader does too: only this worker can detect who died before,
+  /// above all the former leader.
   private var looksNext = true
-  /// The look with which a fleet without campaigns is given its next beat.
+  /// The run with the next signal to a fleet without campaigns.
   private var nextIdleBeat = 0
-  /// `nil` where nobody keeps house as far as is known.
+  /// Time of the last signal; `nil` if no leader is known.
   private var lastBeat: UInt64?
-  /// ms from the last beat until the next.
+  /// Time in ms from the last signal to the next.
   private var interval = HousekeepingLease.beat
-  /// Since when slices are in hand; `nil` while none is.
+  /// Time since which this worker holds slices; `nil` while it holds none.
   private var busySince: UInt64?
 
-  /// A beat was heard.
+  /// Records a signal.
   ///
-  /// - Parameter next: ms until the next, by whoever gave it. What is longer than any of ours is not believed.
+  /// - Parameter next: Time in ms until the next signal, as the leader announced it. Limited to the longest interval of
+  ///   this code.
   func heard(_ now: UInt64, next: Int) {
     lastBeat = now
     interval = min(max(Self.beat, next), Self.beat * Self.idleBeats.upperBound)
   }
 
-  /// ms until a beat is missing; 0 when one is. The housekeeper may be dead when two are.
+  /// Returns the time in ms until a signal is missing; 0 if it is missing. After two missing signals, the leader may be
+  /// dead.
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastBeat else { return 0 }
     var end = Self.end(of: interval, after: lastBeat)
-    // Of what the last beat of a fleet without campaigns promised nothing is waited for once one runs.
+    // While a campaign runs, an announcement for a fleet without campaigns does not count.
     if let busySince { end = min(end, Self.end(of: Self.beat, after: max(lastBeat, busySince))) }
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
 
-  /// - Returns: when a beat is missing that should have come so many ms after some moment.
+  /// - Returns: The time at which a signal is missing that was due an interval in ms after a moment.
   private static func end(of interval: Int, after moment: UInt64) -> UInt64 {
     moment + UInt64(2 * interval + patience) * 1_000_000
   }
 
-  /// Slices are in hand: a campaign runs, so a beat comes with every look.
+  /// Records that the worker holds slices. So a campaign runs, and each run has a signal.
   ///
-  /// - Returns: whether a beat is missing sooner by that.
+  /// - Returns: Whether a missing signal is now detected sooner.
   func noteBusy(_ now: UInt64) -> Bool {
     guard busySince == nil else { return false }
     busySince = now
     return !isMine && interval > Self.beat
   }
 
-  /// No slice is in hand.
+  /// Records that the worker holds no slice.
   func noteIdle() { busySince = nil }
 
-  /// A heartbeat said that nobody has the lease: nobody waits for the beat any more.
+  /// Records that a heartbeat found no leader, so that this worker does not wait for a signal.
   func heardOfNone() { lastBeat = nil }
 
-  /// ms from this look's beat of a fleet without campaigns to the next; `nil` when none is due with this look. Whoever is
-  /// new in the house gives one at once.
+  /// Returns the time in ms from this run's signal to the next one, in a fleet without campaigns; `nil` if this run has
+  /// no signal. A new leader sends one immediately.
   ///
-  /// - Parameter fleet: workers that live.
+  /// - Parameter fleet: Number of live workers.
   func untilIdleBeat(fleet: Int) -> Int? {
     guard !isMine || beats >= nextIdleBeat else { return nil }
     let looks = min(max(Self.idleBeats.lowerBound, fleet / Self.workersPerLook), Self.idleBeats.upperBound)
     return Self.beat * looks
   }
 
-  /// A beat for a fleet without campaigns was given, with so many ms until the next.
+  /// Records a signal to a fleet without campaigns, with the time in ms until the next.
   func gaveIdleBeat(next: Int) { nextIdleBeat = beats + next / Self.beat }
 
-  /// This worker keeps house, still or from now on.
+  /// Records that this worker is the leader, still or from now on.
   ///
-  /// - Returns: whether it is new to it.
+  /// - Returns: Whether it was not the leader before.
   func begin(_ notes: HousekeepingNotes) -> Bool {
     defer { isMine = true }
     guard !isMine else { return false }
@@ -96,33 +101,33 @@ final class HousekeepingLease {
     return true
   }
 
-  /// Another does, or nobody.
+  /// Records that another worker is the leader, or no worker.
   func end(_ now: UInt64) {
     isMine = false
     lastBeat = now
     interval = Self.beat
   }
 
-  /// Whether to look who is there, this time.
+  /// Counts a run. Returns whether the run checks the other workers.
   func looksAround() -> Bool {
     beats += 1
     defer { looksNext.toggle() }
     return looksNext
   }
 
-  /// Whether the rounds through partitions and campaigns go on, this time: once a second.
+  /// Returns whether this run has a sweep step: once a second.
   func isSweepDue(_ now: UInt64) -> Bool {
     guard now >= nextSweep else { return false }
     nextSweep = now + 1_000_000_000
     return true
   }
 
-  /// Partitions between two looks after references and scheduled campaigns that got lost.
+  /// Number of sweep steps between two searches for lost references and lost scheduled campaigns.
   private static let rareEvery = 8
-  /// Seconds in which a round through all partitions is made.
+  /// Time in seconds of a sweep through all partitions.
   private static let sweepTime = 256
 
-  /// The partitions to look at now, and whether to look for what got lost.
+  /// Returns the partitions of the next sweep step, and whether the step searches for lost references and campaigns.
   func nextPartitions(of count: Int) -> (partitions: [Int], isRare: Bool) {
     let first = notes.partition % count
     let number = min(count, (count + Self.sweepTime - 1) / Self.sweepTime)

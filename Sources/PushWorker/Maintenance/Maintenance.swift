@@ -1,8 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Runs the housekeeping tasks, which one worker does for the fleet: it notices dead workers, begins scheduled campaigns, and
-/// brings back slices that are due or were lost.
+/// Runs the housekeeping tasks, which one worker does for the fleet: it detects dead workers, starts scheduled
+/// campaigns, and brings back slices that are due or were lost.
 final class Maintenance: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -33,11 +33,11 @@ final class Maintenance: WorkerPart {
     self.damage = damage
   }
 
-  /// Notes webhooks that are new, so that they get every event from now on. Called before the worker takes anything.
+  /// Registers new webhooks, so that they get every event from now on. Called before the worker takes anything.
   func registerWebhooks() async throws { try await webhooks.register() }
 
-  /// Runs the tasks for which no other part waits: deliveries to webhooks, and checks of backends. Returns when its task is
-  /// cancelled.
+  /// Runs the tasks for which no other part waits: deliveries to webhooks, and checks of backends. Returns when its
+  /// task is cancelled.
   func runUnattended() async {
     await loop.withGroup { group in
       if self.webhooks.isNeeded { self.loop.start(in: &group) { await self.webhooks.run() } }
@@ -45,10 +45,10 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  /// Delivers what the last slices entail.
+  /// Delivers the prunes of the last slices.
   func finish() async { await feedback.deliver() }
 
-  /// Gives the housekeeping lease back.
+  /// Releases the housekeeping lease.
   func endLease() async {
     if housekeeping.isMine { try? await sharedStore.fleet.endHousekeeping(of: membership.instance) }
   }
@@ -65,7 +65,7 @@ final class Maintenance: WorkerPart {
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
           wait = HousekeepingLease.look
         } else {
-          // Not all of a fleet look at once.
+          // The random part prevents that all workers of the fleet ask at the same time.
           wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.look)
         }
       } catch {
@@ -79,7 +79,7 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  /// What is to be done; `nil` when another does it.
+  /// Returns the due work; `nil` if another worker is the leader.
   private func chores() async throws -> Fleet.Chores? {
     let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
@@ -88,7 +88,7 @@ final class Maintenance: WorkerPart {
       housekeeping.end(EventLoop.now)
       return nil
     }
-    // It gives no beat: its lease runs out, or its process has ended.
+    // The leader sends no signal: its lease expires, or its process has ended.
     guard membership.canTellTheDead(EventLoop.now), let holder = try await sharedStore.fleet.housekeeper(),
       presence.look(try await sharedStore.fleet.sights(of: [holder])).contains(holder)
     else { return nil }
@@ -105,7 +105,7 @@ final class Maintenance: WorkerPart {
     return chores
   }
 
-  /// - Returns: ms until the next beat.
+  /// - Returns: Time in ms until the next run.
   private func keepHouse(_ chores: Fleet.Chores) async throws -> Int {
     let heard = EventLoop.now
     if housekeeping.begin(chores.notes) { log.tell(.becameHousekeeper) }
@@ -115,7 +115,7 @@ final class Maintenance: WorkerPart {
     do {
       tell(begun: try await sharedStore.queue.promote(chores.scheduled))
     } catch {
-      // Others' slices are looked after all the same.
+      // The slices of dead workers are handled nevertheless.
       log.report("could not begin a scheduled campaign", error)
       await damage.mend(error)
     }
@@ -134,12 +134,12 @@ final class Maintenance: WorkerPart {
     }
     registrations.apply(chores.events)
     if housekeeping.isSweepDue(heard) { try await sweep() }
-    // Those that lead nowhere must not hold up the others.
+    // More work is due. Entries that can't be handled must not delay the others.
     if chores.isMoreDue { return 0 }
     return min(HousekeepingLease.beat, chores.nextScheduled ?? .max)
   }
 
-  /// Looks whether stages of campaigns can begin. What is wrong with one holds up nothing else.
+  /// Checks whether stages of campaigns can begin. An error in one campaign delays nothing else.
   private func lookAtGates(_ gates: [(id: String, dueAt: Int)]) async {
     for (id, dueAt) in gates {
       do {
@@ -158,8 +158,8 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  /// Looks after a few partitions: prunes that nobody delivered, moves that nobody ended. Now and then, after references
-  /// that got lost and campaigns that the schedule lost.
+  /// Sweeps through a few partitions: delivers prunes that were not delivered, and finishes moves that were not
+  /// finished. Some steps also search for lost references, and for campaigns that the schedule lost.
   private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {
@@ -179,11 +179,11 @@ final class Maintenance: WorkerPart {
         tell(begun: repaired.begun)
       }
     }
-    // Also when something failed: the next housekeeper goes on behind it.
+    // Also after a failure, so that the next leader continues after this step.
     try await sharedStore.fleet.write(housekeeping.notes)
   }
 
-  /// Does one task of the round. A failure concerns what it names, and no other task.
+  /// Runs one task of a run. A failure affects no other task.
   private func lookAfter(_ what: String, _ task: () async throws -> Void) async {
     do {
       try await task()

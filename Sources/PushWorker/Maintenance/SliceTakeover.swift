@@ -4,7 +4,7 @@ import CampaignStore
 struct SliceTakeover: WorkerPart {
   let environment: WorkerEnvironment
 
-  /// Gives back what a worker holds.
+  /// Gives back the slices that a worker holds.
   ///
   /// - Parameters:
   ///   - leftovers: the references to give back; `nil` for all.
@@ -14,7 +14,7 @@ struct SliceTakeover: WorkerPart {
     guard !requeued.isEmpty else { return }
     log.tell(.requeued(from: worker, slices: requeued.count))
     wakeClaims()
-    // The reasons for waiting that the dead worker published do not hold any more.
+    // The waiting reasons that the dead worker published are no longer valid.
     for id in Set(requeued.map(\.campaign)) where worker != name {
       try await sharedStore.campaigns.clearWaiting(id, worker: worker)
     }

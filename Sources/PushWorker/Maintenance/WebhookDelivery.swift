@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushTransport
 
-/// Delivers events to webhooks, in the worker that holds the housekeeping lease. Each webhook gets the changes in their order and
-/// at its own pace: no webhook waits for another one.
+/// Delivers events to webhooks, in the worker that holds the housekeeping lease. Each webhook gets the changes in their
+/// order and at its own pace: no webhook waits for another one.
 final class WebhookDelivery: WorkerPart {
   let environment: WorkerEnvironment
   private let housekeeping: HousekeepingLease
@@ -15,7 +15,7 @@ final class WebhookDelivery: WorkerPart {
     self.housekeeping = housekeeping
   }
 
-  /// Notes webhooks that are new, so that they get every change from now on. Called before the worker takes anything.
+  /// Registers new webhooks, so that they get every change from now on. Called before the worker takes anything.
   func register() async throws {
     try await sharedStore.results.standings(of: environment.configuration.webhooks.map(\.name))
   }
@@ -23,7 +23,8 @@ final class WebhookDelivery: WorkerPart {
   /// Whether there are webhooks.
   var isNeeded: Bool { !environment.configuration.webhooks.isEmpty }
 
-  /// Runs until its task is cancelled. No other part waits for it: an event that was not noted as delivered is delivered again.
+  /// Runs until its task is cancelled. No other part waits for it: an event that was not recorded as delivered is
+  /// delivered again.
   func run() async {
     await loop.withGroup { group in
       if self.environment.configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }) {
@@ -36,7 +37,7 @@ final class WebhookDelivery: WorkerPart {
     }
   }
 
-  /// Begins a delivery to each webhook that has not got the latest event.
+  /// Starts a delivery to each webhook that has not received the latest event.
   private func beginDeliveries(_ group: inout DiscardingTaskGroup) async {
     do {
       let (standings, latest) = try await sharedStore.results.standings(
@@ -50,7 +51,8 @@ final class WebhookDelivery: WorkerPart {
     }
   }
 
-  /// Notes alarms that were raised or cleared. Apart from the deliveries: it looks at the whole fleet, which takes a while.
+  /// Records alarms that were raised or cleared. Separate from the deliveries, because a check of the whole fleet takes
+  /// a while.
   private func alarmLoop() async {
     while !life.isFinished, !Task.isCancelled {
       var pause = WebhookPolicy.interval
@@ -67,13 +69,14 @@ final class WebhookDelivery: WorkerPart {
     }
   }
 
-  /// Delivers everything that a webhook has not got yet, until it refuses, or another worker keeps house.
+  /// Delivers all events that a webhook has not received, until the webhook refuses one or another worker becomes the
+  /// leader.
   private func deliver(to webhook: Webhook, from standing: WebhookStanding) async {
     defer { underWay.remove(webhook.name) }
     var standing = standing
     do {
       while let end = try await deliverPage(to: webhook, from: &standing) {
-        // Entries that are no changes, which nothing of ours has written, are passed over.
+        // Skips entries that are not changes: Carillon did not write them.
         guard end != standing.position else { continue }
         standing = WebhookStanding(name: webhook.name, position: end)
         try await sharedStore.results.keep(standing)
@@ -83,7 +86,7 @@ final class WebhookDelivery: WorkerPart {
     }
   }
 
-  /// - Returns: where the page ends; `nil` when nothing more is to be delivered now.
+  /// - Returns: The end of the page; `nil` if no further delivery is due now.
   private func deliverPage(to webhook: Webhook, from standing: inout WebhookStanding) async throws -> String? {
     let (changes, end) = try await sharedStore.results.changes(after: standing.position)
     for change in changes {

@@ -2,19 +2,19 @@ import CampaignStore
 import PushCore
 import PushTransport
 
-/// What a webhook is told, and when it is tried again. Pure: time is an argument.
+/// Decides what a webhook receives, and when a delivery is retried. Pure: time is an argument.
 enum WebhookPolicy {
-  /// ms between looks whether there is anything to deliver: an event arrives well within a second, and one worker of a fleet
+  /// Time in ms between two checks for events. An event arrives well within a second, and only one worker of the fleet
   /// asks Redis for two small replies.
   static let interval = 250
-  /// ms between looks whether alarms were raised or cleared.
+  /// Time in ms between two checks for alarms that were raised or cleared.
   static let alarmInterval = 15_000
-  /// ms until the second attempt; doubles.
+  /// Time in ms until the second attempt; it doubles with each attempt.
   private static let shortest = 2000
-  /// ms between attempts at most.
+  /// Maximum time in ms between attempts.
   private static let longest = 600_000
 
-  /// Whether a webhook wants to hear of a change.
+  /// Returns whether a webhook subscribes to a change.
   static func concerns(_ change: Change, _ webhook: Webhook) -> Bool {
     switch change.subject {
     case .campaign: webhook.kinds.contains(.campaigns)
@@ -22,21 +22,21 @@ enum WebhookPolicy {
     }
   }
 
-  /// Whether an attempt is due.
+  /// Returns whether an attempt is due.
   ///
   /// - Parameters:
-  ///   - latest: the last change that there is.
+  ///   - latest: The latest change.
   ///   - now: ms since the epoch.
   static func isDue(_ standing: WebhookStanding, latest: String, now: Int) -> Bool {
     standing.position != latest && standing.retryAt <= now
   }
 
-  /// How it stands with a webhook after an attempt.
+  /// Returns the state of a webhook after an attempt.
   ///
   /// - Parameters:
-  ///   - standing: before.
-  ///   - change: what it was told of, or passed over.
-  ///   - error: why it was not taken; `nil` when it was.
+  ///   - standing: The state before the attempt.
+  ///   - change: The change that was delivered or skipped.
+  ///   - error: The reason why it was not delivered; `nil` for success.
   ///   - now: ms since the epoch.
   static func after(_ standing: WebhookStanding, _ change: Change, error: String?, now: Int) -> WebhookStanding {
     guard let error else { return WebhookStanding(name: standing.name, position: change.id) }
@@ -47,9 +47,9 @@ enum WebhookPolicy {
     return next
   }
 
-  /// The body of a request.
+  /// Returns the body of a request.
   ///
-  /// - Parameter record: of the campaign, as it is now; `nil` where there is none any more.
+  /// - Parameter record: The present record of the campaign; `nil` if it no longer exists.
   static func body(_ change: Change, namespace: String, _ record: CampaignRecord?) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()

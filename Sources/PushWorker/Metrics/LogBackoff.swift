@@ -1,4 +1,4 @@
-/// When to tell again of trouble that goes on: at once, then after a second, two, four, and so on up to a minute.
+/// Decides when a repeated error is logged again: immediately, then after 1 s, 2 s, 4 s, and so on up to a minute.
 struct LogBackoff {
   private var toldAt: UInt64?
   private var pause = Self.shortest
@@ -7,10 +7,10 @@ struct LogBackoff {
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 60_000_000_000
 
-  /// Takes note of one more.
+  /// Counts one more error.
   ///
   /// - Parameter now: `EventLoop.now`.
-  /// - Returns: how many were kept quiet since the last, when it is to be told; else `nil`.
+  /// - Returns: The number of errors suppressed since the last log line, if this one must be logged; otherwise `nil`.
   mutating func note(_ now: UInt64) -> Int? {
     guard let last = toldAt else {
       toldAt = now
@@ -20,7 +20,7 @@ struct LogBackoff {
       unsaid += 1
       return nil
     }
-    // Trouble that had ended begins anew.
+    // An error that had ended starts again with the shortest pause.
     pause = now - last > 2 * pause ? Self.shortest : min(2 * pause, Self.longest)
     defer { unsaid = 0 }
     toldAt = now

@@ -1,26 +1,26 @@
 import PushCore
 
-/// What became of the pushes of an app in a lane, since the worker's start. Plain numbers, confined to the worker's loop, so
-/// that a push costs one addition; who wants to know gets a copy.
+/// Counters of the pushes of an app in a lane, since the worker's start. They are plain numbers confined to the
+/// worker's loop, so that a push costs one addition. Readers get a copy.
 final class PushTally {
   let app: String
   let lane: Lane
   let service: any PushService
-  /// Handed to connections.
+  /// Pushes that were passed to connections.
   var submitted = 0
-  /// Apart from the other outcomes: of these there is one for nearly every push.
+  /// Accepted pushes. Separate from the other outcomes, because almost every push has this one.
   var accepted = 0
-  /// Ended without an answer.
+  /// Pushes that ended without an answer.
   var unanswered = 0
-  /// To be tried again later.
+  /// Pushes to retry later.
   var retries = 0
-  /// Devices whose tokens are gone, by what the service said.
+  /// Devices whose tokens the service reported as gone.
   var prunes = 0
-  /// Devices whose tokens the service called bad.
+  /// Devices whose tokens the service reported as bad.
   var quarantines = 0
-  /// By ``PushCore/Outcome``'s position.
+  /// Counters of outcomes, by the position in ``PushCore/Outcome``.
   private var outcomes = [Int](repeating: 0, count: Outcome.allCases.count)
-  /// Answers that were no acceptance, by the code of their reason.
+  /// Answers other than acceptances, by the code of their reason.
   private var refusals = [Int](repeating: 0, count: 256)
 
   init(app: String, lane: Lane, service: any PushService) {

@@ -1,12 +1,13 @@
 import CampaignStore
 import EventLoop
 
-/// What a worker says of itself. Trouble that goes on is told of ever less often. Confined to the worker's loop.
+/// Logs the events and errors of a worker. Repeated errors are logged at growing intervals. Confined to the worker's
+/// loop.
 final class TroubleLog {
   private let observer: @Sendable (WorkerEvent) -> Void
-  /// When each kind of trouble was last told of.
+  /// The intervals of each kind of error.
   private var kinds: [String: LogBackoff] = [:]
-  /// How often what was told of, and trouble that was not.
+  /// Numbers of events and errors, including errors that were not logged.
   private(set) var counts = WorkerEventCounts()
 
   init(_ observer: @escaping @Sendable (WorkerEvent) -> Void) {
@@ -18,11 +19,11 @@ final class TroubleLog {
     observer(event)
   }
 
-  /// Tells of a failure that is tried again: many slices fail at once, and for as long as Redis is away.
+  /// Logs an error that is retried. Many slices fail at the same time, for as long as Redis is away.
   ///
   /// - Parameters:
-  ///   - kind: failures of a kind are told of ever less often, see ``LogBackoff``.
-  ///   - slice: which one failed.
+  ///   - kind: Errors of the same kind are logged at growing intervals, see ``LogBackoff``.
+  ///   - slice: The slice that failed.
   func report(_ kind: String, of slice: SliceReference? = nil, _ error: any Error) {
     report(kind, of: slice, "\(kind)\(slice.map { " \($0)" } ?? ""): \(error)")
   }

@@ -1,106 +1,107 @@
 public import PushTransport
 public import CampaignStore
 
-/// Something worth a line in the log. Never a token, a payload or a secret.
+/// An event for the log. It never contains a token, a payload or a secret.
 public enum WorkerEvent: Sendable {
   case started(name: String)
-  /// - Parameter isTransactional: it goes to users on its app's suppression lists too.
+  /// - Parameter isTransactional: Whether it goes to users on its app's suppression lists too.
   case activated(campaign: String, isTransactional: Bool)
-  /// The time of a scheduled campaign has come.
+  /// The start time of a scheduled campaign has come.
   case begun(campaign: String)
-  /// Events went to the dead list; the reason is that of the first.
+  /// Events went to the dead list. The reason is that of the first event.
   case eventsRefused(list: EventList, count: Int, reason: String)
-  /// Statements of events changed nothing, because something newer stands.
+  /// Statements of events changed nothing, because newer ones exist.
   case eventsSuperseded(list: EventList, count: Int)
-  /// Devices have time zones that this machine does not know: they go by the campaign's default zone.
+  /// Devices have time zones that this machine does not know. They use the campaign's default zone.
   case zonesUnknown(campaign: String, zones: [String], instead: String)
-  /// A campaign has waited for registration events long enough, and begins before so many of them are applied.
+  /// A campaign has waited long enough for registration events. It begins before this many events are applied.
   case overtook(campaign: String, events: Int)
-  /// A job went to the dead list, under this key; it may give no id.
+  /// A job went to the dead list under this key. The job may have no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)
   /// A campaign completed without a target. One worker of the fleet logs it.
   case reachedNobody(campaign: String, reason: String)
-  /// The worker paused a campaign because every further push would fail the same way, whoever sent it.
+  /// The worker paused a campaign, because every further push would fail in the same way on every worker.
   case paused(campaign: String, reason: String)
-  /// The worker leaves a campaign to others, as every push of it would fail here.
+  /// The worker declined a campaign, because every push of it would fail here.
   case objected(campaign: String, reason: String)
-  /// A campaign that it was sending was paused or cancelled, by a person or by another worker.
+  /// A campaign that the worker was sending was paused or cancelled, by an operator or by another worker.
   case followed(campaign: String, state: CampaignState)
-  /// It sends a campaign that was resumed.
+  /// The worker sends a campaign that was resumed.
   case resumed(campaign: String)
   /// A gate has chosen the variant that the later stages of a campaign get.
   case decided(campaign: String, variant: String)
   /// The next stage of a campaign begins.
   case opened(campaign: String, stage: String)
-  /// A slice or a campaign was taken out because what Redis has of it can't be right, and put on the dead list.
+  /// A slice or a campaign was moved to the dead list, because its data in Redis is damaged.
   case takenOut(String, reason: String)
-  /// This worker does from now on what one does for all.
+  /// This worker became the maintenance leader.
   case becameHousekeeper
-  /// Slices of a silent worker were given back to everybody.
+  /// Slices of a dead worker were given back to all workers.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.
   case tookOver(slice: SliceReference, inDoubt: Int)
-  /// The lease of a slice was lost to somebody else.
+  /// The lease of a slice was lost to another worker.
   case lost(slice: SliceReference)
-  /// A slice has killed its workers this many times in a row: the target that does it is being looked for.
+  /// A slice has killed its workers this many times in a row. The worker searches for the poison target.
   case bisecting(slice: SliceReference, deaths: Int)
-  /// It has been found, and put on the dead list.
+  /// The poison target was found and put on the dead list.
   case poison(slice: SliceReference, index: Int)
-  /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
+  /// Redis is another server than before, or has lost its memory. The worker replays writes that may be lost.
   case serverChanged
-  /// The way to Redis broke, and there is a new connection to the server that was there before.
+  /// The connection to Redis broke. There is a new connection to the same server.
   case reconnected
-  /// A push service answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
+  /// The circuit breaker opened: a push service answers nearly everything with 503. Only trial pushes are sent until
+  /// one is accepted.
   case breakerOpened(endpoint: String)
-  /// It does not any more: sending goes on.
+  /// The circuit breaker closed: sending continues.
   case breakerClosed(endpoint: String)
-  /// An app's own backend is slow or failing: its campaigns go slower, at this share of their rate and less.
+  /// An app's own backend is slow or failing. Its campaigns are limited to this share of their rate, or less.
   case slowed(app: String, share: Double, reason: String)
-  /// It is well again, and they go as fast as before.
+  /// The backend is healthy again, and its campaigns are as fast as before.
   case quickened(app: String)
-  /// How the connections to a push service are, now and then.
+  /// The state of the connections to a push service, logged from time to time.
   case connections(endpoint: String, PoolState)
-  // What becomes of slices: for who looks for a fault.
-  /// A slice was claimed; the number of its targets, if it is sealed.
+  // Events of slices, for the search for a fault.
+  /// A slice was claimed. Contains the number of its targets if it is sealed.
   case claimed(slice: SliceReference, targets: Int?)
   /// The targets of a slice are fixed.
   case sealed(slice: SliceReference, targets: Int)
   /// A slice waits for its next retry, or for its push service.
   case parked(slice: SliceReference, milliseconds: Int)
-  /// A slice was given back, to be taken up by any worker.
+  /// A slice was given back for any worker.
   case gaveBack(slice: SliceReference)
-  /// A slice has ended with so many targets.
+  /// A slice has ended with this number of targets.
   case closed(slice: SliceReference, targets: Int)
-  /// Something failed and is tried again; with the slice that it concerns, where it does one.
+  /// An operation failed and is retried. Contains the slice, if the error concerns one.
   case trouble(String, slice: SliceReference?)
-  /// The store is being given other partitions: nothing begins until that is done.
+  /// The store is being repartitioned: nothing begins until that is done.
   case storeLocked
-  /// It is not any more.
+  /// The repartitioning is done.
   case storeUnlocked
   case draining
   case stopped(WorkerTotals)
 }
 
-/// What a worker has done since its start.
+/// Totals of a worker since its start.
 public struct WorkerTotals: Sendable, Equatable {
-  /// Pushes handed to connections.
+  /// Pushes passed to connections.
   public var submitted = 0
   /// Outcomes and retries recorded.
   public var recorded = 0
   /// Commits that Redis answered.
   public var commits = 0
-  /// Accepted by the push service.
+  /// Pushes that the push service accepted.
   public var accepted = 0
-  /// Slices finished.
+  /// Slices that were finished.
   public var slices = 0
   /// Targets in doubt that were sent again.
   public var resent = 0
 
-  /// All zero.
+  /// Creates totals that are all zero.
   public init() {}
 
-  /// What both have done together.
+  /// Returns the sum of two totals.
   public static func + (left: WorkerTotals, right: WorkerTotals) -> WorkerTotals {
     var sum = left
     sum.submitted += right.submitted

@@ -2,21 +2,21 @@ public import CampaignStore
 public import PushCore
 public import PushTransport
 
-/// What a worker is doing and has done, copied at one moment: for health checks and metrics.
+/// The state and the totals of a worker at one moment, for health checks and metrics.
 public struct WorkerMetrics: Sendable {
   /// Pushes of an app in a lane.
   public struct App: Sendable {
     public var app: String
     public var lane: Lane
-    /// Handed to connections.
+    /// Pushes passed to connections.
     public var submitted: Int
-    /// Recorded, or about to be.
+    /// Outcomes that are recorded, or are about to be.
     public var outcomes: [Outcome: Int]
-    /// Answers that were no acceptance, by the service's word for the reason.
+    /// Answers other than acceptances, by the service's name for the reason.
     public var refusals: [String: Int]
-    /// Ended without an answer.
+    /// Pushes that ended without an answer.
     public var unanswered: Int
-    /// To be tried again later.
+    /// Pushes to retry later.
     public var retries: Int
     public var prunes: Int
     public var quarantines: Int
@@ -24,53 +24,53 @@ public struct WorkerMetrics: Sendable {
 
   /// The connections of a credential to an endpoint.
   public struct Pool: Sendable {
-    /// Who shares it, in order.
+    /// The apps that share the pool, sorted.
     public var apps: [String]
     public var state: PoolState
   }
 
   public var apps: [App]
   public var pools: [Pool]
-  /// What it is let in for, each credential once.
+  /// The credentials, each one time.
   public var credentials: [WorkerReport.Credential]
   public var totals: WorkerTotals
   public var events: WorkerEventCounts
-  /// Targets in doubt at most, and those that may be.
+  /// Maximum number of targets in doubt; below it, the number of targets that may be in doubt now.
   public var window: Int
   public var windowUsed: Int
   public var slicesInHand: Int
-  /// Workers that live, as Redis said last.
+  /// Number of live workers, as Redis last reported.
   public var fleet: Int
-  /// Whether it takes nothing new.
+  /// Whether the worker takes nothing new.
   public var isStopping: Bool
-  /// Whether it was begun and listed.
+  /// Whether the worker has started and is listed in the fleet.
   public var isListed: Bool
-  /// Whether the store is being given other partitions.
+  /// Whether the store is being repartitioned.
   public var isStoreLocked: Bool
-  /// Nanoseconds since Redis took its last sign of life; `nil` before the first.
+  /// Time in ns since the last heartbeat that Redis accepted; `nil` before the first.
   public var silence: UInt64?
-  /// Why it did not take the latest.
+  /// The error of the latest heartbeat, if Redis did not accept it.
   public var heartbeatError: String?
 }
 
-/// How often things happened that are worth a line in the log.
+/// Numbers of logged events, by kind.
 public struct WorkerEventCounts: Sendable, Equatable {
   public var activated = 0
   public var deadLettered = 0
-  /// What events said and changed nothing, because something newer stands.
+  /// Statements of events that changed nothing, because newer ones exist.
   public var superseded = 0
   public var pausedCampaigns = 0
   public var objections = 0
-  /// Slices of dead workers that were given back to everybody.
+  /// Slices of dead workers that were given back to all workers.
   public var requeuedSlices = 0
-  /// Slices that were taken over with targets in doubt, and those.
+  /// Slices that were taken over with targets in doubt; below, the number of these targets.
   public var takeovers = 0
   public var takenOverInDoubt = 0
   public var lostSlices = 0
   public var poisonTargets = 0
   public var redisChanges = 0
   public var redisReconnects = 0
-  /// Failures that were tried again, told of or not.
+  /// Errors that were retried, whether logged or not.
   public var troubles = 0
 
   mutating func note(_ event: WorkerEvent) {

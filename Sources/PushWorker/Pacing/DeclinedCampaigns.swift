@@ -3,8 +3,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Campaigns whose every push would fail here. The cause may be this worker's alone: its settings or its way to the push service. So
-/// this worker leaves them to others, and pauses them only when every live worker declines them.
+/// Campaigns whose every push would fail here. The cause may be this worker's alone: its settings or its way to the
+/// push service. So this worker leaves them to others, and pauses them only when every live worker declines them.
 final class DeclinedCampaigns: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -24,8 +24,7 @@ final class DeclinedCampaigns: WorkerPart {
 
   /// Declines a campaign, which leaves it to other workers.
   ///
-  /// - Parameter remedy: What an operator must do, after the reason, if all live workers decline the campaign and it is
-  ///   paused.
+  /// - Parameter remedy: Advice for the operator, after the reason, if all live workers decline the campaign.
   func object(to id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
     guard objections.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {

@@ -1,7 +1,7 @@
 import PushCore
 
 /// Answers that the fleet has not received yet of a campaign whose guard is open, and the limit on device changes until
-/// it has. So the damage by a fault in the middle of a campaign does not grow with the fleet. Pure.
+/// then. So the damage by a fault in the middle of a campaign does not grow with the fleet. Pure.
 ///
 /// A worker alone is the whole fleet and reports nothing.
 struct GuardReports {

@@ -145,8 +145,8 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// Ends the suspension of a guard. The answers of the other workers are as bad, as far as Redis knows, or there are no
-  /// other workers.
+  /// Ends the suspension of a guard. The answers of the other workers are as bad, as far as Redis knows, or there are
+  /// no other workers.
   private func goOn(_ context: CampaignContext) {
     if context.guard.goOn() { note(decided: context) }
     applyDecisions()

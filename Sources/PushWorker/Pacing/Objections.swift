@@ -6,7 +6,7 @@ struct Objections {
     var round: Int
     /// For operators.
     var reason: String
-    /// What an operator must do, after the reason, if all workers decline the campaign.
+    /// Advice for the operator, after the reason, if all workers decline the campaign.
     var remedy: String
     /// `EventLoop.now` at which this worker declined it.
     var since: UInt64

@@ -116,7 +116,7 @@ struct RateLease {
     return Question(wanted: wanted, returned: unused)
   }
 
-  /// Applies the answer of Redis, or records that there was none. Without an answer, it is unknown which permits were
+  /// Applies the answer of Redis; `nil` for none. Without an answer, it is unknown which permits were
   /// granted or returned, so they are neither used nor returned again.
   mutating func take(_ answer: RateAnswer?, now: UInt64) {
     isAsking = false

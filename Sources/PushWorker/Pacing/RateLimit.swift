@@ -44,7 +44,7 @@ final class RateLimit {
     return true
   }
 
-  /// Applies the answer of Redis, or records that there was none.
+  /// Applies the answer of Redis; `nil` for none.
   func take(_ answer: RateAnswer?, now: UInt64) {
     lease.take(answer, now: now)
     if let answer, answer.perSecond > 0 { perSecond = answer.perSecond }
@@ -92,7 +92,7 @@ extension [RateLimit] {
   var ahead: Int? { inForce.map(\.ahead).min() }
 
   /// The rate that alone holds pushes up, and since when. If several do, the latest one counts: until then, something
-  /// else did.
+  /// else held them up.
   var obstacle: (reason: String, since: UInt64)? {
     inForce.compactMap { limit in limit.lease.limitedSince.map { (reason: limit.reason, since: $0) } }
       .max { $0.since < $1.since }

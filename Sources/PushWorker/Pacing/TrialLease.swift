@@ -115,7 +115,7 @@ struct TrialLease {
     return Question(wanted: 0, news: news, returned: max(0, unused))
   }
 
-  /// Applies the answer of Redis, or records that there was none.
+  /// Applies the answer of Redis; `nil` for none.
   ///
   /// - Parameter lease: In ns.
   mutating func take(_ answer: GuardTrialAnswer?, to question: Question, lease: UInt64, now: UInt64) {

@@ -1,63 +1,63 @@
 import PushCore
 
-/// What a test breaks in a worker, to see that the harm stays within bounds or is noticed.
+/// Faults that a test injects into a worker, to check that the damage is bounded or detected.
 ///
-/// Only a debug build has the switches; in a release build every question about them is a constant.
+/// Only a debug build has the switches. In a release build, every query is a constant.
 public struct FaultSwitches: Sendable {
   /// A moment at which the process may be killed, in the order of a slice's life.
   public enum Moment: String, Sendable, CaseIterable {
     /// A job has become a campaign; its slices are open.
     case activated
-    /// A slice is ours; nothing of it was sent.
+    /// A slice is claimed; nothing of it was sent.
     case claimed
-    /// Its targets are fixed.
+    /// The targets of a slice are fixed.
     case sealed
     /// Redis has acknowledged a grant; nothing of it was sent.
     case granted
-    /// Pushes were handed to the connections.
+    /// Pushes were passed to the connections.
     case sent
-    /// An acceptance has come and is not recorded.
+    /// An acceptance has arrived and is not recorded.
     case answered
     /// Outcomes are recorded.
     case committed
-    /// A slice is closed, and not counted for its campaign yet.
+    /// A slice is closed, but not counted for its campaign yet.
     case closed
   }
 
-  /// A rule that is broken on purpose: what checks the rule must notice.
+  /// A rule that is broken on purpose. The checks of this rule must detect it.
   public enum Mutant: String, Sendable, CaseIterable {
-    /// Targets beyond what Redis granted are sent.
+    /// Targets beyond the granted ones are sent.
     case creditIgnored
-    /// Pushes are recorded as accepted when they are handed to the connections.
+    /// Pushes are recorded as accepted when they are passed to the connections.
     case acknowledgeFirst
-    /// What Redis forgot is not told to it again.
+    /// Lost writes are not replayed.
     case noReplay
-    /// Whoever has lost a claim, or whom Redis has been told of otherwise, goes on as the owner.
+    /// A worker continues as the owner after it lost a claim, or after another worker wrote to the slice.
     case fenceIgnored
-    /// Answers that Redis could not be told yet are taken for targets in doubt.
+    /// Answers that Redis has not recorded yet are treated as targets in doubt.
     case resendsUnrecorded
-    /// What is held back is carried out, whatever the guard says.
+    /// Deferred answers are carried out, whatever the guard decides.
     case guardDeaf
   }
 
-  /// Where to die; `nil` for nowhere.
+  /// The moment at which the process dies; `nil` for none.
   public var moment: Moment?
-  /// At which pass of the moment, from 1.
+  /// The occurrence of the moment at which the process dies, from 1.
   public var pass = 1
-  /// How often it has come.
+  /// Number of occurrences so far.
   private var passes = 0
-  /// A raw device token that is death to whoever sends it.
+  /// A raw device token that kills every worker that sends it.
   public var poison: [UInt8]?
-  /// Called with each job that is checked at intake or read for its campaign, on the thread that does so. It may block.
+  /// Called with each job that is checked at intake or read for its campaign, on the thread of that work. It may block.
   public var checksJob: (@Sendable ([UInt8]) -> Void)?
   /// The rule that is broken.
   public var mutant: Mutant?
-  /// Ends the process at once, with nothing cleaned up.
+  /// Ends the process immediately, without any cleanup.
   public var die: @Sendable () -> Void
 
-  /// Nothing is broken.
+  /// Creates switches without any fault.
   ///
-  /// - Parameter die: ends the process at once; the worker itself knows no system calls.
+  /// - Parameter die: Ends the process immediately. The worker makes no system calls.
   public init(die: @escaping @Sendable () -> Void = {}) {
     self.die = die
   }

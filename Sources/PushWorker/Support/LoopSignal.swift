@@ -3,20 +3,20 @@ import EventLoop
 
 /// A signal that one task waits for. Confined to the worker's loop.
 ///
-/// A latched signal remembers a ring while nobody waits, and ends the next wait at once. A signal that is not latched forgets
-/// such a ring: its task checks for work before it waits, without a suspension in between.
+/// A latched signal stores a notification that arrives while no task waits, and ends the next wait immediately. A
+/// signal that is not latched drops it: its task checks for work before it waits, without a suspension in between.
 final class LoopSignal {
   private let isLatched: Bool
   private var waiter: CheckedContinuation<Void, Never>?
   private var isRung = false
-  /// Ends a wait with a time limit; made when one begins for the first time.
+  /// Ends a wait with a time limit. Created with the first such wait.
   private var timer: LoopTimer?
 
   init(isLatched: Bool = false) {
     self.isLatched = isLatched
   }
 
-  /// Forgets a ring that nobody has waited for. The caller is about to do what the ring asks for.
+  /// Clears a stored notification. The caller is about to do the work that it asks for.
   func reset() { isRung = false }
 
   /// Suspends until ``ring()``.
@@ -26,7 +26,7 @@ final class LoopSignal {
     isRung = false
   }
 
-  /// Suspends for a number of milliseconds at most, or until ``ring()``. A pending wait does not keep the worker alive.
+  /// Suspends for at most a number of milliseconds, or until ``ring()``. A pending wait does not keep the worker alive.
   func wait(milliseconds: Int, on loop: WorkerLoop) async {
     guard !takeRing() else { return }
     let timer = timer ?? loop.timer { [weak self] in self?.ring() }
@@ -37,7 +37,7 @@ final class LoopSignal {
     isRung = false
   }
 
-  /// Ends the wait of the task that waits.
+  /// Ends the wait of the waiting task.
   func ring() {
     guard let waiter else {
       isRung = isLatched

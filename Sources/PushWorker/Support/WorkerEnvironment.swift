@@ -2,13 +2,13 @@ import CampaignStore
 import EventLoop
 import PushTransport
 
-/// What every part of a worker gets: how the worker is set up, the store, the clock, the log and the loop. Confined to the worker's
-/// loop.
+/// The environment of every part of a worker: the settings, the store, the clock, the log and the loop. Confined to the
+/// worker's loop.
 final class WorkerEnvironment {
   var configuration: WorkerConfiguration
-  /// For commits and expansion.
+  /// The store for commits and expansion.
   let store: CampaignStore
-  /// The same store over a second client, for calls that may wait behind a large reply without a delay of the commits.
+  /// The same store through a second client. Its calls may wait behind a large reply without delaying the commits.
   let sharedStore: CampaignStore
   let log: TroubleLog
   let loop: WorkerLoop
@@ -16,9 +16,9 @@ final class WorkerEnvironment {
   var life = WorkerLife()
   /// Redis' clock.
   private(set) var clock = StoreClock()
-  /// Live workers, as Redis said last; this one among them.
+  /// Number of live workers as Redis last reported, including this one.
   var fleet = 1
-  /// Whether campaigns may begin.
+  /// Whether the store is locked, so that no campaign may begin.
   var storeLock = StoreHold.none
 
   init(
@@ -35,13 +35,13 @@ final class WorkerEnvironment {
   /// Reads Redis' clock.
   func measureClock() async throws { setClock(try await sharedStore.time() / 1000) }
 
-  /// Sets Redis' clock to what it said just now, in ms since the epoch.
+  /// Sets Redis' clock to its last answer, in ms since the epoch.
   func setClock(_ milliseconds: Int) {
     clock.set(milliseconds)
     for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clock.offset) / 1000).rounded())) }
   }
 
-  /// Notes the moment at which the worker began to run.
+  /// Records the time at which the worker started.
   func noteStart() { clock.startedAt = Int(clock.now) }
 }
 
@@ -72,18 +72,19 @@ extension WorkerPart {
   var now: UInt64 { environment.clock.now }
   /// The lease of a slice, in ns.
   var lease: UInt64 { UInt64(environment.configuration.lease) * 1_000_000 }
-  /// Whether nothing new is taken in, as the store's partitions are being changed or have changed.
+  /// Whether the worker takes nothing new, because the store is being repartitioned or was repartitioned.
   var isStoreLocked: Bool { environment.storeLock != .none }
 
-  /// Wakes the loop that takes slices: there may be something to take.
+  /// Wakes the loop that takes slices, because slices may be available.
   func wakeClaims() { signals.claims.ring() }
 
-  /// Has slices go on that can.
+  /// Wakes the slices that can continue.
   ///
-  /// - Parameter takingMore: whether to look for further slices, where there is room.
+  /// - Parameter takingMore: Whether to take further slices if there is room.
   func wakeSlices(takingMore: Bool = true) { signals.onCredit(takingMore) }
 
-  /// Suspends for a number of milliseconds. The loops of a worker that stops end a moment later, so nothing cuts this short.
+  /// Suspends for a number of milliseconds. Nothing ends this earlier: the loops of a stopping worker just end a moment
+  /// later.
   func pause(milliseconds: Int) async {
     do {
       try await Task.sleep(for: .milliseconds(milliseconds))

@@ -1,10 +1,10 @@
-/// How far a worker has come between its start and its end. Pure.
+/// The phases of a worker between its start and its end. Pure.
 struct WorkerLife {
   private enum Phase: Int, Comparable {
     case working
-    /// Nothing new is taken; what is in flight is finished.
+    /// Nothing new is taken; pushes in flight are finished.
     case stopping
-    /// Nothing is in hand any more.
+    /// The worker holds nothing any more.
     case finished
     /// The worker's run is about to return.
     case ended
@@ -13,7 +13,7 @@ struct WorkerLife {
   }
 
   private var phase = Phase.working
-  /// The deadline of the stop has passed.
+  /// Whether the deadline of the stop has passed.
   private(set) var isAbandoning = false
   private var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -21,37 +21,37 @@ struct WorkerLife {
   var isFinished: Bool { phase >= .finished }
   var hasEnded: Bool { phase == .ended }
 
-  /// - Returns: false when it stops already.
+  /// - Returns: `false` if the worker is stopping already.
   mutating func stop() -> Bool {
     guard phase == .working else { return false }
     phase = .stopping
     return true
   }
 
-  /// How much longer to wait for answers when the deadline of a stop has passed.
+  /// Returns the additional time to wait for answers after the deadline of a stop.
   ///
-  /// A process that stood still (SIGSTOP, a suspended or starved machine) finds its deadline passed before it has read the
-  /// answers that came meanwhile. Without a moment to read them it would call those pushes in doubt, and they would be sent
+  /// A process that was stopped (SIGSTOP, a suspended or starved machine) finds its deadline passed before it has read
+  /// the answers that arrived. Without time to read them, it would leave these pushes in doubt, and they would be sent
   /// twice.
   ///
   /// - Parameters:
-  ///   - waited: how long it has waited.
-  ///   - deadline: how long it was to wait.
+  ///   - waited: The time that it has waited.
+  ///   - deadline: The time that it was allowed to wait.
   static func grace(after waited: Duration, of deadline: Duration) -> Duration {
     waited - deadline > standstill ? readingTime : .zero
   }
 
-  /// A timer that fires so late means that the process stood still: on a busy machine they are late by some 10 ms.
+  /// Delay of a timer that proves a stop of the process: on a busy machine, timers are about 10 ms late.
   private static let standstill = Duration.milliseconds(500)
-  /// Reading what has come and recording it takes some ms; on the machine that made the timer late, more.
+  /// Time to read and record the answers. This takes some ms, and more on the machine that delayed the timer.
   private static let readingTime = Duration.seconds(1)
 
-  /// Nothing more is waited for.
+  /// Ends all waiting, because the deadline has passed.
   mutating func abandon() { isAbandoning = true }
 
   mutating func finish() { phase = max(phase, .finished) }
 
-  /// Keeps who waits for the end.
+  /// Adds a caller that waits for the end.
   mutating func add(_ waiter: CheckedContinuation<Void, Never>) { waiters.append(waiter) }
 
   mutating func end() {

@@ -1,7 +1,7 @@
 import Dispatch
 import EventLoop
 
-/// The actor that runs what ``WorkerLoop`` starts.
+/// The actor that runs the tasks and callbacks of a ``WorkerLoop``.
 protocol WorkerLoopHost: Actor {
   /// Runs the task with this number.
   func runTask(_ number: Int) async
@@ -13,11 +13,12 @@ protocol WorkerLoopHost: Actor {
 
 /// Starts tasks and timers of a worker's parts on the worker's loop. Confined to that loop.
 ///
-/// The parts are not `Sendable`, so a closure of theirs must not leave the loop. It stays here, and the task or timer carries its
-/// number to the actor, which calls it. A task is enqueued on the loop at once, as a task that an actor's method starts.
+/// The parts are not `Sendable`, so their closures must not leave the loop. The closures stay here. A task or timer
+/// carries the number of its closure to the actor, which calls the closure. A task is enqueued on the loop immediately,
+/// like a task that an actor's method starts.
 ///
-/// An async method of a part runs where its caller runs: on the loop. Swift 6.3.1 breaks this rule without a diagnostic in three
-/// places, so a debug build checks the loop in ``check()``:
+/// An async method of a part runs where its caller runs: on the loop. Swift 6.3.1 breaks this rule without a diagnostic
+/// in three places, so a debug build checks the loop in ``check()``:
 ///
 /// - An async closure with a capture list runs on the global executor. Give it none.
 /// - The body of a task group that a part opens runs on the global executor. Use ``withGroup(_:)``.
@@ -39,7 +40,7 @@ final class WorkerLoop {
 
   // MARK: For parts
 
-  /// Starts a task that nobody waits for. Never one a push.
+  /// Starts a task that no caller waits for. It must not be used for each push.
   func start(_ body: @escaping () async -> Void) {
     guard let host else { return }
     Self.start(add(body), on: host)
@@ -60,14 +61,15 @@ final class WorkerLoop {
     await host.runGroup(lastNumber)
   }
 
-  /// Traps unless called on the loop. In a release build it does nothing.
+  /// Traps if it is called outside the loop. Does nothing in a release build.
   @inline(__always) func check() {
     #if DEBUG
       events.checkIsolated()
     #endif
   }
 
-  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They call it on the loop.
+  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They must call it on
+  /// the loop.
   ///
   /// The closure lives as long as the worker, so a part makes a fixed number of them.
   func callback<Value: Sendable>(_ body: @escaping (Value) -> Void) -> @Sendable (Value) -> Void {
@@ -78,7 +80,8 @@ final class WorkerLoop {
     }
   }
 
-  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They call it on the loop.
+  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They must call it on
+  /// the loop.
   func callback(_ body: @escaping () -> Void) -> @Sendable () -> Void {
     let call = callback { (_: Bool) in body() }
     return { call(true) }
@@ -104,7 +107,7 @@ final class WorkerLoop {
     return lastNumber
   }
 
-  /// Called on the loop: the task inherits the actor's isolation, so it takes no way over another executor.
+  /// Called on the loop. The task inherits the actor's isolation, so it does not pass through another executor.
   private static func start<Host: WorkerLoopHost>(_ number: Int, on host: Host) {
     host.assumeIsolated { host in
       _ = Task { await host.runTask(number) }

@@ -1,4 +1,5 @@
-/// The signals that end the waits of a worker's loops, and what parts tell those above them. Confined to the worker's loop.
+/// The signals that end the waits of a worker's loops, and the signals from parts to parts made after them. Confined to
+/// the worker's loop.
 final class WorkerSignals {
   let intake = LoopSignal(isLatched: true)
   let largeJobs = LoopSignal(isLatched: true)
@@ -6,14 +7,14 @@ final class WorkerSignals {
   let heartbeat = LoopSignal(isLatched: true)
   let follower = LoopSignal(isLatched: true)
   let maintenance = LoopSignal(isLatched: true)
-  /// Called when credit, a rate or a guard may let slices go on.
+  /// Called when credit, a rate or a guard may let slices continue.
   var onCredit: (_ takingMore: Bool) -> Void = { _ in }
   /// Called when a worker that drains has nothing left to do.
   var onCompletion: () -> Void = {}
   /// Called when the task that runs the worker is cancelled.
   var onCancellation: () -> Void = {}
 
-  /// Wakes the loops that go on while a worker stops, so that they end.
+  /// Wakes the loops that run while a worker stops, so that they end.
   func ringAtEnd() {
     for signal in [heartbeat, follower, maintenance] { signal.ring() }
   }
