@@ -1,34 +1,36 @@
 internal import CNghttp2
 
-/// The header block of an answer while it is read: what matters of it, and whether it is one (RFC 9113 section 8).
+/// The header block of an answer during its read: the fields that matter, and whether the block is valid (RFC 9113
+/// section 8).
 ///
-/// nghttp2's HPACK reads it (nghttp2_hd_inflate_hd2(3)).
+/// nghttp2's HPACK decoder reads it (nghttp2_hd_inflate_hd2(3)).
 final class AnswerFields {
-  /// What a block says.
+  /// The content of a block.
   struct Content {
-    /// 0 without one.
+    /// 0 without a status.
     var status: UInt16 = 0
     /// Seconds of a `retry-after` field in digits; 0 without one.
     var retryAfter: UInt16 = 0
-    /// Of `content-length`; -1 without one.
+    /// Value of `content-length`; -1 without the field.
     var bodyCount = -1
-    /// Whether it breaks the rules for messages, or is too long.
+    /// Whether the block breaks the rules for messages, or is too long.
     var isMalformed = false
-    /// Bytes, as SETTINGS_MAX_HEADER_LIST_SIZE counts them (RFC 9113 section 6.5.2).
+    /// Size in bytes, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 section 6.5.2).
     var size = 0
     var hasFields = false
   }
 
-  /// APNs' header blocks have some hundred bytes; a longer one than this is malformed, so that none is without end.
+  /// APNs' header blocks have a few hundred bytes. A longer block than this is malformed, so that every block has a
+  /// bound.
   static let longestList = 16_384
 
   private(set) var content = Content()
   private let inflater: OpaquePointer
   private let blocks = SessionMemory()
-  /// nghttp2 keeps the pointer to it (hd_context_init in nghttp2_hd.c).
+  /// nghttp2 stores the pointer to it (hd_context_init in nghttp2_hd.c).
   private let functions: UnsafeMutablePointer<nghttp2_mem>
 
-  /// - Throws: ``HTTP2Error`` when memory is short.
+  /// - Throws: ``HTTP2Error`` if memory is short.
   init() throws {
     functions = .allocate(capacity: 1)
     functions.initialize(to: blocks.functions())
@@ -52,7 +54,7 @@ final class AnswerFields {
   /// Reads a piece of the block.
   ///
   /// - Parameter isLast: whether it ends the block.
-  /// - Returns: `false` when it is not HPACK: the connection must be closed (RFC 9113 section 4.3).
+  /// - Returns: `false` if it is not HPACK. Then the connection must be closed (RFC 9113 section 4.3).
   func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
     var next = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     var left = bytes.count
@@ -88,7 +90,7 @@ final class AnswerFields {
     takeField(UnsafeBufferPointer(start: name, count: field.namelen), text)
   }
 
-  /// RFC 9113 section 8.3.2: an answer has one, before all fields, and trailers have none.
+  /// RFC 9113 section 8.3.2: an answer has one pseudo-header, before all fields, and trailers have none.
   private func takePseudo(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
     guard Self.matches(name, ":status"), !content.hasFields, content.status == 0, value.count == 3,
       let status = Self.number(value), status >= 100
@@ -96,7 +98,7 @@ final class AnswerFields {
     content.status = UInt16(status)
   }
 
-  /// Told apart by length first: most answers have none of these.
+  /// Compares lengths first, because most answers have none of these fields.
   private func takeField(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
     switch name.count {
     case 2 where Self.matches(name, "te"):
@@ -118,7 +120,7 @@ final class AnswerFields {
     }
   }
 
-  /// Whether bytes are these characters; for every field of every answer.
+  /// Returns whether bytes equal these characters. Runs for every field of every answer.
   private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ text: StaticString) -> Bool {
     guard bytes.count == text.utf8CodeUnitCount, let start = bytes.baseAddress else { return false }
     let characters = text.utf8Start
@@ -126,7 +128,7 @@ final class AnswerFields {
     return true
   }
 
-  /// A number in digits; `nil` for anything else. No larger than an `Int32`.
+  /// Returns a number in digits; `nil` for anything else. The result is at most the largest `Int32`.
   private static func number(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard !bytes.isEmpty else { return nil }
     var value = 0

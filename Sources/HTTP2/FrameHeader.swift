@@ -1,6 +1,6 @@
 /// The nine bytes before each frame (RFC 9113 section 4.1).
 struct FrameHeader: Equatable {
-  /// RFC 9113 section 6; there are others, which are to be ignored (section 5.5).
+  /// The frame types of RFC 9113 section 6. Other types must be ignored (section 5.5).
   enum Kind {
     static let data: UInt8 = 0
     static let headers: UInt8 = 1
@@ -14,7 +14,7 @@ struct FrameHeader: Equatable {
     static let continuation: UInt8 = 9
   }
 
-  /// RFC 9113 section 6; which bit means what depends on the kind.
+  /// The flags of RFC 9113 section 6. The meaning of a bit depends on the frame type.
   enum Flag {
     static let acknowledgement: UInt8 = 0x1
     static let endStream: UInt8 = 0x1
@@ -23,19 +23,20 @@ struct FrameHeader: Equatable {
     static let priority: UInt8 = 0x20
   }
 
-  /// Its own size in bytes.
+  /// Size of the header in bytes.
   static let size = 9
-  /// Bytes of payload that everybody takes, and that more than are taken here were not announced (RFC 9113 section 4.2).
+  /// Maximum payload in bytes. Every endpoint accepts this size, and this end announces no larger one (RFC 9113 section
+  /// 4.2).
   static let largestPayload = 16_384
 
   /// Bytes of payload.
   var length: Int
   var kind: UInt8
   var flags: UInt8 = 0
-  /// 0 is the connection.
+  /// The stream; 0 is the connection.
   var stream: UInt32 = 0
 
-  /// A number as frames have it.
+  /// Returns a number in network byte order, as frames contain it.
   static func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
   func has(_ flag: UInt8) -> Bool { flags & flag != 0 }

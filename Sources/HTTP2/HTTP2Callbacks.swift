@@ -1,9 +1,9 @@
 internal import CNghttp2
 
-/// nghttp2's callbacks, each handing over to the ``HTTP2Session`` that is its user data.
+/// nghttp2's callbacks. Each calls the ``HTTP2Session`` that is its user data.
 ///
-/// Every pointer that nghttp2 passes is valid during the callback only (nghttp2_on_frame_recv_callback(3) and its
-/// neighbours). Returning 0 goes on; nothing here fails.
+/// A pointer from nghttp2 is valid only during the callback (nghttp2_on_frame_recv_callback(3) and its neighbours). The
+/// return value 0 continues the session; no callback here fails.
 enum HTTP2Callbacks {
   static func install(_ callbacks: OpaquePointer?) {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
@@ -45,7 +45,7 @@ enum HTTP2Callbacks {
         frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
       else { return 0 }
       return withSession(context) { session in
-        // A request that never left, after a GOAWAY for instance: nghttp2 has no stream for it, so no close callback
+        // A request that was never sent, for example after a GOAWAY. nghttp2 has no stream for it, so no close callback
         // follows (session_predicate_request_headers_send in nghttp2_session.c).
         guard let stream = session.queuedStream(frame.pointee.hd.stream_id) else { return }
         HTTP2Callbacks.close(stream, .refusedStream, in: session)
@@ -84,7 +84,7 @@ enum HTTP2Callbacks {
     session.closeSlot(stream)
   }
 
-  /// nghttp2_data_source_read_callback(3): fills `buffer`, says how much, and flags the end.
+  /// Implements nghttp2_data_source_read_callback(3): fills `buffer`, returns the number of bytes, and flags the end.
   static func readBody(
     into buffer: UnsafeMutablePointer<UInt8>?, count: Int, flags: UnsafeMutablePointer<UInt32>?,
     source: UnsafeMutablePointer<nghttp2_data_source>?, context: UnsafeMutableRawPointer?
@@ -100,7 +100,7 @@ enum HTTP2Callbacks {
 
 private func withSession(_ context: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
   guard let context else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
-  // The session outlives its callbacks, which come during its own methods only: no need to count references.
+  // The session outlives its callbacks, which run only during its own methods, so no reference is counted.
   Unmanaged<HTTP2Session>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
   return 0
 }

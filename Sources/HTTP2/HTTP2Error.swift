@@ -1,10 +1,10 @@
 internal import CNghttp2
 
-/// A session that can't go on, or a submission that it refuses.
+/// Error of a session that can't continue, or of a submission that the session refuses.
 public struct HTTP2Error: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What was attempted.
+  /// The attempted operation.
   public var operation: String
-  /// nghttp2's own words, or ours.
+  /// The reason, from nghttp2 or from this module.
   public var reason: String
 
   init(_ operation: String, _ reason: String) {
@@ -18,7 +18,7 @@ public struct HTTP2Error: Error, Equatable, Sendable, CustomStringConvertible {
     reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
   }
 
-  /// - Throws: an error of nghttp2's for any status but 0.
+  /// - Throws: An error of nghttp2 for any status except 0.
   static func check(_ operation: String, _ status: Int32) throws {
     if status != 0 { throw HTTP2Error(operation, code: Int(status)) }
   }

@@ -2,20 +2,20 @@ internal import CNghttp2
 
 /// One end of an HTTP/2 connection: bytes in, bytes out, no sockets.
 ///
-/// Not thread-safe; confine it to one queue. It keeps no reference to its handler, which is passed along with each call
-/// that may have something to tell.
+/// Not thread-safe; confine it to one queue. The session stores no reference to its handler: each call that may report
+/// events takes the handler as an argument.
 ///
-/// After ``receive(_:handler:)`` or any submission, take ``nextOutput(handler:)`` until it is `nil`. When
-/// ``isFinished`` the connection can be closed.
+/// After ``receive(_:handler:)`` or any submission, call ``nextOutput(handler:)`` until it returns `nil`. When
+/// ``isFinished`` is true, the connection can be closed.
 public final class HTTP2Session {
-  /// Which end this is.
+  /// The end of the connection that a session serves.
   public enum Role: Sendable {
     case client
     case server
   }
 
-  /// nghttp2 ends a connection whose peer resets more than 33 streams a second; libcurl 7.88 sends RST_STREAM after
-  /// nearly every finished stream. As good as no limit.
+  /// nghttp2 ends a connection whose peer resets more than 33 streams per second. libcurl 7.88 sends RST_STREAM after
+  /// almost every finished stream. This value is practically no limit.
   private static let streamResets: UInt64 = 1 << 40
   private static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 
@@ -28,16 +28,16 @@ public final class HTTP2Session {
   private var slots = StreamSlots()
   private let options: HTTP2Options
 
-  /// Whether the peer's first SETTINGS have come.
+  /// Whether the peer's first SETTINGS have arrived.
   public internal(set) var hasReceivedSettings = false
 
   /// - Parameters:
-  ///   - role: which end this is.
-  ///   - settings: go out first, behind the preface.
-  ///   - connectionWindow: bytes of body that may be under way on all streams together; never below the 65,535 that
-  ///     every connection starts with (RFC 9113 section 6.9.2).
-  ///   - options: what it does otherwise than most.
-  /// - Throws: ``HTTP2Error`` when a setting is out of range.
+  ///   - role: The end of the connection.
+  ///   - settings: Sent first, after the preface.
+  ///   - connectionWindow: Maximum bytes of body in flight on all streams together. At least 65,535, the initial value
+  ///     of every connection (RFC 9113 section 6.9.2).
+  ///   - options: Unusual behaviour.
+  /// - Throws: ``HTTP2Error`` if a setting is out of range.
   public init(
     role: Role, settings: HTTP2Settings, connectionWindow: Int32 = 65_535, options: HTTP2Options = HTTP2Options()
   ) throws {
@@ -61,19 +61,20 @@ public final class HTTP2Session {
 
   // MARK: Bytes
 
-  /// Takes what came from the peer.
+  /// Processes bytes from the peer.
   ///
-  /// - Throws: ``HTTP2Error`` when the peer isn't speaking HTTP/2; the connection must be closed. A peer that breaks the
-  ///   rules in a lesser way gets a GOAWAY from the session itself and ``isFinished`` becomes true.
+  /// - Throws: ``HTTP2Error`` if the peer does not speak HTTP/2; the connection must be closed. After a smaller
+  ///   violation, the session sends a GOAWAY, and ``isFinished`` becomes true.
   public func receive(_ bytes: UnsafeRawBufferPointer, handler: any HTTP2SessionHandler) throws {
     self.handler = handler
     defer { self.handler = nil }
-    // nghttp2_session_mem_recv(3) takes all of it: no callback here pauses.
+    // nghttp2_session_mem_recv(3) processes all bytes, because no callback here pauses.
     let status = nghttp2_session_mem_recv(handle, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     if status < 0 { throw HTTP2Error("receive", code: status) }
   }
 
-  /// The next bytes for the peer, a frame at most, valid until the next call on this session; `nil` when there are none just now.
+  /// Returns the next bytes for the peer, at most one frame, valid until the next call on this session; `nil` if there
+  /// are none now.
   public func nextOutput(handler: any HTTP2SessionHandler) throws -> UnsafeRawBufferPointer? {
     self.handler = handler
     defer { self.handler = nil }
@@ -84,20 +85,20 @@ public final class HTTP2Session {
     return count == 0 ? nil : UnsafeRawBufferPointer(start: bytes, count: count)
   }
 
-  /// Whether nothing more is to be read or written: after GOAWAY, when the last stream has ended.
+  /// Whether nothing is left to read or write: after GOAWAY, when the last stream has ended.
   public var isFinished: Bool { nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0 }
 
   // MARK: Streams
 
   /// Opens a stream. Client only.
   ///
-  /// Above the peer's limit nghttp2 itself holds the stream back until another has ended; a sender that wants to know
-  /// what is on the wire keeps under ``peerMaxConcurrentStreams``.
+  /// Above the peer's limit, nghttp2 holds the stream back until another one has ended. A sender that needs to know
+  /// which streams were sent stays below ``peerMaxConcurrentStreams``.
   ///
   /// - Parameters:
-  ///   - fields: pseudo-headers first, names in lower case.
+  ///   - fields: Pseudo-headers first, names in lower case.
   ///   - body: `nil` ends the stream with the header block.
-  /// - Throws: ``HTTP2Error`` when stream identifiers are used up.
+  /// - Throws: ``HTTP2Error`` if no stream identifier is left.
   public func request(_ fields: borrowing HeaderFields, body: [UInt8]?) throws -> HTTP2Stream {
     let slot = slots.take(body: body)
     let id = withProvider(slot: slot, body: body) { provider in
@@ -116,16 +117,16 @@ public final class HTTP2Session {
   /// Answers a stream. Server only.
   ///
   /// - Parameters:
-  ///   - stream: as the handler was told of it.
+  ///   - stream: The stream that the handler got.
   ///   - fields: `:status` first, names in lower case.
   ///   - body: `nil` ends the stream with the header block.
-  /// - Returns: `false` when the stream is gone, which is no error: the peer may reset it at any time.
+  /// - Returns: `false` if the stream is gone. This is not an error, because the peer may reset it at any time.
   @discardableResult
   public func respond(
     to stream: HTTP2Stream, _ fields: borrowing HeaderFields, body: [UInt8]? = nil
   ) throws -> Bool {
     guard slots.holds(stream) else { return false }
-    // What comes behind a body needs one to come behind.
+    // Trailers need a body before them.
     let body = options.sendsTrailers ? body ?? [] : body
     slots.setBody(body, of: stream.slot)
     let status = withProvider(slot: stream.slot, body: body) { provider in
@@ -135,10 +136,10 @@ public final class HTTP2Session {
     return true
   }
 
-  /// Sends an interim answer, which another will follow (RFC 9110 section 15.2). Server only. Nothing happens when the
+  /// Sends an interim answer, which another answer follows (RFC 9110 section 15.2). Server only. Does nothing if the
   /// stream is gone.
   ///
-  /// - Parameter fields: `:status` of 100 to 199 first, but 101 (RFC 9113 section 8.6).
+  /// - Parameter fields: `:status` first, from 100 to 199 except 101 (RFC 9113 section 8.6).
   public func inform(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
     guard slots.holds(stream) else { return }
     let status = submitting(fields) { nv, count in
@@ -147,13 +148,13 @@ public final class HTTP2Session {
     try HTTP2Error.check("send an interim answer", status < 0 ? status : 0)
   }
 
-  /// Ends a stream at once with RST_STREAM. Nothing happens when it is gone already.
+  /// Ends a stream immediately with RST_STREAM. Does nothing if the stream is gone.
   public func reset(_ stream: HTTP2Stream, error: HTTP2ErrorCode) throws {
     guard slots.holds(stream) else { return }
     try reset(streamID: stream.id, error: error)
   }
 
-  /// Sends RST_STREAM for a stream that may be gone already, as servers were seen to do.
+  /// Sends RST_STREAM for a stream that may be gone. Some servers do that.
   public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
     try HTTP2Error.check(
       "reset a stream", nghttp2_submit_rst_stream(handle, Self.noFlags, streamID, error.rawValue))
@@ -161,18 +162,18 @@ public final class HTTP2Session {
 
   // MARK: Connection
 
-  /// Announces settings; they bind the peer when it has acknowledged them.
+  /// Announces settings. They bind the peer after it has acknowledged them.
   public func submit(_ settings: HTTP2Settings) throws {
     let entries = settings.entries()
     try HTTP2Error.check("submit settings", nghttp2_submit_settings(handle, Self.noFlags, entries, entries.count))
   }
 
-  /// Takes no more streams from the peer; those up to `lastStreamID` go on to their end.
+  /// Accepts no more streams from the peer. Streams up to `lastStreamID` continue to their end.
   ///
   /// - Parameters:
-  ///   - lastStreamID: the highest stream that was or may be processed; ``lastProcessedStreamID`` for a clean end.
-  ///   - error: why.
-  ///   - debugData: for people; APNs puts JSON there.
+  ///   - lastStreamID: The highest stream that was or may be processed; ``lastProcessedStreamID`` for a clean end.
+  ///   - error: The reason.
+  ///   - debugData: For operators; APNs sends JSON here.
   public func goAway(lastStreamID: Int32, error: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) throws {
     // nghttp2_submit_goaway(3) copies the data.
     let status = nghttp2_submit_goaway(
@@ -180,20 +181,20 @@ public final class HTTP2Session {
     try HTTP2Error.check("submit GOAWAY", status)
   }
 
-  /// Asks the peer for a sign of life.
+  /// Sends a PING to the peer.
   public func ping() throws { try HTTP2Error.check("submit PING", nghttp2_submit_ping(handle, Self.noFlags, nil)) }
 
-  /// The highest stream of the peer that was told to the handler.
+  /// The highest stream of the peer that the handler got.
   public var lastProcessedStreamID: Int32 { nghttp2_session_get_last_proc_stream_id(handle) }
 
-  /// How many streams the peer takes at once; 100 is assumed until its first SETTINGS.
+  /// Number of streams that the peer allows at the same time. Before its first SETTINGS, 100 is assumed.
   public var peerMaxConcurrentStreams: Int {
     Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
   // MARK: Within the module
 
-  /// The stream as the handler knows it, or `nil` for one that it was never told of.
+  /// Returns the stream as the handler knows it; `nil` if the handler never got it.
   func stream(_ id: Int32) -> HTTP2Stream? {
     let data = nghttp2_session_get_stream_user_data(handle, id)
     return StreamSlots.slot(userData: data).map { HTTP2Stream(id: id, slot: $0) }
@@ -207,10 +208,10 @@ public final class HTTP2Session {
 
   func closeSlot(_ stream: HTTP2Stream) { slots.free(stream.slot) }
 
-  /// A stream that nghttp2 doesn't know (yet): its request is still in the queue.
+  /// Returns a stream that nghttp2 does not know yet, because its request is still in the queue.
   func queuedStream(_ id: Int32) -> HTTP2Stream? { slots.find(id) }
 
-  /// The next piece of a body, and what nghttp2 is to know of it.
+  /// Returns the next piece of a body, with its flags for nghttp2.
   func takeBody(slot: Int, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, flags: nghttp2_data_flag) {
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(options.largestData))
     let taken = slots.takeBody(slot, into: room)
@@ -219,7 +220,7 @@ public final class HTTP2Session {
     var trailers = HeaderFields()
     trailers.add("server-timing", "total")
     let stream = slots.id(of: slot)
-    // nghttp2_submit_trailer(3): may be called from here, and the stream ends with the trailer section instead.
+    // nghttp2_submit_trailer(3) may be called here. The stream then ends with the trailer section.
     let status = submitting(trailers) { nv, count in nghttp2_submit_trailer(handle, stream, nv, count) }
     guard status == 0 else { return (taken.count, NGHTTP2_DATA_FLAG_EOF) }
     let flags = NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue

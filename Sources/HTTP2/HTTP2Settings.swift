@@ -1,21 +1,21 @@
 internal import CNghttp2
 
-/// The parameters of a SETTINGS frame (RFC 9113 section 6.5.2); `nil` leaves one unsaid.
+/// The parameters of a SETTINGS frame (RFC 9113 section 6.5.2); `nil` omits a parameter.
 public struct HTTP2Settings: Equatable, Sendable {
-  /// Bytes of HPACK table the peer may use.
+  /// Bytes of the HPACK table that the peer may use.
   public var headerTableSize: UInt32?
-  /// Whether the peer may push; a client says `false`.
+  /// Whether the peer may push. A client sends `false`.
   public var enablePush: Bool?
-  /// Streams the peer may have open at once.
+  /// Number of streams that the peer may have open at the same time.
   public var maxConcurrentStreams: UInt32?
-  /// Bytes of flow-control credit that each stream starts with.
+  /// Initial flow-control credit of each stream, in bytes.
   public var initialWindowSize: UInt32?
-  /// Bytes of payload in the largest frame the peer may send.
+  /// Maximum payload of a frame that the peer may send, in bytes.
   public var maxFrameSize: UInt32?
-  /// Bytes of the largest header list that is welcome.
+  /// Maximum size of a header list from the peer, in bytes.
   public var maxHeaderListSize: UInt32?
 
-  /// Says nothing.
+  /// Creates settings without any parameter.
   public init() {}
 
   private var parameters: [(id: UInt16, value: UInt32)] {
@@ -31,14 +31,14 @@ public struct HTTP2Settings: Equatable, Sendable {
     parameters.map { nghttp2_settings_entry(settings_id: Int32($0.id), value: $0.value) }
   }
 
-  /// Of a SETTINGS frame.
+  /// The payload of a SETTINGS frame.
   var payload: [UInt8] {
     parameters.flatMap { FrameHeader.bytes($0.id) + FrameHeader.bytes($0.value) }
   }
 }
 
 extension HTTP2Settings {
-  /// RFC 9113 section 6.5.2.
+  /// The identifiers of RFC 9113 section 6.5.2.
   enum Parameter {
     static let headerTableSize: UInt16 = 1
     static let enablePush: UInt16 = 2

@@ -1,14 +1,14 @@
 internal import CNghttp2
 
-/// A list of header fields in one run of bytes, made to be filled, read and emptied over and over.
+/// A list of header fields in one block of memory, which can be filled, read and emptied many times.
 ///
-/// Filling it allocates nothing once it has grown to the size of a usual header block.
+/// After the list has grown to the usual size of a header block, filling it allocates nothing.
 public struct HeaderFields: ~Copyable {
   /// Whether HPACK may put a field into its dynamic table.
   public enum Indexing: Sendable {
-    /// For values that come again.
+    /// For values that are repeated.
     case allowed
-    /// For values that are new each time: they would only push useful entries out (RFC 7541 section 6.2.3).
+    /// For values that differ each time. They would only evict useful entries (RFC 7541 section 6.2.3).
     case never
   }
 
@@ -26,10 +26,10 @@ public struct HeaderFields: ~Copyable {
   private var bytes: UnsafeMutableRawBufferPointer
   private var byteCount = 0
   private var entries: UnsafeMutableBufferPointer<Entry>
-  /// How many fields there are.
+  /// Number of fields.
   public private(set) var count = 0
 
-  /// An empty list.
+  /// Creates an empty list.
   public init() {
     bytes = .allocate(byteCount: 1024, alignment: 1)
     entries = .allocate(capacity: 16)
@@ -43,7 +43,7 @@ public struct HeaderFields: ~Copyable {
   /// The size of the list as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
   public var listSize: Int { byteCount + count * Self.overheadPerField }
 
-  /// The name of field `index`. Valid until the list is changed.
+  /// Returns the name of field `index`. Valid until the list changes.
   public func name(_ index: Int) -> UnsafeRawBufferPointer {
     precondition(index < count)
     let entry = entries[index]
@@ -51,7 +51,7 @@ public struct HeaderFields: ~Copyable {
       start: bytes.baseAddress.map { $0 + Int(entry.nameStart) }, count: Int(entry.nameCount))
   }
 
-  /// The value of field `index`. Valid until the list is changed.
+  /// Returns the value of field `index`. Valid until the list changes.
   public func value(_ index: Int) -> UnsafeRawBufferPointer {
     precondition(index < count)
     let entry = entries[index]
@@ -59,7 +59,7 @@ public struct HeaderFields: ~Copyable {
       start: bytes.baseAddress.map { $0 + Int(entry.valueStart) }, count: Int(entry.valueCount))
   }
 
-  /// The value of the first field called `name`, as text; for everything but hot paths.
+  /// The value of the first field with this name, as text. Not for hot paths.
   public subscript(_ name: String) -> String? {
     for index in 0..<count where self.name(index).elementsEqual(name.utf8) {
       return String(decoding: value(index), as: UTF8.self)
@@ -67,14 +67,14 @@ public struct HeaderFields: ~Copyable {
     return nil
   }
 
-  /// Adds a field, copying both.
+  /// Adds a field. Copies the name and the value.
   public mutating func add(_ name: StaticString, _ value: StaticString, indexing: Indexing = .allowed) {
     add(
       UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
       UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount), indexing: indexing)
   }
 
-  /// Adds a field, copying both.
+  /// Adds a field. Copies the name and the value.
   public mutating func add(
     _ name: StaticString, _ value: UnsafeRawBufferPointer, indexing: Indexing = .allowed
   ) {
@@ -82,7 +82,7 @@ public struct HeaderFields: ~Copyable {
       UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value, indexing: indexing)
   }
 
-  /// Adds a field, copying both.
+  /// Adds a field. Copies the name and the value.
   public mutating func add(_ name: String, _ value: String, indexing: Indexing = .allowed) {
     var name = name
     var value = value
@@ -93,7 +93,7 @@ public struct HeaderFields: ~Copyable {
     }
   }
 
-  /// Adds a field, copying both.
+  /// Adds a field. Copies the name and the value.
   public mutating func add(
     _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, indexing: Indexing = .allowed
   ) {
@@ -115,8 +115,8 @@ public struct HeaderFields: ~Copyable {
     count = 0
   }
 
-  /// Writes the fields into `vector`, for the duration of one nghttp2 call, which copies them
-  /// (nghttp2_submit_request(3) without the NO_COPY flags).
+  /// Writes the fields into `vector` for one nghttp2 call, which copies them (nghttp2_submit_request(3) without the
+  /// NO_COPY flags).
   func fill(_ vector: inout [nghttp2_nv]) {
     vector.removeAll(keepingCapacity: true)
     guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }

@@ -1,6 +1,6 @@
-/// HPACK at the end that writes (RFC 7541): the dynamic table, and how fields are spelled. Pure.
+/// The encoder of HPACK (RFC 7541): the dynamic table, and the encoding of fields. Pure.
 ///
-/// Nothing is Huffman coded: the code makes hexadecimal digits three tenths shorter, and costs work at both ends.
+/// It uses no Huffman code, which would make hexadecimal digits 30 % shorter but costs work at both ends.
 struct HeaderTable {
   struct Field: Equatable {
     var name: [UInt8]
@@ -10,25 +10,26 @@ struct HeaderTable {
     var size: Int { name.count + value.count + 32 }
   }
 
-  /// The size that every peer starts with (RFC 9113 section 6.5.2), and the most that is used.
+  /// The initial size of every peer's table (RFC 9113 section 6.5.2), and the maximum size that is used.
   static let largest = 4096
-  /// Entries of the static table (RFC 7541 appendix A).
+  /// Number of entries in the static table (RFC 7541 appendix A).
   private static let staticCount = 61
-  /// Names of it that requests here have, but for those that ``RequestHead`` knows.
+  /// Names of the static table that requests use, except those in ``RequestHead``.
   private static let staticNames: [(name: String, index: Int)] = [
     (":authority", 1), ("accept", 19), ("authorization", 23), ("content-type", 31), ("user-agent", 58),
   ]
 
-  /// The oldest first.
+  /// The entries, oldest first.
   private var entries: [Field] = []
   private var size = 0
   private var limit = largest
-  /// The lowest limit since the peer was told of one; `nil` when it knows (RFC 7541 section 4.2).
+  /// The lowest limit since the last announcement to the peer; `nil` if the peer knows the limit (RFC 7541 section
+  /// 4.2).
   private var lowestUntold: Int?
-  /// Grows with every change of what an index means.
+  /// Grows with every change in the meaning of an index.
   private(set) var changes = 0
 
-  /// The peer's table has this size from now on (SETTINGS_HEADER_TABLE_SIZE).
+  /// Sets the size of the peer's table (SETTINGS_HEADER_TABLE_SIZE).
   mutating func setLimit(_ wanted: Int) {
     let wanted = min(wanted, Self.largest)
     guard wanted != limit else { return }
@@ -38,7 +39,7 @@ struct HeaderTable {
     changes += 1
   }
 
-  /// Begins a header block: says first what has become of the table's size.
+  /// Begins a header block. If the size of the table has changed, the block announces that first.
   mutating func begin(_ block: inout [UInt8]) {
     guard let lowest = lowestUntold else { return }
     if lowest < limit { Self.append(lowest, prefix: 5, pattern: 0x20, to: &block) }
@@ -47,7 +48,7 @@ struct HeaderTable {
     changes += 1
   }
 
-  /// Spells a field: by its index where the table has it, otherwise as a literal that the table has from then on.
+  /// Encodes a field: by its index if the table has it, otherwise as a literal that joins the table.
   mutating func append(_ field: Field, to block: inout [UInt8]) {
     if let place = entries.lastIndex(of: field) {
       return Self.append(index(place), prefix: 7, pattern: 0x80, to: &block)
@@ -59,16 +60,19 @@ struct HeaderTable {
     if fits { insert(field) }
   }
 
-  /// Spells the name of a field whose value differs from request to request; the value's length and bytes follow.
+  /// Encodes the name of a field whose value differs between requests. The caller adds the length and the bytes of the
+  /// value.
   ///
-  /// - Returns: whether the table is to have that field (``insert(_:)``): then later ones can refer to its name.
+  /// - Returns: Whether the caller must add this field to the table (``insert(_:)``), so that later fields can refer to
+  ///   its name.
   func appendName(ofLiteral name: [UInt8], to block: inout [UInt8]) -> Bool {
     let isKnown = nameIndex(name) != nil
     appendName(name, prefix: isKnown ? 4 : 6, pattern: isKnown ? 0 : 0x40, to: &block)
     return !isKnown
   }
 
-  /// Puts a field into the table, as the peer does when it reads its literal; one that is too large empties it.
+  /// Adds a field to the table, as the peer does when it reads the literal. A field that is too large empties the
+  /// table.
   mutating func insert(_ field: Field) {
     changes += 1
     evict(for: field.size)
@@ -95,7 +99,7 @@ struct HeaderTable {
     block += name
   }
 
-  /// An integer behind the bits of a pattern (RFC 7541 section 5.1).
+  /// Appends an integer after the bits of a pattern (RFC 7541 section 5.1).
   static func append(_ value: Int, prefix: Int, pattern: UInt8, to block: inout [UInt8]) {
     let most = 1 << prefix - 1
     guard value >= most else { return block.append(pattern | UInt8(value)) }

@@ -1,23 +1,24 @@
-/// Header blocks as one connection spells them: a template's fields once, path and identifier for each request.
+/// The header blocks of one connection: encodes the fields of a template once, and path and identifier for each
+/// request.
 ///
-/// What may be indexed is what Apple ("Sending notification requests to APNs") asks for: all but the path, and of the
-/// identifiers the first of a connection, so that later ones can refer to its name.
+/// Indexing follows Apple ("Sending notification requests to APNs"): all fields except the path. Only the first
+/// identifier of a connection is indexed, so that later ones can refer to its name.
 ///
-/// A class, and what is spelled bare memory, for the reason that ``RequestTable`` has.
+/// A class with bare memory for encoded bytes, for the same reason as ``RequestTable``.
 final class RequestHead {
   private var table = HeaderTable()
-  /// What the memory has been spelled from.
+  /// The template whose encoding is in the memory.
   private var template: RequestTemplate?
-  /// Whether that is good for another request: the table is as it was, and what the block put into it is there.
+  /// Whether the encoding is valid for another request: the table has not changed, and it has the entries of the block.
   private var isGood = false
-  /// What comes before the length of the path, and behind that what comes between path and the length of the identifier.
+  /// The bytes before the length of the path, and then the bytes between the path and the length of the identifier.
   private let memory: UnsafeMutableRawBufferPointer
   private var startCount = 0
   private var middleCount = 0
   /// Whether the identifier of the next request goes into the table.
   private var indexesIdentifier = false
 
-  // RFC 7541 appendix A: ":method: POST", ":scheme: https", and a literal that is not indexed, of the name ":path".
+  // RFC 7541 appendix A: ":method: POST", ":scheme: https", and a literal that is not indexed, with the name ":path".
   private static let opening: [UInt8] = [0x83, 0x87]
   private static let pathName: UInt8 = 0x04
 
@@ -27,15 +28,15 @@ final class RequestHead {
 
   deinit { memory.deallocate() }
 
-  /// The size of the peer's table.
+  /// Sets the size of the peer's table.
   func setTableSize(_ size: Int) {
     table.setLimit(size)
     isGood = false
   }
 
-  /// Prepares the block of a template's next request; what is new in it is in the table from then on.
+  /// Prepares the block of a template's next request. Its new fields are in the table from then on.
   ///
-  /// - Returns: `false` when it is too long for a frame: the connection can't go on then.
+  /// - Returns: `false` if it is too long for a frame. Then the connection can't continue.
   func spell(_ template: RequestTemplate) -> Bool {
     if isGood, self.template === template { return true }
     self.template = template
@@ -49,7 +50,7 @@ final class RequestHead {
     for field in template.fields.dropFirst() { table.append(field, to: &middle) }
     indexesIdentifier = template.identifierName.map { table.appendName(ofLiteral: $0, to: &middle) } ?? false
     isGood = table.changes == before && !indexesIdentifier
-    // Both lengths are numbers of three bytes at most here.
+    // Each of the two lengths needs at most three bytes.
     let rest = template.path.count + template.identifier.count + 6
     guard start.count + middle.count + rest <= memory.count else { return false }
     memory.copyBytes(from: start)
@@ -58,7 +59,7 @@ final class RequestHead {
     return true
   }
 
-  /// Writes the block that was prepared, with the template's path and identifier.
+  /// Writes the prepared block, with the template's path and identifier.
   func write(_ template: RequestTemplate, to next: inout UnsafeMutableRawPointer) {
     Self.copy(UnsafeRawBufferPointer(start: memory.baseAddress, count: startCount), to: &next)
     Self.spell(UnsafeRawBufferPointer(start: template.path.baseAddress, count: template.pathCount), to: &next)
@@ -69,7 +70,7 @@ final class RequestHead {
     indexesIdentifier = false
   }
 
-  /// A string without Huffman code (RFC 7541 section 5.2).
+  /// Writes a string without Huffman code (RFC 7541 section 5.2).
   private static func spell(_ bytes: UnsafeRawBufferPointer, to next: inout UnsafeMutableRawPointer) {
     if bytes.count < 127 {
       next.storeBytes(of: UInt8(bytes.count), as: UInt8.self)

@@ -1,13 +1,13 @@
-/// What comes from the peer (RFC 9113 sections 4 to 6 and 8). Whatever breaks the rules for connections ends this one, with
-/// a GOAWAY that says why; what breaks those for a stream ends that stream with RST_STREAM.
+/// The processing of bytes from the peer (RFC 9113 sections 4 to 6 and 8). A violation of a rule for connections ends
+/// the connection with a GOAWAY and its reason. A violation of a rule for streams ends the stream with RST_STREAM.
 extension RequestSession {
-  /// Frames and bytes of one header block at most. A peer that sends more has something else in mind.
+  /// Maximum number of frames, and of bytes, of one header block. Only a hostile peer sends more.
   private static let mostBlockFrames = 64
   private static let largestBlock = 65_536
 
-  /// Takes what came from the peer.
+  /// Processes bytes from the peer.
   ///
-  /// - Throws: ``HTTP2Error`` when the peer isn't speaking HTTP/2; ``output`` then ends with the reason for it, and the
+  /// - Throws: ``HTTP2Error`` if the peer does not speak HTTP/2. Then ``output`` ends with the reason, and the
   ///   connection must be closed.
   public func receive(_ bytes: UnsafeRawBufferPointer) throws {
     guard !isTerminated else { return }
@@ -32,7 +32,7 @@ extension RequestSession {
     return header
   }
 
-  /// Adds what is missing of a frame that has come in part, first its header.
+  /// Completes a frame that has arrived in part, beginning with its header.
   private func completePartial(_ rest: inout UnsafeRawBufferPointer) throws {
     keep(&rest, upTo: FrameHeader.size)
     guard partialCount >= FrameHeader.size else { return }
@@ -53,7 +53,7 @@ extension RequestSession {
     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
   }
 
-  /// Ends the connection.
+  /// Ends the connection, and returns the error.
   private func violation(_ code: HTTP2ErrorCode, _ what: String) -> HTTP2Error {
     terminate(code)
     return HTTP2Error("receive", "the peer broke the rules of HTTP/2 with \(what)")
@@ -98,7 +98,7 @@ extension RequestSession {
     }
   }
 
-  /// A frame of a fixed size, on the connection or on a stream.
+  /// Checks a frame that has a fixed size and belongs to the connection or to a stream.
   private func expect(_ header: FrameHeader, _ length: Int, onConnection: Bool) throws {
     guard header.length == length else {
       throw violation(.frameSizeError, "a frame of type \(header.kind) and \(header.length) bytes")
@@ -108,7 +108,7 @@ extension RequestSession {
     }
   }
 
-  /// The slot of a frame's stream; -1 for one that has ended: the peer may not know.
+  /// Returns the slot of a frame's stream; -1 if the stream has ended, which the peer may not know.
   private func slot(of header: FrameHeader) throws -> Int {
     guard header.stream & 1 == 1, header.stream < nextID else {
       throw violation(.protocolError, "a frame of type \(header.kind) on stream \(header.stream), which was not opened")
@@ -120,7 +120,7 @@ extension RequestSession {
     UInt32(bigEndian: payload.loadUnaligned(fromByteOffset: place, as: UInt32.self))
   }
 
-  /// A payload without its padding (RFC 9113 section 6.1).
+  /// Returns a payload without its padding (RFC 9113 section 6.1).
   private func unpadded(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
     guard header.has(FrameHeader.Flag.padded) else { return payload }
     guard let padding = payload.first, payload.count > Int(padding) else {
@@ -156,7 +156,7 @@ extension RequestSession {
     guard blockSize <= Self.largestBlock, blockFrames <= Self.mostBlockFrames else {
       throw violation(.enhanceYourCalm, "a header block without end")
     }
-    // Also that of a stream that has ended: the table of its fields is the connection's.
+    // The block of an ended stream is read too, because the table of fields belongs to the connection.
     guard answers.read(bytes, isLast: isLast) else {
       throw violation(.compressionError, "header fields that are not HPACK")
     }
@@ -166,7 +166,7 @@ extension RequestSession {
     if slot >= 0 { try takeFields(answers.content, of: slot) }
   }
 
-  /// RFC 9113 section 8.1: interim answers, the answer, and after its body trailers.
+  /// Handles the blocks of RFC 9113 section 8.1: interim answers, the answer, and trailers after its body.
   private func takeFields(_ fields: AnswerFields.Content, of slot: Int) throws {
     let request = table.slots + slot
     request.pointee.wasHeardOf = true
@@ -189,13 +189,13 @@ extension RequestSession {
   private func endAnswer(_ slot: Int) throws {
     let request = table.slots + slot
     let announced = request.pointee.announcedBody
-    // Without a body by definition (RFC 9110 section 6.4.1).
+    // These answers have no body by definition (RFC 9110 section 6.4.1).
     let hasNoBody = request.pointee.status == 204 || request.pointee.status == 304
     guard announced < 0 || announced == request.pointee.answerBody || hasNoBody else {
       return try reset(slot, .protocolError)
     }
     if request.pointee.bodyLeft > 0 {
-      // Answered before all of it was sent: the rest is of no use to anybody (RFC 9113 section 8.1).
+      // The answer came before the whole body was sent, so the rest is useless (RFC 9113 section 8.1).
       try control(
         FrameHeader.Kind.resetStream, FrameHeader.bytes(HTTP2ErrorCode.cancel.rawValue), stream: request.pointee.id)
     }
@@ -289,7 +289,7 @@ extension RequestSession {
     guard header.stream == 0 else { throw violation(.protocolError, "GOAWAY on stream \(header.stream)") }
     guard payload.count >= 8 else { throw violation(.frameSizeError, "GOAWAY of \(payload.count) bytes") }
     let last = Self.number(payload) & 0x7fff_ffff
-    // It may take back streams that it had promised, and never promise others (RFC 9113 section 6.8).
+    // A later GOAWAY may name a lower stream, but never a higher one (RFC 9113 section 6.8).
     guard last == 0 || last & 1 == 1, last <= goAway.map({ UInt32($0.lastStreamID) }) ?? .max else {
       throw violation(.protocolError, "a GOAWAY that names stream \(last)")
     }

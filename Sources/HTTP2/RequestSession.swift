@@ -1,112 +1,114 @@
-/// The client's end of an HTTP/2 connection, made to send many small requests that differ in little: bytes in, bytes and
-/// ended requests out, no sockets.
+/// The client's end of an HTTP/2 connection for many small requests that differ little: bytes in, bytes and ended
+/// requests out, no sockets.
 ///
-/// In steady state nothing is allocated here for a request: what is kept of each stands in a table made at the start. Not
-/// thread-safe; confine it to one queue. ``HTTP2Session`` is the general one. Its many properties are what the frames of a connection are about (RFC 9113): windows
-/// and settings of both ends, header blocks, and the two buffers.
+/// In steady state, a request allocates nothing here: its state is in a table that is created at the start. Not
+/// thread-safe; confine it to one queue. ``HTTP2Session`` is the general session. This class has many properties,
+/// because the frames of a connection concern windows and settings of both ends, header blocks, and two buffers (RFC
+/// 9113).
 ///
-/// After ``receive(_:)``, take what has ended (``nextEnded()``); then open streams, and write ``output`` as far as the
-/// socket takes it, telling ``wrote(_:)``.
+/// After ``receive(_:)``, take the requests that have ended (``nextEnded()``). Then open streams, write as much of
+/// ``output`` as the socket accepts, and report it with ``wrote(_:)``.
 public final class RequestSession {
-  /// What became of one request.
+  /// The result of one request.
   public struct Ended {
-    /// The caller's number of it.
+    /// The caller's number of the request.
     public var tag: UInt64
     /// The caller's second number.
     public var mark: Int
-    /// When it was opened, in the caller's nanoseconds.
+    /// The time at which it was opened, in the caller's nanoseconds.
     public var startedAt: UInt64
-    /// The status of a complete answer. 0 when there is none, when it was malformed (RFC 9113 section 8.1.1), or when it
-    /// was cut: its stream ended with an error, or with the connection, before its END_STREAM.
+    /// The status of a complete answer. 0 if there is none, if it was malformed (RFC 9113 section 8.1.1), or if it was
+    /// cut off: its stream ended with an error, or with the connection, before END_STREAM.
     public var status: UInt16
     /// Seconds of a `retry-after` field in digits; 0 without one.
     public var retryAfter: UInt16
-    /// Why the stream ended; ``HTTP2ErrorCode/noError`` when there is a status.
+    /// The reason why the stream ended; ``HTTP2ErrorCode/noError`` if there is a status.
     public var error: HTTP2ErrorCode
-    /// Whether the peer can have the whole request; if not, it can't have processed it.
+    /// Whether the peer may have the whole request. If not, the peer can't have processed it.
     public var wasSent: Bool
-    /// What was kept of the body, at most ``keptBody`` bytes; valid until another request is opened.
+    /// The stored part of the body, at most ``keptBody`` bytes. Valid until another request is opened.
     public var body: UnsafeRawBufferPointer
   }
 
-  /// What the peer said when it took no more streams.
+  /// A GOAWAY of the peer, which accepts no more streams.
   public struct GoAway: Sendable {
-    /// Streams above it were not processed.
+    /// Streams above this one were not processed.
     public var lastStreamID: Int32
-    /// Why.
+    /// The reason.
     public var error: HTTP2ErrorCode
-    /// For people; APNs puts JSON there.
+    /// For operators; APNs sends JSON here.
     public var debugData: [UInt8]
   }
 
-  /// APNs' answers have some hundred bytes at most; what a proxy writes beyond this is dropped.
+  /// Maximum stored bytes of an answer's body. APNs' answers have a few hundred bytes; longer text of a proxy is cut
+  /// off.
   public static let keptBody = 512
-  /// Bytes of body after which a stream is reset: no answer to a push is so long, so the body has no end.
+  /// Bytes of body after which a stream is reset. No answer to a push is so long.
   static let longestBody = 65_536
-  /// Frames that may come between two calls of ``allowMoreFrames()``, beyond ``framesPerAnswer`` for each answer. A peer
-  /// that sends more keeps us busy and nothing else (RFC 9113 section 10.5). Well-behaved ones send a few frames for each
-  /// of at most some thousand open requests; reading as many takes some ms.
+  /// Maximum number of frames between two calls of ``allowMoreFrames()``, in addition to ``framesPerAnswer`` for each
+  /// answer. A peer that sends more only wastes time (RFC 9113 section 10.5). A normal peer sends a few frames for each
+  /// of at most some thousand open requests. Reading these takes some ms.
   static let mostFrames = 20_000
-  /// What an answer may consist of: HEADERS, CONTINUATION, DATA, trailers and some WINDOW_UPDATEs.
+  /// Maximum number of frames of an answer: HEADERS, CONTINUATION, DATA, trailers and some WINDOW_UPDATEs.
   static let framesPerAnswer = 16
-  /// Bytes of payload in the largest TLS record (RFC 8446 section 5.1), and in the largest frame that is made here.
+  /// Size of the largest frame of this session. Its payload fits into the largest TLS record (RFC 8446 section 5.1).
   private static let largestFrame = FrameHeader.size + FrameHeader.largestPayload
-  /// Output that no request may use, so that there is room for what a peer is owed.
+  /// Bytes of output that requests may not use, so that replies to the peer have room.
   private static let controlRoom = 16_384
-  /// Output that is kept for the socket: some records, small enough for a second-level cache.
+  /// Bytes of output that wait for the socket: some records, small enough for a second-level cache.
   private static let outputCapacity = 4 * 16_384 + 2 * largestFrame + controlRoom
-  /// The last identifier that a client can give (RFC 9113 section 5.1.1).
+  /// The highest identifier that a client can use (RFC 9113 section 5.1.1).
   private static let lastStreamID: UInt32 = 0x7fff_ffff
-  /// What a connection, and each stream, has room for at first (RFC 9113 section 6.9.2).
+  /// Initial window of a connection, and of each stream (RFC 9113 section 6.9.2).
   static let initialWindow = 65_535
 
   let table: RequestTable
   let answers: AnswerFields
-  /// What the peer said last when it took no more streams.
+  /// The peer's last GOAWAY.
   public internal(set) var goAway: GoAway? {
     didSet { isGoingAway = true }
   }
   private(set) var isGoingAway = false
-  /// How often it said so.
+  /// Number of GOAWAYs from the peer.
   public internal(set) var goAwayCount = 0
-  /// Whether the peer's first SETTINGS have come.
+  /// Whether the peer's first SETTINGS have arrived.
   public internal(set) var hasReceivedSettings = false
-  /// PINGs that were answered.
+  /// Number of PINGs that the peer has answered.
   public internal(set) var pingAnswers = 0
   /// Frames that count against ``mostFrames``.
   var frames = 0
-  /// What the peer allows now; 100 until it says.
+  /// Number of streams that the peer allows now; 100 until it announces a limit.
   public internal(set) var peerMaxConcurrentStreams = 100
 
-  // What has come in part, and of whom.
+  // Data that has arrived in part, and its stream.
 
-  /// A frame of which the rest is to come.
+  /// A frame whose rest has not arrived yet.
   let partial: UnsafeMutableRawBufferPointer
   var partialCount = 0
   /// The stream of the header block that is being read; 0 for none.
   var blockStream: UInt32 = 0
   var blockEndsStream = false
-  /// Its size so far.
+  /// Size of this header block so far.
   var blockSize = 0
   var blockFrames = 0
-  /// Bytes of DATA that the peer has no new room for yet.
+  /// Bytes of DATA for which the peer has not got new credit yet.
   var received = 0
 
-  // What the peer has room for.
+  // The peer's windows.
 
   var connectionWindow = initialWindow
   var streamWindow = initialWindow
-  /// Whether there may be bodies of which a part is to be sent.
+  /// Whether a part of a body may still have to be sent.
   private var hasUnsentBodies = false
   private let head = RequestHead()
   private(set) var nextID: UInt32
-  /// Whether our last word has been said.
+  /// Whether this end has sent its GOAWAY.
   private(set) var isTerminated = false
 
   private let memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
-  /// Bytes that were made, and that the socket has taken, since the beginning.
+  /// Total number of bytes that were made; below, of bytes that the socket has accepted.
   private var produced: UInt64 = 0
   private var written: UInt64 = 0
 
@@ -114,10 +116,10 @@ public final class RequestSession {
   private static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
   /// - Parameters:
-  ///   - capacity: requests at most at once.
-  ///   - settings: go out first, behind the preface.
-  ///   - firstStreamID: odd; later ones leave fewer.
-  /// - Throws: ``HTTP2Error`` when memory is short.
+  ///   - capacity: Maximum number of requests at the same time.
+  ///   - settings: Sent first, after the preface.
+  ///   - firstStreamID: An odd number. A higher number leaves fewer identifiers.
+  /// - Throws: ``HTTP2Error`` if memory is short.
   public init(capacity: Int, settings: HTTP2Settings, firstStreamID: UInt32 = 1) throws {
     table = RequestTable(capacity: capacity)
     answers = try AnswerFields()
@@ -136,37 +138,37 @@ public final class RequestSession {
 
   // MARK: Requests
 
-  /// Requests that are open.
+  /// Number of open requests.
   public var openCount: Int { table.openCount }
 
-  /// Requests that are open, or have ended and are still to be told by ``nextEnded()``.
+  /// Number of requests that are open, or that have ended and were not returned by ``nextEnded()`` yet.
   public var unfinishedCount: Int { table.openCount + table.endedCount }
 
-  /// Whether stream identifiers are used up.
+  /// Whether no stream identifier is left.
   public var isExhausted: Bool { nextID > Self.lastStreamID }
 
-  /// Whether a request can be opened and sent now: if not, either something must come from the peer, or output must be
-  /// written, before it can.
+  /// Returns whether a request can be opened and sent now. If not, the peer must send something first, or output must
+  /// be written first.
   ///
-  /// - Parameter bodyCount: bytes of body. More than the peer has room for are only begun when nothing else is under way:
-  ///   whoever waits for that room is not heard of otherwise.
+  /// - Parameter bodyCount: Bytes of the body. A body larger than the peer's window is only begun while no request is
+  ///   open. Otherwise the caller would wait for the window without any event.
   public func canOpen(bodyCount: Int) -> Bool {
     table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
       && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)
   }
 
-  /// Whether there is room for another request among the output.
+  /// Whether the output has room for another request.
   public var hasRoom: Bool { memory.count - end >= 2 * Self.largestFrame + Self.controlRoom }
 
-  /// Opens a stream and makes its frames; call when ``canOpen(bodyCount:)``.
+  /// Opens a stream and makes its frames. Call this only if ``canOpen(bodyCount:)`` is true.
   ///
   /// - Parameters:
-  ///   - template: with path and identifier filled in; may be used again at once.
-  ///   - body: read before this returns, or copied if the peer has no room for it yet.
-  ///   - tag: given back when the request has ended.
-  ///   - mark: likewise.
-  ///   - now: likewise.
-  /// - Throws: ``HTTP2Error``; the request was not sent then, and the connection must be closed.
+  ///   - template: Contains path and identifier. It may be used again immediately.
+  ///   - body: Read before this returns, or copied if the peer's window is too small.
+  ///   - tag: Returned when the request has ended.
+  ///   - mark: Likewise.
+  ///   - now: Likewise.
+  /// - Throws: ``HTTP2Error``. Then the request was not sent, and the connection must be closed.
   public func open(
     _ template: RequestTemplate, body: UnsafeRawBufferPointer, tag: UInt64, mark: Int, now: UInt64
   ) throws {
@@ -174,7 +176,8 @@ public final class RequestSession {
       throw HTTP2Error("open a stream", "the peer takes no more, or there is no room")
     }
     guard head.spell(template) else { throw HTTP2Error("open a stream", "its header fields are too long") }
-    // Where one that has waited long has the place, its identifier is left out: that closes it (RFC 9113 section 5.1.1).
+    // If an old request still has the position of an identifier, the identifier is skipped, which closes it (RFC 9113
+    // section 5.1.1).
     var id = nextID
     while !table.hasPlace(for: id) { id += 2 }
     guard id <= Self.lastStreamID else { throw HTTP2Error("open a stream", "no identifier is left") }
@@ -200,7 +203,7 @@ public final class RequestSession {
     advance(next - frame)
   }
 
-  /// Makes DATA frames of a body, as far as the peer has room for it.
+  /// Makes DATA frames of a body, as far as the peer's windows allow.
   private func sendBody(of slot: Int) {
     let request = table.slots + slot
     while request.pointee.bodyLeft > 0, memory.count - end >= Self.largestFrame + Self.controlRoom {
@@ -219,7 +222,7 @@ public final class RequestSession {
     if request.pointee.bodyLeft == 0 { request.pointee.end = produced }
   }
 
-  /// Goes on with bodies that found no room.
+  /// Continues with bodies that were waiting for room.
   func sendUnsentBodies() {
     guard hasUnsentBodies else { return }
     hasUnsentBodies = false
@@ -229,20 +232,20 @@ public final class RequestSession {
     }
   }
 
-  /// Takes the next request that has ended.
+  /// Removes and returns the next request that has ended.
   public func nextEnded() -> Ended? {
     guard let ended = table.nextEnded() else { return nil }
     frames = max(0, frames - Self.framesPerAnswer)
     return ended
   }
 
-  /// Begins to count the peer's frames anew; to be called once a second. A peer that sends many thousands between two calls
-  /// and answers hardly anything is taken for one that never stops: ``receive(_:)`` ends the connection.
+  /// Restarts the count of the peer's frames. Call this once a second. If a peer sends many thousands between two calls
+  /// with hardly any answers, ``receive(_:)`` ends the connection.
   public func allowMoreFrames() { frames = 0 }
 
-  /// Ends every request that was opened before `time` and is still open, with RST_STREAM.
+  /// Ends every open request that was opened before `time`, with RST_STREAM.
   ///
-  /// - Returns: whether all of them have ended; if not, the socket doesn't take anything.
+  /// - Returns: Whether all of them have ended. If not, the socket accepts no bytes.
   public func cancel(openedBefore time: UInt64) -> Bool {
     guard table.firstOpen(before: time) != nil else { return true }
     do {
@@ -259,37 +262,38 @@ public final class RequestSession {
     table.end(slot, error: error.rawValue)
   }
 
-  /// Ends what is still open, because the connection is gone: what the socket didn't take in whole was not sent.
+  /// Ends all open requests, because the connection is gone. A request that the socket did not accept completely was
+  /// not sent.
   public func abandon() { table.abandon(written: written) }
 
   // MARK: Connection
 
-  /// Asks whether the peer is alive; ``pingAnswers`` counts what it answers.
+  /// Sends a PING. ``pingAnswers`` counts the answers of the peer.
   public func ping() throws { try control(FrameHeader.Kind.ping, [UInt8](repeating: 0, count: 8)) }
 
-  /// Says that no more will come, for an orderly close.
+  /// Announces the orderly end of the connection to the peer.
   public func finish() { terminate(.noError) }
 
-  /// Says why nothing more will come. Best effort: without it the peer sees the connection closed.
+  /// Announces the end of the connection with its reason. Best effort: without it, the peer sees the connection closed.
   func terminate(_ error: HTTP2ErrorCode) {
     guard !isTerminated else { return }
     isTerminated = true
-    // No stream of the peer's was ever processed: it has none.
+    // The number is 0, because the peer has no streams.
     try? control(FrameHeader.Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(error.rawValue))
   }
 
-  /// The size of the peer's table for header fields.
+  /// Sets the size of the peer's table for header fields.
   func setHeaderTableSize(_ size: Int) { head.setTableSize(size) }
 
-  /// Whether nothing more is to be read or written: after GOAWAY, when the last stream has ended.
+  /// Whether nothing is left to read or write: after GOAWAY, when the last stream has ended.
   public var isFinished: Bool { start == end && (isTerminated || isGoingAway && table.openCount == 0) }
 
   // MARK: Bytes
 
-  /// What is to be written; valid until anything else is called.
+  /// The bytes to write. Valid until the next call.
   public var output: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[start..<end]) }
 
-  /// The socket has taken the first `count` bytes of ``output``, so that the peer can have them.
+  /// Records that the socket has accepted the first `count` bytes of ``output``, so that the peer may have them.
   public func wrote(_ count: Int) {
     start += count
     written += UInt64(count)
@@ -315,7 +319,7 @@ public final class RequestSession {
 
   /// Makes a frame that is not part of a request.
   ///
-  /// - Throws: ``HTTP2Error`` when there is no room: the peer asks for more than it reads.
+  /// - Throws: ``HTTP2Error`` if there is no room: the peer requests more than it reads.
   func control(_ kind: UInt8, _ payload: [UInt8], flags: UInt8 = 0, stream: UInt32 = 0) throws {
     let size = FrameHeader.size + payload.count
     if memory.count - end < size, start > 0 { compact() }

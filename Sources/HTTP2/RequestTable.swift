@@ -1,24 +1,24 @@
-/// What a ``RequestSession`` keeps of its requests: a slot for each that may be open, made once and used again.
+/// The state of a ``RequestSession``'s requests: a slot for each request that may be open, created once and reused.
 ///
-/// A class, and its lists bare memory, so that callbacks change it without the checks of exclusive access that a struct
-/// in another class's property takes: they were a twentieth of the work of a push.
+/// A class whose lists are bare memory. So callbacks change it without the checks of exclusive access that a struct in
+/// a property of another class needs. These checks took a twentieth of the work for a push.
 final class RequestTable {
   struct Slot {
     var tag: UInt64 = 0
     var mark = 0
     var startedAt: UInt64 = 0
-    /// What is still to be sent of the body.
+    /// The part of the body that is still to send.
     var body: UnsafeRawPointer?
     var bodyLeft = 0
-    /// A copy of it, when the peer had no room at once.
+    /// A copy of this part, if the peer's window was too small.
     var kept: UnsafeMutableRawBufferPointer?
-    /// Bytes that the session had made when the last frame of the request was among them; `max` before.
+    /// Total bytes that the session had made after the last frame of the request; `max` before that frame.
     var end = UInt64.max
-    /// Bytes of it that the peer has room for.
+    /// The window of the request's stream, in bytes.
     var sendWindow = 0
-    /// Bytes of the answer's DATA that the peer has no new room for yet.
+    /// Bytes of the answer's DATA for which the peer has not got new credit yet.
     var received = 0
-    /// Bytes of its body so far, and what `content-length` says of them; -1 for nothing.
+    /// Bytes of the answer's body so far; below, the number in `content-length`, or -1 without this field.
     var answerBody = 0
     var announcedBody = -1
     var id: UInt32 = 0
@@ -28,23 +28,24 @@ final class RequestTable {
     var answerCount = 0
     var isOpen = false
     var wasSent = false
-    /// Whether a header block has come for it: then the peer has seen the request, whatever it says later.
+    /// Whether a header block has arrived for it. Then the peer has seen the request, whatever it reports later.
     var wasHeardOf = false
   }
 
   let capacity: Int
   let slots: UnsafeMutablePointer<Slot>
   private(set) var openCount = 0
-  /// Room for the bodies of answers; memory is only touched where there are some.
+  /// Memory for the bodies of answers. It is only touched for answers with a body.
   private let answers: UnsafeMutableRawPointer
-  /// Slots by the identifiers of their streams, of which the last bits say the place; -1 where none is. Twice as many
-  /// places as slots, so that the next identifier whose place is free is never far.
+  /// The slots by stream identifier, whose last bits are the position; -1 for no slot. There are twice as many
+  /// positions as slots, so that the next identifier with a free position is near.
   private let places: UnsafeMutablePointer<Int32>
   private let placeMask: UInt32
-  /// Slots that no request is in, a stack.
+  /// A stack of the free slots.
   private let free: UnsafeMutablePointer<Int32>
   private var freeCount: Int
-  /// Slots whose requests have ended, in their order: a ring, where the next is told and where the next is put.
+  /// A ring of the slots whose requests have ended, in order, with the next position to read and the next position to
+  /// write.
   private let ended: UnsafeMutablePointer<Int32>
   private var nextTold = 0
   private var nextPut = 0
@@ -77,10 +78,11 @@ final class RequestTable {
 
   var hasFree: Bool { freeCount > 0 }
 
-  /// Whether a stream of this identifier can be found again.
+  /// Returns whether the position of this identifier is free.
   func hasPlace(for id: UInt32) -> Bool { places[place(of: id)] < 0 }
 
-  /// The slot of an open stream; -1 for none. Only the client's streams have one, so the lowest bit says nothing.
+  /// Returns the slot of an open stream; -1 for none. Only the client's streams have one, so the lowest bit is always
+  /// the same.
   func slot(of id: UInt32) -> Int {
     let slot = Int(places[place(of: id)])
     return slot >= 0 && slots[slot].id == id ? slot : -1
@@ -88,7 +90,7 @@ final class RequestTable {
 
   private func place(of id: UInt32) -> Int { Int(id >> 1 & placeMask) }
 
-  /// Takes a free slot for a stream that has a place.
+  /// Takes a free slot for a stream whose position is free.
   func take(
     _ id: UInt32, tag: UInt64, mark: Int, now: UInt64, body: UnsafeRawBufferPointer, sendWindow: Int
   ) -> Int {
@@ -104,7 +106,7 @@ final class RequestTable {
     return slot
   }
 
-  /// Copies what is left of a body, whose memory the caller takes back.
+  /// Copies the rest of a body, because the caller takes its memory back.
   func keepBody(of slot: Int) {
     guard slots[slot].isOpen, let body = slots[slot].body else { return }
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: slots[slot].bodyLeft, alignment: 1)
@@ -149,7 +151,7 @@ final class RequestTable {
     slots[slot].isOpen = false
     places[place(of: slots[slot].id)] = -1
     openCount -= 1
-    // Never more than slots: each is told before it is free again.
+    // Never more than slots: each slot is read before it is free again.
     ended[nextPut] = Int32(slot)
     nextPut = nextPut + 1 == capacity ? 0 : nextPut + 1
     endedCount += 1
@@ -178,7 +180,7 @@ final class RequestTable {
       body: UnsafeRawBufferPointer(start: answers + slot * RequestSession.keptBody, count: end.answerCount))
   }
 
-  /// A request that was opened before `time` and is still open.
+  /// Returns an open request that was opened before `time`.
   func firstOpen(before time: UInt64) -> Int? {
     (0..<capacity).first { slots[$0].isOpen && slots[$0].startedAt < time }
   }

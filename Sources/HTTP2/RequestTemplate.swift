@@ -1,26 +1,27 @@
-/// The header block of many requests: fields that stay the same, and up to two that are written anew for each, `:path` and
-/// an identifier. One template serves any number of requests, one after the other, on any number of connections of a queue.
+/// The header block of many requests: constant fields, and up to two fields that are written for each request, `:path`
+/// and an identifier. One template serves any number of requests, one after the other, on any number of connections of
+/// the same queue.
 public final class RequestTemplate {
-  /// Where the path is to be written; ``pathCount`` says how much of it counts.
+  /// Memory for the path. ``pathCount`` is its used part.
   public let path: UnsafeMutableRawBufferPointer
-  /// How many bytes of ``path`` are in use.
+  /// Number of used bytes of ``path``.
   public var pathCount: Int {
     didSet { precondition(pathCount <= path.count) }
   }
-  /// Where the identifier is to be written, all of it; empty where there is none.
+  /// Memory for the identifier, which fills all of it; empty without an identifier.
   public let identifier: UnsafeMutableRawBufferPointer
 
-  /// What stays, in order.
+  /// The constant fields, in order.
   let fields: [HeaderTable.Field]
   let identifierName: [UInt8]?
 
   /// - Parameters:
-  ///   - authority: host, and port unless it is 443.
-  ///   - path: what every path begins with.
-  ///   - pathCapacity: bytes of the longest path.
-  ///   - fields: what stays, names in lower case; HPACK indexes them.
-  ///   - identifier: the name of the field that is another in each request; `nil` for none.
-  ///   - identifierCount: bytes of its value.
+  ///   - authority: The host, and the port unless it is 443.
+  ///   - path: The common beginning of every path.
+  ///   - pathCapacity: Bytes of the longest path.
+  ///   - fields: The constant fields, with names in lower case. HPACK indexes them.
+  ///   - identifier: The name of the field that differs in each request; `nil` for none.
+  ///   - identifierCount: Bytes of its value.
   public init(
     authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String?,
     identifierCount: Int

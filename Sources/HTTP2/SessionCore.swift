@@ -1,16 +1,16 @@
 internal import CNghttp2
 
-/// An nghttp2 session and its memory, from their making to their end.
+/// An nghttp2 session and its memory, from creation to end.
 final class SessionCore {
-  /// nghttp2's own.
+  /// The session of nghttp2.
   let handle: OpaquePointer
   private let blocks = SessionMemory()
 
   /// - Parameters:
   ///   - make: `nghttp2_session_client_new3` or `nghttp2_session_server_new3`.
-  ///   - install: sets the callbacks.
-  ///   - configure: sets what is not as most have it.
-  /// - Throws: ``HTTP2Error`` when memory is short.
+  ///   - install: Sets the callbacks.
+  ///   - configure: Sets unusual options.
+  /// - Throws: ``HTTP2Error`` if memory is short.
   init(
     _ make: (
       UnsafeMutablePointer<OpaquePointer?>?, OpaquePointer?, UnsafeMutableRawPointer?, OpaquePointer?,
@@ -29,7 +29,7 @@ final class SessionCore {
     try HTTP2Error.check("make a session", nghttp2_session_callbacks_new(&callbacks))
     try HTTP2Error.check("make a session", nghttp2_option_new(&option))
     install(callbacks)
-    // Closed streams are kept for the priority tree of RFC 7540 otherwise; nobody here uses it.
+    // Otherwise nghttp2 stores closed streams for the priority tree of RFC 7540, which this module does not use.
     nghttp2_option_set_no_closed_streams(option, 1)
     configure(option)
     var functions = blocks.functions()
@@ -40,7 +40,8 @@ final class SessionCore {
 
   deinit { nghttp2_session_del(handle) }
 
-  /// Says whom callbacks are for. They come only during its methods, so it is alive without a reference being counted.
+  /// Sets the owner, which gets the callbacks. They run only during its methods, so it is alive without a counted
+  /// reference.
   func setOwner(_ owner: AnyObject) {
     nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(owner).toOpaque())
   }

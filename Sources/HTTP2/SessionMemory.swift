@@ -2,15 +2,15 @@ internal import CNghttp2
 
 /// The memory of one nghttp2 session (nghttp2_mem, nghttp2_session_client_new3(3)).
 ///
-/// A request takes half a dozen small blocks and gives them back with its answer; here they wait for the next request in
-/// lists by size, so that in steady state the C library's allocator, whose locks and caches are for memory that goes from
-/// thread to thread, is not asked. Confined to the session's queue; outlives the session. What it keeps is what was in
+/// A request takes about six small blocks and returns them with its answer. Here the blocks wait for the next request,
+/// in lists by size. So in steady state, the C library's allocator is not called. Its locks and caches serve memory
+/// that moves between threads. Confined to the session's queue; outlives the session. It keeps the memory that was in
 /// use at the busiest moment.
 final class SessionMemory {
-  /// Before each block, 16 bytes, which keeps blocks aligned as malloc(3) does: the list it belongs to.
+  /// Bytes before each block. They contain the number of its list, and keep blocks aligned as malloc(3) does.
   private static let header = 16
   private static let step = 32
-  /// Larger blocks are few, and go straight to the C library.
+  /// Larger blocks are rare and go directly to the C library.
   private static let listCount = 32
 
   private let lists: Lists
@@ -30,8 +30,8 @@ final class SessionMemory {
     lists.deallocate()
   }
 
-  /// What nghttp2 is given; valid as long as this object. It is handed the lists, not the object, whose references would
-  /// be counted with each call.
+  /// Returns the functions for nghttp2. Valid as long as this object. nghttp2 gets the lists and not the object, whose
+  /// references would be counted with each call.
   func functions() -> nghttp2_mem {
     nghttp2_mem(
       mem_user_data: UnsafeMutableRawPointer(lists),
@@ -49,7 +49,7 @@ final class SessionMemory {
   private typealias Lists = UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
   private static func lists(_ pointer: UnsafeMutableRawPointer?) -> Lists {
-    // nghttp2 hands back what it was given.
+    // nghttp2 returns the pointer that it got.
     pointer.unsafelyUnwrapped.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
   }
 

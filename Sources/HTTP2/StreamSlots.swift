@@ -1,4 +1,5 @@
-/// What a session keeps of each open stream, in a table without holes that grows to the most streams ever open at once.
+/// The state of each open stream, in a table without gaps. It grows to the maximum number of streams that were open at
+/// the same time.
 struct StreamSlots {
   private struct Slot {
     var id: Int32
@@ -40,7 +41,7 @@ struct StreamSlots {
     slots.firstIndex { $0.id == id }.map { HTTP2Stream(id: id, slot: $0) }
   }
 
-  /// Copies the next piece of a body; lets the body go with its last one.
+  /// Copies the next piece of a body. Releases the body with its last piece.
   mutating func takeBody(_ index: Int, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
     guard let body = slots[index].body else { return (0, true) }
     let start = slots[index].sent
@@ -52,7 +53,7 @@ struct StreamSlots {
     return (count, isLast)
   }
 
-  // A stream's user data in nghttp2 is a pointer; null is "none", so slots count from one there.
+  // A stream's user data in nghttp2 is a pointer, and null means none. So slots count from one there.
 
   static func userData(_ slot: Int) -> UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: slot + 1) }
 

@@ -1,24 +1,24 @@
 import CMicrohttpd
 import Synchronization
 
-/// Takes a body piece by piece and keeps no more of it than a slow client leaves room for.
+/// Writer of a body in pieces. If the client is slow, the writer waits instead of storing more.
 public final class HTTPBodyWriter: Sendable {
-  /// The client is gone, or the server stops.
+  /// The error after the client has gone, or while the server stops.
   public struct Closed: Error {
     public init() {}
   }
 
-  /// Bytes that wait for the client before who writes has to wait: some round trips' worth.
+  /// Number of bytes that may wait for the client before the writer must wait: enough for some round trips.
   private static let limit = 256 * 1024
 
   private struct State {
     var buffer: [UInt8] = []
-    /// Bytes of ``buffer`` that were sent.
+    /// Number of bytes of ``buffer`` that were sent.
     var sent = 0
     var isFinished = false
-    /// The rest is missing.
+    /// Whether the rest is missing.
     var isBroken = false
-    /// Nobody reads any more.
+    /// Whether the body has no reader any more.
     var isClosed = false
     /// The connection that waits for bytes.
     var suspended: ConnectionHandle?
@@ -29,9 +29,9 @@ public final class HTTPBodyWriter: Sendable {
 
   init() {}
 
-  /// Hands over bytes, and returns when there is room for more.
+  /// Adds bytes, and returns when there is room for more.
   ///
-  /// - Throws: ``Closed`` when nobody reads any more.
+  /// - Throws: ``Closed`` if the body has no reader any more.
   public func write(_ bytes: [UInt8]) async throws {
     guard !bytes.isEmpty else { return }
     let suspended = try state.withLock { state throws(Closed) in
@@ -51,9 +51,9 @@ public final class HTTPBodyWriter: Sendable {
     }
   }
 
-  /// Nothing more comes.
+  /// Ends the body.
   ///
-  /// - Parameter isBroken: whether something is missing.
+  /// - Parameter isBroken: Whether a part is missing.
   func finish(isBroken: Bool) {
     let suspended = state.withLock { state in
       state.isFinished = true
@@ -64,7 +64,7 @@ public final class HTTPBodyWriter: Sendable {
     suspended?.resume()
   }
 
-  /// Nobody reads any more, or nobody is to.
+  /// Closes the body, because it has no reader any more, or must not have one.
   func close() {
     let (writer, suspended) = state.withLock { state in
       state.isClosed = true
@@ -79,17 +79,17 @@ public final class HTTPBodyWriter: Sendable {
     suspended?.resume()
   }
 
-  /// Fills `target` with what is there; called by libmicrohttpd as its content reader, on its thread.
+  /// Fills `target` with the available bytes. libmicrohttpd calls it as its content reader, on its thread.
   ///
-  /// - Returns: bytes, or what `MHD_ContentReaderCallback` has for the end.
+  /// - Returns: The number of bytes, or a value of `MHD_ContentReaderCallback` for the end.
   func read(into target: UnsafeMutableRawBufferPointer, for connection: ConnectionHandle) -> Int {
     let (count, writer) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
       let available = state.buffer.count - state.sent
       guard available > 0 else {
         // MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR, which are macros with casts.
         if state.isFinished { return (state.isBroken ? -2 : -1, nil) }
-        // MHD_suspend_connection may be called from the content reader, which then returns 0. Under the lock: who writes
-        // resumes what is suspended, never what is about to be.
+        // MHD_suspend_connection may be called from the content reader, which then returns 0. It is called under the
+        // lock, so that a writer resumes only connections that are suspended already.
         connection.suspend()
         state.suspended = connection
         return (0, nil)
@@ -112,11 +112,11 @@ public final class HTTPBodyWriter: Sendable {
   }
 }
 
-/// A connection of libmicrohttpd that is asleep, or goes to sleep.
+/// A connection of libmicrohttpd that is suspended, or is about to be suspended.
 ///
-/// `@unchecked Sendable` is sound because nothing but `MHD_resume_connection` is called on it from other threads than
-/// libmicrohttpd's, which its header allows, and only between a suspension and the resumption that ends it: meanwhile
-/// libmicrohttpd neither closes nor frees it.
+/// `@unchecked Sendable` is sound because other threads than libmicrohttpd's call only `MHD_resume_connection` on it,
+/// which its header allows. They do so only between a suspension and the resumption that ends it. During that time,
+/// libmicrohttpd neither closes nor frees the connection.
 struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 

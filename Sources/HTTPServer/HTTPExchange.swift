@@ -1,30 +1,30 @@
 import CMicrohttpd
 import Synchronization
 
-/// A request and its answer, as far as they have come. Shared by libmicrohttpd's thread and the task that answers.
+/// A request and its answer in their present state. Shared by libmicrohttpd's thread and the task that answers.
 final class HTTPExchange: Sendable {
-  /// What to do when libmicrohttpd calls again.
+  /// The action for the next call of libmicrohttpd.
   enum Step {
-    /// The request has come whole: answer it.
+    /// Handle the request, which has arrived completely.
     case handle(HTTPRequest)
-    /// The answer is there.
+    /// Send the answer, which is ready.
     case answer(HTTPResponse)
-    /// There is nothing to do: the connection is asleep, so it should not have been called.
+    /// Do nothing: the connection is suspended, so libmicrohttpd should not have called.
     case nothing
   }
 
-  /// The target of a request as it came, and where in memory it stands.
+  /// The target of a request as received, and its address in memory.
   struct Target {
     var text: [UInt8]
     var address: UInt
   }
 
   private enum Phase {
-    /// The headers come.
+    /// The headers are arriving.
     case begun(Target)
-    /// The body comes, and is kept up to a limit.
+    /// The body is arriving, and is stored up to a limit.
     case receiving(HTTPRequest, limit: Int)
-    /// The body comes and is of no use.
+    /// The body is arriving, and is not needed.
     case discarding(HTTPResponse)
     case handling
     case answered(HTTPResponse)
@@ -33,11 +33,11 @@ final class HTTPExchange: Sendable {
 
   private struct State {
     var phase: Phase
-    /// Bytes of the body that have come.
+    /// Number of bytes of the body that have arrived.
     var received = 0
-    /// Bytes that it took of the server's memory for bodies.
+    /// Number of bytes that it uses of the server's memory for bodies.
     var reserved = 0
-    /// Whether the work is of no use without the client.
+    /// Whether the work is useless without the client.
     var endsWithClient = false
     /// Whether the connection ends with this request.
     var isLast = false
@@ -45,15 +45,16 @@ final class HTTPExchange: Sendable {
     var writer: HTTPBodyWriter?
   }
 
-  /// Bytes of a body that are read beyond those that are kept, so that the client gets its answer rather than a reset.
+  /// Bytes of a body that are read in addition to the stored ones, so that the client gets its answer instead of a
+  /// reset.
   static let discardLimit = 256 * 1024
 
   private let state: Mutex<State>
 
-  /// A request of which the first line has come.
+  /// Creates the exchange of a request whose first line has arrived.
   init(_ target: Target) { state = Mutex(State(phase: .begun(target))) }
 
-  /// The target, once: when the headers have come.
+  /// Returns the target, one time: when the headers have arrived.
   func takeTarget() -> Target? {
     state.withLock { state in
       guard case .begun(let target) = state.phase else { return nil }
@@ -62,7 +63,7 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// The request is to be handled once its body has come.
+  /// Accepts the request, which is handled when its body has arrived.
   func accept(_ request: HTTPRequest, _ terms: HTTPTerms) {
     state.withLock { state in
       state.phase = .receiving(request, limit: terms.bodyLimit)
@@ -70,7 +71,7 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// The request is answered like this, whatever its body is.
+  /// Sets the answer to the request, whatever its body is.
   func refuse(_ response: HTTPResponse) { state.withLock { $0.phase = .discarding(response) } }
 
   /// Whether the connection ends with this request.
@@ -79,15 +80,15 @@ final class HTTPExchange: Sendable {
     set { state.withLock { $0.isLast = newValue } }
   }
 
-  /// Bytes that it holds of the server's memory for bodies.
+  /// Number of bytes that it uses of the server's memory for bodies.
   var reserved: Int { state.withLock { $0.reserved } }
 
-  /// A part of the body.
+  /// Processes a part of the body.
   ///
   /// - Parameters:
-  ///   - memory: takes so many bytes of what the server has for bodies; false when there is no room.
-  ///   - refusal: makes an answer of a status and a reason.
-  /// - Returns: whether the connection may go on.
+  ///   - memory: Takes a number of bytes from the server's memory for bodies; returns `false` if there is no room.
+  ///   - refusal: Makes an answer from a status and a reason.
+  /// - Returns: Whether the connection may continue.
   func receive(
     _ bytes: UnsafeRawBufferPointer, memory: (Int) -> Bool, refusal: (Int, String) -> HTTPResponse
   ) -> Bool {
@@ -101,7 +102,7 @@ final class HTTPExchange: Sendable {
           state.phase = .discarding(refusal(503, "too many requests with large bodies at once"))
         } else {
           state.reserved += bytes.count
-          // The old value must not be held while it grows, or every part would copy it.
+          // Releases the old value first: otherwise each part would copy the whole body.
           state.phase = .handling
           request.body.append(contentsOf: bytes)
           state.phase = .receiving(request, limit: limit)
@@ -113,7 +114,7 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// What to do, once the body has come or the connection was resumed.
+  /// Returns the next action, after the body has arrived or the connection was resumed.
   func next() -> Step {
     state.withLock { state in
       switch state.phase {
@@ -128,7 +129,7 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// The answer is there; the connection is to be resumed after this.
+  /// Sets the answer. The caller then resumes the connection.
   func answer(_ response: HTTPResponse) {
     state.withLock { state in
       if case .handling = state.phase { state.phase = .answered(response) }
@@ -136,7 +137,7 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// Keeps the task that answers, or writes the body, so that a stop can cancel it.
+  /// Stores the task that answers or writes the body, so that a stop can cancel it.
   func keep(_ task: Task<Void, Never>, writer: HTTPBodyWriter? = nil) {
     state.withLock { state in
       state.task = task
@@ -144,19 +145,19 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// The client has gone: what is made for it alone is cancelled.
+  /// Cancels work that is only for the client, because the client has gone.
   func abandon() {
     if state.withLock({ $0.endsWithClient || $0.writer != nil }) { cancel() }
   }
 
-  /// The server stops: who answers is told.
+  /// Cancels the work, because the server stops.
   func cancel() {
     let (task, writer) = state.withLock { ($0.task, $0.writer) }
     task?.cancel()
     writer?.close()
   }
 
-  /// The request is over, whether it was answered or the client went away.
+  /// Ends the request, after its answer or because the client has gone.
   func end() {
     let (task, writer) = state.withLock { state in
       state.phase = .ended

@@ -1,17 +1,17 @@
-/// What a client asks for.
+/// The request of a client.
 public struct HTTPRequest: Sendable {
-  /// As it came: `GET`.
+  /// The method as received: `GET`.
   public var method: String
   /// The path, decoded piece by piece: `/a%2Fb/c` is `["a/b", "c"]`, `/` is empty.
   public var path: [String]
-  /// The query, decoded, in the order in which it came.
+  /// The query, decoded, in the order of its arrival.
   public var query: [(name: String, value: String)]
-  /// The headers, in the order in which they came.
+  /// The headers, in the order of their arrival.
   public var headers: [(name: String, value: String)]
-  /// Empty until all of it has come.
+  /// The body; empty until all of it has arrived.
   public var body: [UInt8] = []
 
-  /// Memberwise, without a body.
+  /// Creates a request without a body.
   public init(
     method: String, path: [String], query: [(name: String, value: String)] = [],
     headers: [(name: String, value: String)] = []
@@ -22,7 +22,7 @@ public struct HTTPRequest: Sendable {
     self.headers = headers
   }
 
-  /// The value of a header, whatever the case of its name (RFC 9110 section 5.1).
+  /// Returns the value of a header. The case of its name does not matter (RFC 9110 section 5.1).
   public func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
@@ -30,8 +30,8 @@ public struct HTTPRequest: Sendable {
 
 /// Percent-encoding (RFC 3986 section 2.1).
 enum PercentText {
-  /// - Parameter isForm: whether a plus is a blank, as in a query that a form has made.
-  /// - Returns: `nil` where it is none, is no UTF-8, or has a character below a blank.
+  /// - Parameter isForm: Whether a plus is a space, as in the query of a form.
+  /// - Returns: `nil` if the encoding is invalid, the text is not UTF-8, or it contains a control character.
   static func decode(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> String? {
     var bytes: [UInt8] = []
     var rest = text
@@ -49,7 +49,7 @@ enum PercentText {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// The pieces of a path; `nil` where one can't be decoded.
+  /// Returns the pieces of a path; `nil` if one of them can't be decoded.
   static func path(_ path: ArraySlice<UInt8>) -> [String]? {
     guard path.first == UInt8(ascii: "/") else { return nil }
     guard path.count > 1 else { return [] }

@@ -1,10 +1,11 @@
-/// What a client gets.
+/// The answer to a client.
 public struct HTTPResponse: Sendable {
-  /// What follows the headers.
+  /// The part after the headers.
   public enum Body: Sendable {
     /// These bytes.
     case bytes([UInt8])
-    /// What is written while it is sent; what is thrown cuts the connection, so that the client sees that the rest is missing.
+    /// A body that is written while it is sent. An error cuts the connection, so that the client sees that the rest is
+    /// missing.
     case stream(@Sendable (HTTPBodyWriter) async throws -> Void)
   }
 
@@ -13,37 +14,39 @@ public struct HTTPResponse: Sendable {
   public var headers: [(name: String, value: String)]
   public var body: Body
 
-  /// Memberwise.
+  /// Creates a response from its parts.
   public init(_ status: Int, headers: [(name: String, value: String)] = [], body: Body = .bytes([])) {
     self.status = status
     self.headers = headers
     self.body = body
   }
 
-  /// A text of some type.
+  /// Creates a response with a text of a content type.
   public init(_ status: Int, _ text: String, type: String) {
     self.init(status, headers: [("Content-Type", type)], body: .bytes(Array(text.utf8)))
   }
 }
 
-/// What becomes of a request once its headers are there, before its body is read.
+/// The decision about a request after its headers and before its body.
 public enum HTTPAdmission: Sendable {
-  /// It is answered like this at once, and its body is not kept.
+  /// Answer it immediately with this response, and do not store its body.
   case refuse(HTTPResponse)
-  /// Its body is read, of so many bytes at most, and then it is handled.
+  /// Read its body within the limit of the terms, then handle it.
   case accept(HTTPTerms)
 }
 
-/// How a request is handled.
+/// The terms for handling a request.
 public struct HTTPTerms: Sendable {
-  /// Bytes of a body at most; 0 for none.
+  /// Maximum bytes of the body; 0 for none.
   public var bodyLimit: Int
-  /// Whether it is answered however many requests are under way (``HTTPServerOptions/requests``), as health checks are.
+  /// Whether it is answered however many requests are in progress (``HTTPServerOptions/requests``), like a health
+  /// check.
   public var isProbe: Bool
-  /// Whether its task is cancelled when the client has gone. Not what changes something: it is finished, and written down.
+  /// Whether its task is cancelled when the client has gone. A request that changes something must be finished and
+  /// recorded.
   public var endsWithClient: Bool
 
-  /// Memberwise.
+  /// Creates terms from their values.
   public init(bodyLimit: Int = 0, isProbe: Bool = false, endsWithClient: Bool = false) {
     self.bodyLimit = bodyLimit
     self.isProbe = isProbe
@@ -53,10 +56,11 @@ public struct HTTPTerms: Sendable {
 
 /// Decides about requests and answers them.
 public protocol HTTPHandler: Sendable {
-  /// Looks at a request without its body. Called on the server's only thread: it must neither block nor take long.
+  /// Decides about a request without its body. Called on the server's only thread, so it must neither block nor take
+  /// long.
   func admit(_ request: HTTPRequest) -> HTTPAdmission
-  /// Answers a request that was admitted and has come whole.
+  /// Answers a request that was admitted and has arrived completely.
   func respond(to request: HTTPRequest) async -> HTTPResponse
-  /// The answer to a request that the server itself refuses: 400, 413, 501 or 503.
+  /// Returns the answer to a request that the server itself refuses: 400, 413, 501 or 503.
   func refusal(status: Int, reason: String) -> HTTPResponse
 }

@@ -3,21 +3,21 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// HTTP/1.1 by libmicrohttpd: one thread of its own waits for all sockets; answers are made by tasks, while their
-/// connections sleep.
+/// An HTTP/1.1 server based on libmicrohttpd. One thread of libmicrohttpd waits for all sockets. Tasks make the answers
+/// while their connections are suspended.
 ///
-/// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free descriptor it accepts nothing until there
-/// is one (libmicrohttpd, `MHD_accept_connection`).
+/// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free descriptor, the server accepts no
+/// connection until one is free (libmicrohttpd, `MHD_accept_connection`).
 public final class HTTPServer: Sendable {
-  /// `@unchecked Sendable` is sound because libmicrohttpd's functions for a daemon may be called from any thread, but for
+  /// `@unchecked Sendable` is sound because any thread may call libmicrohttpd's functions for a daemon, except
   /// `MHD_stop_daemon`, which ``stop(within:)`` calls once.
   private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
     let core: Unmanaged<ServerCore>
   }
 
-  /// `@unchecked Sendable` is sound because a Dispatch source may be cancelled from any thread (dispatch_source_create(3)), and
-  /// nothing else is done to it once it runs.
+  /// `@unchecked Sendable` is sound because any thread may cancel a Dispatch source (dispatch_source_create(3)), and
+  /// nothing else is done with it after its start.
   private struct Clock: @unchecked Sendable {
     let source: any DispatchSourceTimer
   }
@@ -28,18 +28,18 @@ public final class HTTPServer: Sendable {
   private let daemon: Mutex<Daemon?>
   private let clock: Clock
 
-  /// How long requests under way may take, once they were told to end.
+  /// Time in which requests must end after they were cancelled.
   private static let lastWait = Duration.seconds(10)
-  /// Seconds between two looks for connections that take too long, and for clients that have gone.
+  /// Seconds between two checks for connections that take too long, and for clients that have gone.
   private static let clockInterval = 0.5
 
-  /// Listens and serves from now on.
+  /// Creates a server that listens and serves from now on.
   ///
-  /// - Throws: what keeps it from that, with the address.
+  /// - Throws: The error that prevents this, with the address.
   public init(_ options: HTTPServerOptions, handler: any HTTPHandler) throws(HTTPServerError) {
     let listener = try Listener.open(host: options.host, port: options.port)
     let core = ServerCore(handler, options)
-    // Released when the daemon has ended: until then its callbacks may come.
+    // Released after the end of the daemon, because its callbacks may run until then.
     let context = Unmanaged.passRetained(core)
     let pointer = cmicrohttpd_start(
       listener.descriptor, UInt32(options.connections + options.spareConnections), options.memoryPerConnection,
@@ -63,8 +63,8 @@ public final class HTTPServer: Sendable {
       }, context.toOpaque())
     guard let pointer else {
       context.release()
-      // The socket is left open: libmicrohttpd (0.9.75) has closed it after some failures, such as a wrong key, and not after
-      // others, and what is closed twice may be another's by then.
+      // The socket stays open. libmicrohttpd (0.9.75) closes it after some failures, such as a wrong key, but not after
+      // others. A second close could hit a descriptor that is in use again.
       throw HTTPServerError(
         description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
           + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"),
@@ -86,12 +86,12 @@ public final class HTTPServer: Sendable {
     self.clock = Clock(source: clock)
   }
 
-  /// Connections that are open.
+  /// Number of open connections.
   public var connections: Int { core.connections.open }
 
-  /// Accepts nothing more, lets requests under way be answered, and ends. Idempotent: a second call returns at once.
+  /// Accepts nothing more, lets present requests be answered, and ends. Idempotent: a second call returns immediately.
   ///
-  /// - Parameter deadline: for requests under way; then their connections are closed.
+  /// - Parameter deadline: Time for present requests. After it, their connections are closed.
   public func stop(within deadline: Duration) async {
     guard
       let daemon = daemon.withLock({ daemon -> Daemon? in
@@ -104,14 +104,15 @@ public final class HTTPServer: Sendable {
     let listener = MHD_quiesce_daemon(daemon.pointer)
     if await !core.waitUntilIdle(deadline) {
       core.cancel()
-      // MHD_stop_daemon must not be called while a connection is asleep: what doesn't wake up is left to the end of the process.
+      // MHD_stop_daemon must not be called while a connection is suspended. A connection that stays suspended ends with
+      // the process.
       guard await core.waitUntilIdle(Self.lastWait) else { return }
     }
     await withCheckedContinuation { continuation in
-      // It joins its thread, which may be busy: not on a thread of the tasks'.
+      // The call joins the daemon's thread, which may be busy. So it must not block a thread of the tasks.
       DispatchQueue.global().async {
         MHD_stop_daemon(daemon.pointer)
-        // MHD_quiesce_daemon: the socket must not be closed before the daemon has ended.
+        // MHD_quiesce_daemon: the socket must not be closed before the end of the daemon.
         if listener >= 0 { close(listener) }
         daemon.core.release()
         continuation.resume()

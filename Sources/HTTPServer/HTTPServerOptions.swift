@@ -1,53 +1,53 @@
-/// How a server is set up. Everything that a client could ask for without end has a bound here.
+/// The settings of a server. Everything that a client could request without end has a bound here.
 public struct HTTPServerOptions: Sendable {
-  /// Where it listens, in numbers: `127.0.0.1`, `::1`, `::` for all addresses of both kinds.
+  /// The numeric address on which it listens: `127.0.0.1`, `::1`, or `::` for all IPv4 and IPv6 addresses.
   public var host: String
-  /// 0 lets the system choose.
+  /// The port; 0 lets the system choose.
   public var port: Int
-  /// Connections at most: a page has six, a scraper one. A new one beyond that takes the place of the one that was quiet for
-  /// longest, of the network that has most.
+  /// Maximum number of connections: a browser opens six, a scraper one. A further connection replaces the one that was
+  /// quiet for longest, from the network with the most connections.
   public var connections = 128
-  /// Connections beyond ``connections`` while none is quiet, and while an ended one is being closed: libmicrohttpd accepts
-  /// ten at once.
+  /// Connections in addition to ``connections`` while none is quiet, and while an ended one is being closed.
+  /// libmicrohttpd accepts ten at the same time.
   public var spareConnections = 32
-  /// Requests under way at most, beyond which all but health checks get a 503: fewer than ``connections``, so that long
-  /// answers leave room for the next check.
+  /// Maximum number of requests in progress. Above it, all requests except health checks get a 503. Lower than
+  /// ``connections``, so that long answers leave room for the next health check.
   public var requests = 96
-  /// Bytes of memory for a connection's headers and buffers, by which longer headers are refused (431).
+  /// Bytes of memory for a connection's headers and buffers. Longer headers are refused (431).
   public var memoryPerConnection = 32 * 1024
   /// Seconds without a byte in either direction after which a connection is closed.
   public var idleTimeout = 15
-  /// Seconds in which a request must have come whole, from the connection's start or from the answer before: otherwise a
-  /// byte every few seconds would keep a connection for ever.
+  /// Seconds in which a request must arrive completely, from the start of the connection or from the previous answer.
+  /// Without this limit, one byte every few seconds would keep a connection forever.
   public var requestDeadline = 30.0
-  /// Bytes of bodies in memory at most, of all connections together; beyond that requests with a body get a 503.
+  /// Maximum bytes of bodies in memory, of all connections together. Above it, requests with a body get a 503.
   public var bodyMemory = 16 << 20
-  /// What it shows in TLS handshakes; `nil` for plain HTTP.
+  /// The identity for TLS handshakes; `nil` for plain HTTP.
   public var identity: Identity?
 
-  /// A server's certificate and key, PEM.
+  /// A server's certificate and key, in PEM format.
   public struct Identity: Sendable {
     public var certificateChain: String
     public var key: String
 
-    /// Memberwise.
+    /// Creates an identity from its parts.
     public init(certificateChain: String, key: String) {
       self.certificateChain = certificateChain
       self.key = key
     }
   }
 
-  /// With bounds fit for a service that people and scrapers ask.
+  /// Creates options with bounds for a service with human users and scrapers.
   public init(host: String, port: Int) {
     self.host = host
     self.port = port
   }
 }
 
-/// Why a server could not be started.
+/// The error if a server could not be started.
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
-  /// Where it was to listen, and what the system said.
+  /// The address on which it should listen, and the error of the system.
   public var description: String
-  /// Whether the socket listens and TLS was asked for: then it is most likely the certificate or the key.
+  /// Whether the socket listens and TLS was requested. Then the certificate or the key is the most likely cause.
   public var isOfIdentity = false
 }

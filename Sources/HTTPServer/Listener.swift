@@ -1,16 +1,17 @@
 import Glibc
 
-/// A socket that listens.
+/// A listening socket.
 struct Listener {
   let descriptor: Int32
-  /// The port that was asked for, or the one that the system chose.
+  /// The requested port, or the port that the system chose.
   let port: Int
 
-  /// Connections that the kernel keeps until they are accepted: some bursts of clients that all connect again.
+  /// Number of connections that the kernel stores until they are accepted: enough for some bursts of clients that all
+  /// reconnect.
   private static let backlog: Int32 = 512
 
   /// - Parameters:
-  ///   - host: an address in numbers.
+  ///   - host: A numeric address.
   ///   - port: 0 lets the system choose.
   static func open(host: String, port: Int) throws(HTTPServerError) -> Listener {
     let place = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -22,14 +23,14 @@ struct Listener {
     guard code == 0, let address = list?.pointee else {
       throw HTTPServerError(description: "can't listen on \(place): \(String(cString: gai_strerror(code)))")
     }
-    // getaddrinfo(3): what it returns is freed with freeaddrinfo.
+    // getaddrinfo(3): freeaddrinfo frees its result.
     defer { freeaddrinfo(list) }
     let descriptor = socket(
       address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw failure(place) }
-    // socket(7): after a restart connections of the former process must not keep us from the port.
+    // socket(7): after a restart, connections of the former process must not block the port.
     set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    // ipv6(7): `::` is for IPv4, too.
+    // ipv6(7): `::` includes IPv4.
     if address.ai_family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
     guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, backlog) == 0
     else {
@@ -52,7 +53,7 @@ struct Listener {
       guard let base = bytes.baseAddress,
         getsockname(descriptor, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
       else { return nil }
-      // sockaddr_in and sockaddr_in6 both have the port, in the network's order, behind the family.
+      // sockaddr_in and sockaddr_in6 both have the port after the family, in network byte order.
       return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
     }
   }

@@ -1,19 +1,19 @@
 import Glibc
 import Synchronization
 
-/// The open connections, with what each waits for and since when.
+/// The open connections, with the phase of each and its start.
 ///
-/// Ends connections whose request takes too long, the connection that was quiet for longest when there are too many, and the
-/// work for a client that has gone.
+/// Ends connections whose request takes too long. If there are too many, ends the connection that was quiet for
+/// longest. Also ends the work for a client that has gone.
 final class OpenConnections: Sendable {
   private enum Phase {
-    /// No whole request has come since then.
+    /// No complete request has arrived since this time.
     case waiting(UInt64)
-    /// The answer, or the next part of it, is being made since then.
+    /// The answer, or its next part, is being made since this time.
     case working(HTTPExchange, UInt64)
-    /// The answer is being sent; the client last took a part of it then.
+    /// The answer is being sent; the client last took a part of it at this time.
     case sending(UInt64)
-    /// Was shut down here. libmicrohttpd closes it soon.
+    /// The server has shut it down. libmicrohttpd closes it soon.
     case ended
   }
 
@@ -22,7 +22,7 @@ final class OpenConnections: Sendable {
     var network: UInt64
     var phase: Phase
 
-    /// Since when it is quiet; `nil` while that is not the client's fault.
+    /// Time since which it is quiet; `nil` if the client is not the cause.
     var quietSince: UInt64? {
       switch phase {
       case .waiting(let since), .sending(let since): since
@@ -33,31 +33,31 @@ final class OpenConnections: Sendable {
     var isEnded: Bool { if case .ended = phase { true } else { false } }
   }
 
-  /// Nanoseconds of work after which the client is asked whether it still waits. A client that closes its sending side right
-  /// after a short request gets its answer.
+  /// Time of work in ns after which the server checks whether the client still waits. A client that closes its sending
+  /// side right after a short request gets its answer.
   private static let attention: UInt64 = 500_000_000
 
-  /// POLLRDHUP of Linux (poll(2)), which Glibc's module does not have: the client has closed its sending side, or all of it.
+  /// POLLRDHUP of Linux (poll(2)), which Glibc's module lacks: the client has closed its sending side, or both sides.
   private static let hungUp: Int16 = 0x2000
 
-  /// Connections beyond which a new one takes the place of a quiet one.
+  /// Number of connections above which a new one replaces a quiet one.
   private let most: Int
   private let state = Mutex<[Int32: Connection]>([:])
 
   init(most: Int) { self.most = most }
 
-  /// Connections that are open.
+  /// Number of open connections.
   var open: Int { state.withLock { $0.count } }
 
-  /// Connections whose answers are being made.
+  /// Number of connections whose answers are being made.
   var working: Int {
     state.withLock { connections in
       connections.values.count { if case .working = $0.phase { true } else { false } }
     }
   }
 
-  /// A connection was opened. When there are too many, ends the one that was quiet for longest, of the network that has most:
-  /// so a client that opens connections without end only ever ends its own.
+  /// Records a new connection. If there are too many, ends the one that was quiet for longest, from the network with
+  /// the most connections. So a client that opens connections without end ends only its own.
   func opened(_ descriptor: Int32, now: UInt64) {
     let network = Self.network(of: descriptor)
     state.withLock { connections in
@@ -76,21 +76,21 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// A request has come whole, or the next part of its answer has yet to be made.
+  /// Records that a request has arrived completely, or that the next part of its answer is being made.
   func works(_ descriptor: Int32, on exchange: HTTPExchange, now: UInt64) {
     change(descriptor, to: .working(exchange, now))
   }
 
-  /// A part of an answer is being sent.
+  /// Records that a part of an answer is being sent.
   func sends(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .sending(now)) }
 
-  /// A request was answered, so the next one may come.
+  /// Records that a request was answered, so that the next one may come.
   func answered(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .waiting(now)) }
 
-  /// A connection is about to be closed.
+  /// Removes a connection that is about to be closed.
   func closed(_ descriptor: Int32) { _ = state.withLock { $0.removeValue(forKey: descriptor) } }
 
-  /// Ends connections that have had no whole request since before `limit`.
+  /// Ends connections that have had no complete request since before `limit`.
   func endThose(before limit: UInt64) {
     state.withLock { connections in
       for (descriptor, connection) in connections {
@@ -126,20 +126,21 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Under the lock: libmicrohttpd tells of a connection's end before it closes the descriptor, so until ``closed(_:)`` the
-  /// number is this connection's and nobody else's. libmicrohttpd's thread notices shutdown(2) and closes.
+  /// Shuts down a connection, under the lock. libmicrohttpd reports a connection's end before it closes the descriptor,
+  /// so until ``closed(_:)`` the number belongs to this connection. libmicrohttpd's thread notices shutdown(2) and
+  /// closes the descriptor.
   private static func end(_ descriptor: Int32, in connections: inout [Int32: Connection]) {
     shutdown(descriptor, Int32(SHUT_RDWR))
     connections[descriptor]?.phase = .ended
   }
 
-  /// Whether the client has closed its end (poll(2)). Under the lock, as ``end(_:in:)``.
+  /// Returns whether the client has closed its end (poll(2)). Called under the lock, like ``end(_:in:)``.
   private static func isHungUp(_ descriptor: Int32) -> Bool {
     var socket = pollfd(fd: descriptor, events: hungUp, revents: 0)
     return poll(&socket, 1, 0) > 0 && socket.revents != 0
   }
 
-  /// An IPv4 address, or the first 64 bits of an IPv6 address: one host may have all addresses below those.
+  /// Returns an IPv4 address, or the first 64 bits of an IPv6 address: one host may have all addresses with these bits.
   private static func network(of descriptor: Int32) -> UInt64 {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -1,5 +1,5 @@
-/// Why a request is refused before anybody looks at what it asks for. Its connection is closed: where the next request
-/// would begin is not certain.
+/// The reason why a request is refused before its content is examined. Its connection is closed, because the start of
+/// the next request is uncertain.
 struct RequestFault: Error, Equatable {
   var status = 400
   var reason: String
@@ -10,20 +10,20 @@ struct RequestFault: Error, Equatable {
   }
 }
 
-/// The rules for a request's head that a server behind a proxy must insist on, so that both see the same requests: RFC 9112
-/// sections 2.2, 3.2, 5.1, 5.2 and 6, RFC 9110 sections 5.5, 7.2 and 8.6. Pure.
+/// The rules for a request's head that a server behind a proxy must enforce, so that both see the same requests: RFC
+/// 9112 sections 2.2, 3.2, 5.1, 5.2 and 6, RFC 9110 sections 5.5, 7.2 and 8.6. Pure.
 enum RequestFraming {
   typealias Field = (name: [UInt8], value: [UInt8])
 
-  /// Headers of which one request has one at most: two proxies could each believe another one.
+  /// Headers that a request may have only once: of two values, two proxies could each use another one.
   private static let singletons = [
     "authorization", "content-encoding", "content-length", "content-type", "host", "transfer-encoding",
   ]
 
   /// - Parameters:
-  ///   - method: as it came.
+  ///   - method: As received.
   ///   - version: `HTTP/1.1`.
-  ///   - fields: the headers as they came. Values may have blanks at their ends.
+  ///   - fields: The headers as received. Values may have spaces at their ends.
   static func check(method: [UInt8], version: String, _ fields: [Field]) throws(RequestFault) {
     guard isToken(method) else { throw RequestFault("the method is not a token") }
     var values: [String: [UInt8]] = [:]
@@ -52,7 +52,7 @@ enum RequestFraming {
     _ version: String, _ length: [UInt8]?, _ encoding: [UInt8]?
   ) throws(RequestFault) {
     if let length {
-      // No more digits than a length that fits into 64 bits surely has.
+      // At most as many digits as always fit into 64 bits.
       guard (1...18).contains(length.count), length.allSatisfy(isDigit) else {
         throw RequestFault("the header content-length is not a number of bytes")
       }
@@ -60,7 +60,7 @@ enum RequestFraming {
     guard let encoding else { return }
     guard length == nil else { throw RequestFault("there are both content-length and transfer-encoding") }
     guard version != "HTTP/1.0" else { throw RequestFault("HTTP/1.0 has no transfer-encoding") }
-    // Without blanks behind it: libmicrohttpd takes nothing else for chunked.
+    // It must have no spaces after it: libmicrohttpd accepts no other text as chunked.
     let word = String(decoding: encoding, as: UTF8.self).lowercased()
     guard word == "chunked" else {
       throw word.hasSuffix("chunked")
@@ -69,12 +69,13 @@ enum RequestFraming {
     }
   }
 
-  /// Whether it is a host, perhaps with a port, as far as its characters go (RFC 3986 section 3.2.2). Empty is one.
+  /// Returns whether a text has only characters of a host with an optional port (RFC 3986 section 3.2.2). An empty text
+  /// is valid.
   static func isHost(_ text: some Collection<UInt8>) -> Bool {
     text.allSatisfy { isDigit($0) || isLetter($0) || "-._~!$&'()*+;=:%[]".utf8.contains($0) }
   }
 
-  /// Without the blanks at both ends.
+  /// Returns a value without the spaces at both ends.
   static func trimmed(_ value: [UInt8]) -> ArraySlice<UInt8> {
     func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     let start = value.firstIndex { !isBlank($0) } ?? value.endIndex

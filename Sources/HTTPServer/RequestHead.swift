@@ -1,19 +1,20 @@
 import CMicrohttpd
 import Glibc
 
-/// The head of a request, read from libmicrohttpd while its memory stands: within the first call of its access handler.
+/// The head of a request, read from libmicrohttpd while its memory is valid: within the first call of its access
+/// handler.
 struct RequestHead {
   private let method: [UInt8]
   private let target: [UInt8]
   private let version: String
   private let fields: [RequestFraming.Field]
-  /// Whether the head has nothing that libmicrohttpd has not told of.
+  /// Whether the head contains nothing that libmicrohttpd has not reported.
   private let isExact: Bool
   /// Bytes of the body, as announced.
   let length: Int
   let isChunked: Bool
 
-  /// A header as libmicrohttpd has it: both texts stand in the head.
+  /// A header in libmicrohttpd's memory: both texts are in the head.
   private struct Entry {
     var name: UnsafeRawBufferPointer
     var value: UnsafeRawBufferPointer
@@ -38,8 +39,9 @@ struct RequestHead {
       isExact = true
       return
     }
-    // The head begins with the method, and all of it is in the connection's memory (MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE
-    // is the distance in that memory to what follows the empty line). Addresses are compared; only the head is read.
+    // The head begins with the method, and all of it is in the connection's memory.
+    // MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE is the distance in that memory to the bytes after the empty line.
+    // Addresses are compared; only the head is read.
     let (start, words) = (UInt(bitPattern: method), (method: self.method.count, version: strlen(version)))
     func piece(_ address: UInt, _ count: Int) -> RequestLayout.Piece {
       .init(start: Int(bitPattern: address &- start), count: count)
@@ -54,7 +56,7 @@ struct RequestHead {
       fields: entries.map { (piece($0.name), piece($0.value)) })
   }
 
-  /// The request, without its body.
+  /// Returns the request without its body.
   func request() throws(RequestFault) -> HTTPRequest {
     guard isExact else {
       throw RequestFault("the head of the request has a NUL, a bare LF, a folded line or a blank too many")
@@ -68,8 +70,8 @@ struct RequestHead {
       })
   }
 
-  /// The headers in the order in which they came. MHD_get_connection_values_n calls back before it returns, so a pointer to a
-  /// local is good.
+  /// Returns the headers in the order of their arrival. MHD_get_connection_values_n runs its callback before it
+  /// returns, so a pointer to a local variable is valid.
   private static func entries(_ connection: OpaquePointer) -> [Entry] {
     var entries: [Entry] = []
     withUnsafeMutablePointer(to: &entries) { entries in

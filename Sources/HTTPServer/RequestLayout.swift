@@ -1,22 +1,23 @@
-/// Compares the head of a request with what libmicrohttpd says is in it.
+/// Compares the head of a request with the pieces that libmicrohttpd reports.
 ///
-/// Before version 1.0 libmicrohttpd takes a NUL for the end of a name, a value or the whole head, takes a bare LF for the end
-/// of a line, and joins folded lines, all without a word. It parses in place and puts a NUL over every byte that separates.
-/// So where the pieces it reports don't fill the head exactly, with one separator between the words of the first line and two
-/// behind each line, something was hidden. A NUL right before a bare LF looks like CR LF; both end the line.
+/// Before version 1.0, libmicrohttpd silently accepts a NUL as the end of a name, a value or the whole head. It also
+/// accepts a bare LF as the end of a line, and joins folded lines. It parses in place, and overwrites every separator
+/// byte with a NUL. So the reported pieces must fill the head exactly, with one separator between the words of the
+/// first line and two after each line. Otherwise something was hidden. A NUL right before a bare LF looks like CR LF;
+/// both end the line.
 enum RequestLayout {
-  /// A text of the head.
+  /// A text in the head.
   struct Piece {
-    /// Bytes from the beginning of the method.
+    /// Offset in bytes from the start of the method.
     var start: Int
     var count: Int
 
     var end: Int { start + count }
   }
 
-  /// Whether nothing is hidden between the pieces.
+  /// Returns whether nothing is hidden between the pieces.
   ///
-  /// - Parameter head: from the method to the empty line, both included.
+  /// - Parameter head: From the method to the empty line, both included.
   static func isExact(
     _ head: UnsafeRawBufferPointer, method: Piece, target: Piece, version: Piece, fields: [(name: Piece, value: Piece)]
   ) -> Bool {
@@ -34,7 +35,7 @@ enum RequestLayout {
     return endOfLine(after: place, in: head) == head.count
   }
 
-  /// Where the next line begins; `nil` without an end of a line there.
+  /// Returns the start of the next line; `nil` if no line ends there.
   private static func endOfLine(after place: Int, in head: UnsafeRawBufferPointer) -> Int? {
     guard place >= 0, place + 2 <= head.count, head[place] == 0, head[place + 1] == 0 else { return nil }
     return place + 2

@@ -1,14 +1,14 @@
-/// The target of a request, taken apart (RFC 9112 section 3.2).
+/// The parsed target of a request (RFC 9112 section 3.2).
 struct RequestTarget {
-  /// Decoded piece by piece; `["*"]` for the asterisk-form.
+  /// The path, decoded piece by piece; `["*"]` for the asterisk-form.
   var path: [String]
-  /// Decoded, in the order in which it came.
+  /// The query, decoded, in the order of its arrival.
   var query: [(name: String, value: String)] = []
 
-  /// Names that a query may have at most. No route takes ten.
+  /// Maximum number of names in a query. No route uses ten.
   static let mostNames = 64
 
-  /// - Parameter text: as it came: a path, a whole URL, or `*`.
+  /// - Parameter text: The target as received: a path, a whole URL, or `*`.
   init(_ text: [UInt8]) throws(RequestFault) {
     guard text.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
       throw RequestFault("the request target has a blank or a control character")
@@ -36,8 +36,8 @@ struct RequestTarget {
     }
   }
 
-  /// The path and the query of a target, which may be a whole URL: then its host counts, and not the header `Host`
-  /// (RFC 9112 section 3.2.2). All hosts are one here.
+  /// Returns the path and the query of a target. If the target is a whole URL, its host counts instead of the header
+  /// `Host` (RFC 9112 section 3.2.2). This server treats all hosts alike.
   private static func origin(_ text: [UInt8]) throws(RequestFault) -> ArraySlice<UInt8> {
     guard text.first != UInt8(ascii: "/") else { return text[...] }
     let lowered = text.prefix(8).map { $0 | 0x20 }

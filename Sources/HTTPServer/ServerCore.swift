@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What libmicrohttpd's callbacks work on, all of them on its one thread. Lives until the daemon has ended.
+/// The state of libmicrohttpd's callbacks, which all run on its one thread. Lives until the end of the daemon.
 final class ServerCore: Sendable {
   private struct State {
     var exchanges: [ObjectIdentifier: HTTPExchange] = [:]
@@ -15,7 +15,7 @@ final class ServerCore: Sendable {
 
   let connections: OpenConnections
   private let handler: any HTTPHandler
-  /// Requests under way beyond which only probes are answered.
+  /// Number of requests in progress above which only probes are answered.
   private let mostRequests: Int
   private let state: Mutex<State>
 
@@ -28,8 +28,8 @@ final class ServerCore: Sendable {
 
   // MARK: Called by libmicrohttpd
 
-  /// `MHD_OPTION_URI_LOG_CALLBACK`: the first line of a request has come, and its target still is as it came. What is
-  /// returned is in the slot of the request from now on.
+  /// Implements `MHD_OPTION_URI_LOG_CALLBACK`: the first line of a request has arrived, and its target is still
+  /// unchanged. The returned pointer is in the slot of the request from now on.
   static func begin(target: UnsafePointer<CChar>) -> UnsafeMutableRawPointer {
     let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
     let exchange = HTTPExchange(.init(text: Array(bytes), address: UInt(bitPattern: target)))
@@ -37,8 +37,8 @@ final class ServerCore: Sendable {
     return Unmanaged.passRetained(exchange).toOpaque()
   }
 
-  /// `MHD_AccessHandlerCallback`: called with the headers, then with each part of the body, then without a part, and again
-  /// whenever the connection was resumed.
+  /// Implements `MHD_AccessHandlerCallback`. libmicrohttpd calls it with the headers, then with each part of the body,
+  /// then without a part, and again after each resumption of the connection.
   func handle(
     _ connection: OpaquePointer, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>,
     upload: UnsafePointer<CChar>?, uploadSize: UnsafeMutablePointer<Int>,
@@ -60,7 +60,7 @@ final class ServerCore: Sendable {
     case .answer(let response): return queue(response, on: connection, exchange)
     case .handle(let request):
       connections.works(cmicrohttpd_descriptor(connection), on: exchange, now: Self.now)
-      // Asleep before anybody could wake it.
+      // The connection is suspended before any task can resume it.
       let handle = ConnectionHandle(pointer: connection)
       handle.suspend()
       exchange.keep(
@@ -72,7 +72,7 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// `MHD_RequestCompletedCallback`: the request is over, however it ended.
+  /// Implements `MHD_RequestCompletedCallback`: the request has ended, with or without success.
   func completed(_ connection: OpaquePointer, slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>) {
     guard let known = slot.pointee else { return }
     slot.pointee = nil
@@ -89,7 +89,7 @@ final class ServerCore: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// `MHD_NotifyConnectionCallback`.
+  /// Implements `MHD_NotifyConnectionCallback`.
   func notify(_ connection: OpaquePointer, hasStarted: Bool) {
     let descriptor = cmicrohttpd_descriptor(connection)
     if hasStarted { connections.opened(descriptor, now: Self.now) } else { connections.closed(descriptor) }
@@ -97,12 +97,13 @@ final class ServerCore: Sendable {
 
   // MARK: Requests
 
-  /// The headers have come.
+  /// Handles the headers of a request.
   private func receive(
     _ head: RequestHead, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
     state.withLock { $0.exchanges[ObjectIdentifier(exchange)] = exchange }
-    // libmicrohttpd takes a bare LF for the end of a chunk's line. What follows such a body is never taken for a request.
+    // libmicrohttpd accepts a bare LF as the end of a chunk's line. So bytes after such a body are never read as a
+    // request.
     exchange.isLast = head.isChunked
     do throws(RequestFault) {
       let request = try head.request()
@@ -112,7 +113,8 @@ final class ServerCore: Sendable {
         return cmicrohttpd_yes
       case .refuse(let response):
         exchange.refuse(response)
-        // A short body is read all the same: closed with something unread, the connection would be reset, and the answer lost.
+        // A short body is still read: if the connection were closed with unread bytes, it would be reset, and the
+        // answer lost.
         guard head.isChunked || head.length > HTTPExchange.discardLimit else { return cmicrohttpd_yes }
         return queue(response, on: connection, exchange)
       }
@@ -137,7 +139,7 @@ final class ServerCore: Sendable {
     return admission
   }
 
-  /// Takes bytes of the memory for bodies.
+  /// Takes bytes from the memory for bodies.
   private func reserve(_ count: Int) -> Bool {
     state.withLock { state in
       guard state.bodyMemory >= count else { return false }
@@ -152,7 +154,7 @@ final class ServerCore: Sendable {
     let made: OpaquePointer?
     switch response.body {
     case .bytes(var bytes):
-      // MHD_RESPMEM_MUST_COPY: the array is ours.
+      // MHD_RESPMEM_MUST_COPY: the array belongs to this function.
       made = MHD_create_response_from_buffer(bytes.count, &bytes, cmicrohttpd_copy)
     case .stream(let write): made = stream(write, to: connection, exchange)
     }
@@ -165,7 +167,7 @@ final class ServerCore: Sendable {
     return MHD_queue_response(connection, UInt32(response.status), made)
   }
 
-  /// What the content reader gets; kept by the response, freed with it.
+  /// The context of the content reader. The response keeps it, and frees it at its end.
   private final class Reader {
     let writer: HTTPBodyWriter
     let connection: ConnectionHandle
@@ -181,7 +183,7 @@ final class ServerCore: Sendable {
       self.connections = connections
     }
 
-    /// Called on libmicrohttpd's thread, which alone reads: nothing is read between a suspension and the note of it.
+    /// Called on libmicrohttpd's thread, the only reader. So nothing is read between a suspension and its record.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
       let count = writer.read(into: target, for: connection)
       let descriptor = cmicrohttpd_descriptor(connection.pointer)
@@ -227,20 +229,20 @@ final class ServerCore: Sendable {
     return made
   }
 
-  // MARK: The end
+  // MARK: Stopping
 
-  /// Nothing more is admitted.
+  /// Stops the admission of requests.
   func beginStop() { state.withLock { $0.isStopping = true } }
 
-  /// Who answers is told that nobody waits any more, and connections end.
+  /// Cancels the tasks that answer, and ends the connections.
   func cancel() {
     for exchange in state.withLock({ Array($0.exchanges.values) }) { exchange.cancel() }
     connections.endAll()
   }
 
-  /// Returns when no request is under way, or after a while.
+  /// Returns when no request is in progress, or after a time limit.
   ///
-  /// - Returns: whether none is.
+  /// - Returns: Whether no request is in progress.
   func waitUntilIdle(_ limit: Duration) async -> Bool {
     let id = state.withLock { state in
       state.nextWaiter += 1
