@@ -108,7 +108,7 @@ public final class RequestSession {
   private let memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
-  /// Total number of bytes that were made; below, of bytes that the socket has accepted.
+  /// Total number of bytes that were made. `written` counts the bytes that the socket has accepted.
   private var produced: UInt64 = 0
   private var written: UInt64 = 0
 

@@ -18,7 +18,7 @@ final class RequestTable {
     var sendWindow = 0
     /// Bytes of the answer's DATA for which the peer has not got new credit yet.
     var received = 0
-    /// Bytes of the answer's body so far; below, the number in `content-length`, or -1 without this field.
+    /// Bytes of the answer's body so far. `announcedBody` is the value of `content-length`, or -1 without this field.
     var answerBody = 0
     var announcedBody = -1
     var id: UInt32 = 0

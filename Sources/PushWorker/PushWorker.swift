@@ -59,7 +59,7 @@ public actor PushWorker: WorkerLoopHost {
     try await environment.measureClock()
     environment.noteStart()
     await parts.failover.checkServer()
-    // Registers the webhooks before this worker begins a campaign, so that they get all its events.
+    // Registers the webhooks before this worker begins a campaign, so that they get all later events.
     try await parts.failover.begin { try await parts.maintenance.registerWebhooks() }
     do {
       try await parts.presence.enter(on: loop)

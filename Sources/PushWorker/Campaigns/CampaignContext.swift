@@ -76,7 +76,7 @@ final class CampaignContext {
     for limit in facts.limits where limit.isInForce { limit.lease.reconcile(spent: count, sent: sent) }
   }
 
-  /// Returns the permits of pushes that were certainly not sent. Other workers may use them.
+  /// Gives back the permits of pushes that were certainly not sent. Other workers may use them.
   func unspend(_ count: Int) {
     for limit in facts.limits where limit.isInForce { limit.lease.giveBack(count) }
   }

@@ -78,9 +78,8 @@ struct FailoverReplay {
   /// Time in ms without any heartbeat after which there was no worker, or Redis was away. An idle worker sends one
   /// every 2.5 s.
   static let silence = 4000
-  /// Limit for an activation again, in ms: a campaign may be older by this than the last check of its server. Then
-  /// Redis may have lost it only with the end of its log. Redis has really lost an older campaign, and workers must not
-  /// begin it again.
+  /// Age in ms, at the last check of its server, up to which a missing campaign is activated again. Redis may have lost
+  /// it only with the end of its log. An older campaign is really lost, and workers must not begin it again.
   private static let forgettable = 2 * Int(SliceJournal.memory / 1_000_000)
 
   // MARK: Checking servers
@@ -91,7 +90,7 @@ struct FailoverReplay {
     for place in Set(first.keys).union(second.keys) {
       let names = Set([first[place], second[place]].compactMap(\.self))
       if !finding.isFirst {
-        // Two answers mean that the server is just changing. The next check looks at it again.
+        // Two different answers mean that the server is just changing. The next check finds the result.
         if names == [servers[place] ?? ""] { finding.same.insert(place) } else { finding.changed.insert(place) }
       }
       servers[place] = names.count == 1 ? names.first : "changing"

@@ -79,7 +79,7 @@ final class FailoverService: WorkerPart {
     return await sharedStore.isAdmitted()
   }
 
-  /// A cluster's server of the shared keys, which has the list of workers, is missing.
+  /// The error if a cluster's server of the shared keys, which has the list of workers, is missing.
   private struct SharedServerMissing: Error, CustomStringConvertible {
     var description: String { "the server of the shared keys does not answer" }
   }
@@ -160,7 +160,8 @@ final class FailoverService: WorkerPart {
     do {
       return try await sharedStore.slices.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
     } catch let error as StoreError where error.code == .damaged {
-      // The damaged list could have shown it. So this worker waits for the replays of other workers.
+      // The damaged list could have shown whether writes were lost. So this worker waits for the replays of other
+      // workers.
       log.report("a list is damaged", error)
       return true
     }

@@ -10,7 +10,7 @@ final class FleetMembership {
   var isListening = false
   /// Whether other workers know that this worker listens.
   var hasJoined = false
-  /// Time from which a missing subscription of another worker counts again.
+  /// Time from which a missing subscription again proves that another worker is dead.
   private var othersBackAt: UInt64 = 0
   /// Time of the last heartbeat that Redis accepted.
   private var heartbeatAt: UInt64?

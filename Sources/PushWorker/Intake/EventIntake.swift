@@ -93,7 +93,7 @@ struct EventIntake: Sendable {
   /// Gives events without a time a time of their own. If two events concern the same user or token, the later event in
   /// the list gets the later time. With equal times, the removal would win.
   ///
-  /// - Parameter time: The present time of these events, in ms since the epoch.
+  /// - Parameter time: The time that these events have so far, in ms since the epoch.
   private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {
     let offsets = RegistrationEvent.offsets(of: events.map(\.event), without: time)
     guard let most = offsets.max() else { return }

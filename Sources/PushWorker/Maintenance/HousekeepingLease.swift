@@ -47,8 +47,8 @@ final class HousekeepingLease {
     interval = min(max(Self.beat, next), Self.beat * Self.idleBeats.upperBound)
   }
 
-  /// Returns the time in ms until a signal is missing; 0 if it is missing. After two missing signals, the leader may be
-  /// dead.
+  /// Returns the time in ms until the leader's signal counts as missing; 0 if it does. Two missing signals can mean
+  /// that the leader is dead.
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastBeat else { return 0 }
     var end = Self.end(of: interval, after: lastBeat)
@@ -57,7 +57,7 @@ final class HousekeepingLease {
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
 
-  /// - Returns: The time at which a signal is missing that was due an interval in ms after a moment.
+  /// - Returns: The time from which a signal counts as missing that was due `interval` ms after `moment`.
   private static func end(of interval: Int, after moment: UInt64) -> UInt64 {
     moment + UInt64(2 * interval + patience) * 1_000_000
   }

@@ -65,7 +65,7 @@ final class Maintenance: WorkerPart {
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
           wait = HousekeepingLease.look
         } else {
-          // The random part prevents that all workers of the fleet ask at the same time.
+          // The random part keeps the workers of the fleet from asking at the same time.
           wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.look)
         }
       } catch {

@@ -35,7 +35,7 @@ public struct WorkerMetrics: Sendable {
   public var credentials: [WorkerReport.Credential]
   public var totals: WorkerTotals
   public var events: WorkerEventCounts
-  /// Maximum number of targets in doubt; below it, the number of targets that may be in doubt now.
+  /// Maximum number of targets in doubt. `windowUsed` is the number that may be in doubt now.
   public var window: Int
   public var windowUsed: Int
   public var slicesInHand: Int
@@ -63,7 +63,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
   public var objections = 0
   /// Slices of dead workers that were given back to all workers.
   public var requeuedSlices = 0
-  /// Slices that were taken over with targets in doubt; below, the number of these targets.
+  /// Slices that were taken over with targets in doubt. `takenOverInDoubt` counts these targets.
   public var takeovers = 0
   public var takenOverInDoubt = 0
   public var lostSlices = 0

@@ -109,8 +109,8 @@ final class GuardService: WorkerPart {
 
   // MARK: Withdrawal
 
-  /// Asks Redis whether only this worker gets bad answers, if its answers are bad. If so, it leaves the campaign to
-  /// other workers.
+  /// Asks Redis about campaigns with mostly bad answers. If only this worker gets bad answers, it leaves the campaign
+  /// to others.
   func askToStandDown(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
@@ -195,7 +195,7 @@ final class GuardService: WorkerPart {
   }
 
   /// Reports the last answers to a campaign with an undecided guard, after the worker released its last slice. Also
-  /// returns unused permits. The guards of other workers use both.
+  /// gives unused permits back. The guards of other workers use both.
   func tellRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),

@@ -74,7 +74,7 @@ struct RateLease {
     keepMost()
   }
 
-  /// Returns used permits whose pushes were not sent.
+  /// Records used permits whose pushes were not sent. They go back with the next request.
   mutating func giveBack(_ count: Int) {
     unused += count
     used = max(0, used - count)

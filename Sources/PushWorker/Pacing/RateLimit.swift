@@ -32,7 +32,7 @@ final class RateLimit {
   func follow(_ standing: BackendStanding?, rate full: Double) -> Bool {
     guard let standing else {
       defer { isInForce = false }
-      // Unused permits are not returned: the bucket expires.
+      // Unused permits are not given back: the bucket drops them.
       if isInForce { lease = RateLease() }
       return isInForce
     }

@@ -96,7 +96,7 @@ final class RateService: WorkerPart {
     wakeSlices(takingMore: false)
   }
 
-  /// Returns the unused permits of a campaign after its last held slice was released.
+  /// Gives the unused permits of a campaign back after its last held slice was released.
   func tellRest(of context: CampaignContext) {
     for limit in context.facts.limits where limit.isInForce {
       let isNeeded = slices.sessions.contains { $0.context.facts.limits.contains { $0 === limit } }

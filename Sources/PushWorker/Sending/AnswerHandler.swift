@@ -134,7 +134,8 @@ final class AnswerHandler: WorkerPart {
       }
     case .resendNow: record.at = 0
     }
-    // A finished target does not count the attempt: if the guard has it sent again, this attempt was in vain.
+    // A finished target does not count the attempt: the guard may have it sent again, and then this attempt must not
+    // count.
     if record.state == .waiting, decision.countsAttempt { record.history.count() }
     switch (record.state, session.intent) {
     case (.waiting, .lost):

@@ -47,8 +47,8 @@ final class SliceFetcher: WorkerPart {
       do {
         let taken = try await takeSlices()
         if !taken.isEmpty {
-          // The worker holds such a slice already. Redis lost the claim and needs a replay, or the slice is just being
-          // given back.
+          // Slices that are held already: Redis lost their claims and needs a replay, or they are just being given
+          // back.
           let again = taken.filter(slices.taken.contains)
           let new = taken.filter { !slices.taken.contains($0) }
           slices.take(new)

@@ -6,7 +6,8 @@ struct DepartedUsers {
   /// Number of departures that the fingerprints below cover; `nil` for the number from before the expansion.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
-  /// Whether any user may have departed: there were more departures than the store remembers, or than this type stores.
+  /// Whether every user counts as departed: there were more departures than the store remembers, or than this type
+  /// stores.
   private var isAnybody = false
 
   /// Maximum number of fingerprints, about 100 kB. Beyond it, every target of the slice is checked.
