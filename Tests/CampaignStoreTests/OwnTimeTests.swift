@@ -50,6 +50,27 @@ struct OwnTimeTests {
     try await world.command("HSET", world.keys.slice(0, of: id), "times", passed.bytes, "readyAt", 1)
   }
 
+  /// More targets are between the two than one read returns.
+  @Test func previewHasTheDevicesOfAUserInSeveralZones() async throws {
+    let (world, folder) = try await world(.cluster, ["Test/A": 0, "Test/B": -3600])
+    defer { withExtendedLifetime(folder) {} }
+    try await register(world, (0..<1100).map { (zone: $0 < 550 ? "Test/A" : "Test/B", attributes: "") })
+    for (number, zone) in [(0, "Test/A"), (2000, "Test/B")] {
+      var device = TestStore.device(number)
+      device.timezone = zone
+      try await world.store.registry.register([DeviceRegistration(user: "u0", device: device)])
+    }
+    let campaign = try await world.activate(
+      "a", #","sendAt":"\#(Self.wall)","localTime":true,"defaultTimezone":"UTC""#)
+    _ = try await expand(world, campaign)
+    let filter = TestStore.filter(
+      of: campaign, start: try #require(try await world.store.campaigns.find(campaign.id)).start)
+    let known = try await world.store.campaigns.targets(of: "u0", in: campaign, filter: filter, isNew: false)
+    #expect(known.isSealed && known.positions.count == 2)
+    let tokens = Set(known.positions.map { Array(known.chunk.token($0)) })
+    #expect(tokens == Set([0, 2000].map { TestStore.device($0).token }))
+  }
+
   // MARK: Against a reference
 
   /// 4,000 users in all kinds of zones, with hours of their own or none; when each is due is found by looking at their

@@ -55,13 +55,16 @@ extension Campaigns {
     let reply = try await run(pipeline)[0]
     guard let count = reply[1].integer, count > 0, reply[0].string != "expanding" else { return nil }
     let ledger = SliceLedger(store: store, slice: slice, lease: 1, app: record.app)
+    // Targets are in the order of their send times, so the devices of a user in several time zones are not adjacent.
+    var span: ClosedRange<Int>?
     for first in stride(from: 0, to: count, by: CampaignStore.batch) {
       let chunk = try await ledger.targets(from: first, count: min(CampaignStore.batch, count - first))
       let positions = chunk.places.indices.filter { chunk.user($0).elementsEqual(user.utf8) }
-      // The targets of a user are adjacent if they have the same send time, and may continue behind the end of this
-      // chunk.
-      guard let start = positions.first else { continue }
-      let all = try await ledger.targets(from: first + start, count: CampaignStore.batch)
+      guard let start = positions.first, let end = positions.last else { continue }
+      span = (span?.lowerBound ?? first + start)...(first + end)
+    }
+    if let span {
+      let all = try await ledger.targets(from: span.lowerBound, count: span.count)
       return UserTargets(
         chunk: all, positions: all.places.indices.filter { all.user($0).elementsEqual(user.utf8) }, isSealed: true)
     }

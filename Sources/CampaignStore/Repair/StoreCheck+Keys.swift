@@ -54,7 +54,9 @@ extension StoreCheck {
       switch (isControl, kind) {
       case (true, "job"), (true, "submitter"): Queue.idMemory
       case (true, "import"), (true, "aside"): 7 * 86400
-      case (true, "rate"), (true, "apprate"): RateBucket.shortestMemory
+      // A campaign that ends at a known time needs its bucket until then. A lost bucket would grant a burst.
+      case (true, "rate"): RateBucket.longestMemory
+      case (true, "apprate"), (true, "backendrate"): RateBucket.shortestMemory
       case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
       case (false, "building"): 3600
       case (false, "importing"), (false, "arrivals"): SegmentReplacement.timeToLive
