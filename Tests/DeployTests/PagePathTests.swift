@@ -21,12 +21,29 @@ struct PagePathTests {
     FileManager.default.fileExists(atPath: Deploy.package.appending(path: path).path)
   }
 
-  @Test(arguments: pages) func everyRelativeLinkLeadsToAFile(page: String) throws {
+  @Test(arguments: pages) func everyRelativeLinkLeadsToAFileAndAHeading(page: String) throws {
     let folder = (page as NSString).deletingLastPathComponent
-    for link in try text(of: page).matches(of: #/\]\(([^)#:\s]+)(?:#[^)\s]*)?\)/#) {
-      let target = (folder as NSString).appendingPathComponent(String(link.1))
-      #expect(exists((target as NSString).standardizingPath), "\(page) links to \(link.1)")
+    for link in try text(of: page).matches(of: #/\]\(([^)#:\s]*)(?:#([^)\s]*))?\)/#) {
+      let joined = (folder as NSString).appendingPathComponent(String(link.1))
+      let target = link.1.isEmpty ? page : (joined as NSString).standardizingPath
+      #expect(exists(target), "\(page) links to \(link.1)")
+      guard let anchor = link.2, target.hasSuffix(".md"), exists(target) else { continue }
+      #expect(try anchors(of: target).contains(String(anchor)), "\(page) links to \(target)#\(anchor)")
     }
+  }
+
+  /// The anchors of a page's headings, as GitHub makes them.
+  private func anchors(of page: String) throws -> Set<String> {
+    var isCode = false
+    var anchors: Set<String> = []
+    for line in try text(of: page).split(separator: "\n") {
+      if line.hasPrefix("```") { isCode.toggle() }
+      guard !isCode, line.hasPrefix("#") else { continue }
+      let title = line.drop { $0 == "#" }.dropFirst().lowercased()
+      anchors.insert(
+        String(title.filter { $0.isLetter || $0.isNumber || " -_".contains($0) }).replacing(" ", with: "-"))
+    }
+    return anchors
   }
 
   /// A path begins with the name of a module and goes on with a folder or a file, with or without its ending.

@@ -2,23 +2,22 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The README's commands, run as they stand there: what somebody who has only that page types in.
+/// The commands of README.md and of the guide's first page, run as they are written: what a newcomer types.
 @Suite(
   .enabled(if: Deploy.has("redis-cli") && Deploy.has("curl"), "no redis-cli or curl"), .timeLimit(.minutes(3)))
 struct ReadmeTests {
-  /// The code of a section, without what builds the program: the one that was built is in `PATH`.
-  private func code(of section: String) throws -> String {
-    let page = try String(contentsOf: Deploy.package.appending(path: "README.md"), encoding: .utf8)
-    let start = try #require(page.range(of: "\n## \(section)\n")).upperBound
-    let end = page.range(of: "\n## ", range: start..<page.endIndex)?.lowerBound ?? page.endIndex
-    let lines = page[start..<end].split(separator: "\n").filter { $0.hasPrefix("    ") }.map { $0.dropFirst(4) }
-    #expect(lines.count > 8)
-    return lines.filter { !$0.hasPrefix("make build") }.joined(separator: "\n")
+  /// The `sh` and `python` blocks of a section, as one shell script.
+  private func script(_ page: String, _ section: String) throws -> String {
+    let blocks = try GuidePage(page).blocks(ofSection: section).filter { ["sh", "python"].contains($0.kind) }
+    #expect(blocks.count >= 3)
+    return blocks.map { $0.kind == "python" ? "python3 - <<'PYTHON'\n\($0.text)\nPYTHON" : $0.text }
+      .joined(separator: "\n")
   }
 
-  /// Runs a section in a folder of its own. What has a terminal of its own runs beside the rest and ends with it. The programs are
-  /// told of this test's Redis, of free ports, and of the simulator in Apple's place; nothing else is changed.
-  private func run(_ section: String, ports: (push: Int, control: Int, page: Int)) async throws -> String {
+  /// Runs a section in a folder of its own. Commands that have a terminal of their own run in the background and end with
+  /// the script. Programs use the Redis of this test, free ports, and the simulator in place of Apple. Nothing else is changed.
+  private func run(_ page: String, _ section: String, startsSimulator: Bool = false) async throws -> String {
+    let ports = (push: try FreePort.find(), control: try FreePort.find(), page: try FreePort.find())
     let (folder, server) = (try ScratchFolder("readme"), try await RedisServer.start())
     let simulated = try await CarillonCommand.run(["simulate", "--init", folder.path("apns")])
     #expect(simulated.exit == .status(0))
@@ -43,7 +42,7 @@ struct ReadmeTests {
       """)
     _ = try folder.write("redis-cli.sh", "#!/bin/sh\nexec /usr/bin/redis-cli -p \(server.port) \"$@\"\n")
     let own = #/(?m)^(carillon (?:simulate --directory sim|worker|admin)) *(?:#.*)?$/#
-    var script = try code(of: section).replacing(own) {
+    var script = try script(page, section).replacing(own) {
       "\($0.1) >>own.log 2>&1 & started+=($!); until_it_serves \($0.1)"
     }
     for (shown, here) in [
@@ -67,7 +66,7 @@ struct ReadmeTests {
             case "$*" in *simulate*) port=\(ports.push) ;; *admin) port=\(ports.page) ;; *) return 0 ;; esac
             until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do kill -0 "${started[-1]}"; done
           }
-          \(section == "The first campaign" ? "carillon simulate --directory apns >>own.log 2>&1 & started+=($!); until_it_serves simulate" : "")
+          \(startsSimulator ? "carillon simulate --directory apns >>own.log 2>&1 & started+=($!); until_it_serves simulate" : "")
           \(script)
           """)
       ], environment: ["PATH": "\(folder.path("bin")):/usr/local/bin:/usr/bin:/bin"], folder: folder.url)
@@ -75,21 +74,28 @@ struct ReadmeTests {
     return output.standardOutput
   }
 
-  private func ports() throws -> (push: Int, control: Int, page: Int) {
-    (Int(try FreePort.find()), Int(try FreePort.find()), Int(try FreePort.find()))
+  @Test(.enabled(if: Deploy.has("python3"), "no python3")) func readmeSendsByHTTPAndFromPython() async throws {
+    let printed = try await run("README.md", "First campaign")
+    for part in ["hello completed", "hello-python completed", #""id":"hello-python","duplicate":false,"warnings":[]"#] {
+      #expect(printed.contains(part), "\(part) is missing: \(printed)")
+    }
   }
 
-  @Test func twoMinutesByHand() async throws {
-    let said = try await run(
-      "Two minutes by hand", ports: try ports())
-    #expect(said.contains("hello completed") && said.contains(#""outcome":"accepted""#), "\(said)")
+  @Test func readmeNeedsLessThanThirtyLines() throws {
+    let lines = try script("README.md", "First campaign").split(separator: "\n")
+    #expect(lines.count < 30)
+    #expect(try GuidePage("README.md").lineCount <= 150)
   }
 
-  @Test func firstCampaign() async throws {
-    let said = try await run(
-      "The first campaign", ports: try ports())
+  @Test func gettingStartedSendsWithTheSimulator() async throws {
+    let printed = try await run("deploy/guide/getting-started.md", "Send a campaign with the simulator")
+    #expect(printed.contains("hello completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
+  }
+
+  @Test func gettingStartedConnectsAnApp() async throws {
+    let printed = try await run("deploy/guide/getting-started.md", "Connect your app to APNs", startsSimulator: true)
     for part in ["wrote ", "ok  credential", #""errors":0"#, "Hello Ada", #""targets":1"#, #""duplicate":false"#] {
-      #expect(said.contains(part), "\(part) is not in \(said)")
+      #expect(printed.contains(part), "\(part) is missing: \(printed)")
     }
   }
 }

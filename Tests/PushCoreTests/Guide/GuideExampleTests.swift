@@ -1,0 +1,55 @@
+import PushCore
+import TestSupport
+import Testing
+
+/// The examples of `README.md` and of the guide.
+struct GuideExampleTests {
+  /// Reads every example with the reader that Carillon uses for it. A new kind of block needs a case here, so that no
+  /// example is left unread.
+  @Test(arguments: GuidePage.all) func everyExampleIsAccepted(page: GuidePage) throws {
+    for block in page.blocks {
+      do {
+        try read(block)
+      } catch {
+        Issue.record("\(page.path):\(block.line): \(error)")
+      }
+    }
+  }
+
+  private func read(_ block: GuidePage.Block) throws {
+    let lines = block.text.split(separator: "\n").map(String.init)
+    switch block.kind {
+    case "json job": try check(GuideReader.findings(inJob: Array(block.text.utf8)))
+    case "json job-part": try check(GuideReader.findings(inJob: GuideReader.job(with: block.text)))
+    case "json recipient":
+      for line in lines {
+        let part = #"{"audience":{"users":[\#(line)]}}"#
+        try check(GuideReader.findings(inJob: GuideReader.job(with: part)))
+      }
+    case "json template": _ = try JobTemplate.content(Array(block.text.utf8))
+    case "json event": for line in lines { try GuideReader.read(event: line) }
+    case "json receipt":
+      for line in lines { _ = try ReceiptEvent(parsing: Array(line.utf8), now: GuideReader.now) }
+    case "json devices": try GuideReader.read(devices: block.text, as: .ndjson)
+    case "csv devices": try GuideReader.read(devices: block.text + "\n", as: .csv)
+    case "json":
+      for line in lines { _ = try JSONValue(parsing: Array(line.utf8), maximumDepth: CampaignJob.maximumNesting) }
+    // `DeployTests` runs these against a real worker and the API.
+    case "sh", "python", "http": break
+    case "yaml", "text", "swift", "kotlin": break
+    default: throw TestSupportError("unknown kind of example: \(block.kind)")
+    }
+  }
+
+  private func check(_ findings: [Finding]) throws {
+    guard let finding = findings.first else { return }
+    throw TestSupportError("\(finding.path): \(finding.message)")
+  }
+
+  @Test func guideHasExamplesOfEveryKind() {
+    let kinds = Set(GuidePage.all.flatMap(\.blocks).map(\.kind))
+    for kind in ["json job", "json job-part", "json event", "json receipt", "http", "sh"] {
+      #expect(kinds.contains(kind), "no example of kind \(kind)")
+    }
+  }
+}
