@@ -177,9 +177,9 @@ extension APNsRule {
     case .localizationArguments: (.warning, "Arguments need the key of a localised string.", Source.payload)
     case .null: (.warning, "null is no value of any key: what has none is left out.", Source.payload)
     case .duplicateKey: (.error, "A key stands once in an object.", "RFC 8259, section 4")
-    case .variantSame: (.warning, "Variants say different things.", "Carillon, README: variants")
+    case .variantSame: (.warning, "Variants say different things.", "Carillon: deploy/guide/staged-delivery.md")
     case .legacy: (.error, "The binary interface is gone since 31 March 2021.", Source.legacy)
-    default: (.error, "A job is as the contract has it.", "Carillon, README: the job")
+    default: (.error, "A job is as the contract has it.", "Carillon: deploy/guide/jobs.md")
     }
   }
 

@@ -75,8 +75,8 @@ struct ForeignRequest: Equatable {
       ], hint: "give contents and headings as aps.alert"),
     Product(
       name: "gorush", member: "notifications", inside: ["tokens", "topic", "platform", "to"],
-      hint: "see deploy/from-gorush.md"),
-    Product(name: "gorush", member: "tokens", beside: ["platform", "message"], hint: "see deploy/from-gorush.md"),
+      hint: "see deploy/guide/migration.md"),
+    Product(name: "gorush", member: "tokens", beside: ["platform", "message"], hint: "see deploy/guide/migration.md"),
     Product(
       name: "Expo", member: "to", beside: ["title", "body", "sound", "badge"], hint: "give title and body as aps.alert"),
     Product(

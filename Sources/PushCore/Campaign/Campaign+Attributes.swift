@@ -27,5 +27,5 @@ extension PushRule {
   public static let unknownAttribute = PushRule(
     id: "unknown-attribute", severity: .warning,
     summary: "A placeholder, a condition or a time by an attribute names one that some user has.",
-    source: "Carillon, README.md, “The job”")
+    source: "Carillon: deploy/guide/personalised-messages.md, “Placeholders”")
 }

@@ -48,7 +48,7 @@ struct JobSubmission {
   /// The rule for a job whose audience gets no push.
   private static let reachesNobody = PushRule(
     id: "audience-reaches-nobody", severity: .warning, summary: "the audience has a user who gets a push",
-    source: "Carillon: README.md, Users")
+    source: "Carillon: deploy/guide/results.md, “Why a user gets no push”")
 
   /// Warns of a job that reaches nobody, by a short look at its audience. A look that fails warns of nothing: the job is
   /// submitted already. Redis users without the rights of a reader, and Redis before version 7, get no warning.
