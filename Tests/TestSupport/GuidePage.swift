@@ -74,6 +74,18 @@ public struct GuidePage: Sendable, CustomStringConvertible {
     return blocks
   }
 
+  /// The code spans outside of code blocks, with their lines from 1.
+  public var spans: [(text: String, line: Int)] {
+    var isCode = false
+    var spans: [(text: String, line: Int)] = []
+    for (index, line) in lines.enumerated() {
+      if line.hasPrefix("```") { isCode.toggle() }
+      guard !isCode else { continue }
+      spans += line.matches(of: /`([^`]+)`/).map { (text: String($0.1).replacing("\\|", with: "|"), line: index + 1) }
+    }
+    return spans
+  }
+
   /// The cells of all table rows whose first cell is in backticks, without the backticks of that cell.
   public var rows: [[String]] {
     lines.filter { $0.hasPrefix("| `") }.map { line in

@@ -46,6 +46,37 @@ struct GuideExampleTests {
     throw TestSupportError("\(finding.path): \(finding.message)")
   }
 
+  /// Reads the JSON in the text and in tables: fields of a job or an audience, and whole objects.
+  @Test(arguments: GuidePage.all) func everyJSONSpanIsAccepted(page: GuidePage) {
+    for span in page.spans {
+      let jobs = Self.jobs(with: span.text)
+      guard !jobs.isEmpty else { continue }
+      let isAccepted = jobs.contains { job in
+        (try? GuideReader.findings(inJob: GuideReader.job(with: job)))?.isEmpty == true
+      }
+      #expect(isAccepted, "\(page):\(span.line): \(span.text)")
+    }
+  }
+
+  /// For stages with a winner.
+  private static let variants = #""variants":[{"name":"a"},{"name":"b","payload":{"aps":{"alert":"B"}}}]"#
+
+  /// Parts of jobs that have a code span where it can belong; none for a span that is not part of a job.
+  private static func jobs(with span: String) -> [String] {
+    if span.hasPrefix(#"{""#) {
+      return [
+        span, #""audience":\#(span)"#, #""audience":{"users":[\#(span)]}"#, #"\#(variants),"stages":[\#(span)]"#,
+        #""pushType":"widgets","payload":\#(span)"#,
+      ]
+    }
+    guard let name = span.prefixMatch(of: /"(\w+)":/).map({ String($0.1) }) else { return [] }
+    if CampaignJob.fields.contains(name) {
+      return [span, #""sendAt":"2026-12-01T09:00:00Z",\#(span)"#, "\(variants),\(span)"]
+    }
+    guard ["where", "sample", "limit", "devices", "outcome", "opened", "exclude"].contains(name) else { return [] }
+    return ["segment\":\"*", "campaign\":\"c0"].map { #""audience":{"\#($0)",\#(span)}"# }
+  }
+
   @Test func guideHasExamplesOfEveryKind() {
     let kinds = Set(GuidePage.all.flatMap(\.blocks).map(\.kind))
     for kind in ["json job", "json job-part", "json event", "json receipt", "http", "sh"] {
