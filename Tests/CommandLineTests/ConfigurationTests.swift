@@ -327,6 +327,15 @@ struct ConfigurationTests {
     }
   }
 
+  @Test(arguments: GuidePage.all) func configurationsOfTheGuideAreRead(page: GuidePage) throws {
+    let app = "apps:\n  news:\n"
+    for block in page.blocks where block.kind == "yaml" {
+      let text =
+        block.text.hasPrefix(app) ? yaml(app: String(block.text.dropFirst(app.count))) : yaml(block.text)
+      #expect(throws: Never.self, "\(page):\(block.line)") { try read(text) }
+    }
+  }
+
   @Test func theFilesOfTheRepositoryAreGood() throws {
     for name in ["carillon.yaml", "simulator.yaml"] {
       let file = folder.appending(path: name).path

@@ -34,9 +34,9 @@ struct GuideExampleTests {
     case "csv devices": try GuideReader.read(devices: block.text + "\n", as: .csv)
     case "json":
       for line in lines { _ = try JSONValue(parsing: Array(line.utf8), maximumDepth: CampaignJob.maximumNesting) }
-    // `DeployTests` runs these against a real worker and the API.
-    case "sh", "python", "http": break
-    case "yaml", "text", "swift", "kotlin": break
+    // `DeployTests` runs these against a real worker and the API; `ConfigurationTests` reads configurations.
+    case "sh", "python", "http", "yaml": break
+    case "text", "swift", "kotlin": break
     default: throw TestSupportError("unknown kind of example: \(block.kind)")
     }
   }
