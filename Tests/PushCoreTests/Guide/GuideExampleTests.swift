@@ -77,6 +77,12 @@ struct GuideExampleTests {
     return ["segment\":\"*", "campaign\":\"c0"].map { #""audience":{"\#($0)",\#(span)}"# }
   }
 
+  @Test func everyOutcomeIsExplained() throws {
+    let page = try GuidePage("deploy/guide/results.md")
+    let explained = page.rows.filter { $0.count == 3 }.flatMap { $0[0].split(separator: "`, `").map(String.init) }
+    #expect(Set(Outcome.allCases.map(\.name)).subtracting(explained) == [])
+  }
+
   @Test func guideHasExamplesOfEveryKind() {
     let kinds = Set(GuidePage.all.flatMap(\.blocks).map(\.kind))
     for kind in ["json job", "json job-part", "json event", "json receipt", "http", "sh"] {
