@@ -37,6 +37,8 @@ struct CampaignTests {
       try await world.succeed("campaign", "show", "early").contains("queued: in the queue, 2 of 2 to be taken in"))
     let listed = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
     #expect(listed.map { $0.text("id") } == ["early", "first"] && listed.allSatisfy { $0.names == show.names })
+    #expect(try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "queued", "--json")).count == 2)
+    #expect(try await world.succeed("campaign", "list", "--state", "active", "--json") == "[]\n")
     let text = try await world.run("campaign", "list")
     #expect(text.standardOutput.contains("first  queued  news  normal  1 of 2 in the queue"))
     #expect(text.standardError.contains("waiting: no worker is there"))
@@ -85,7 +87,8 @@ struct CampaignTests {
     #expect(show.number("pruned") == 1 && show.number("quarantined") == 1 && show.number("pending") == 0)
     #expect(show.object("slices")?.numbers == ["done": 8, "sealed": 8, "total": 8])
     #expect(show.text("finishedAt")?.hasSuffix("Z") == true)
-    let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
+    let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "completed", "--json"))
+    #expect(try await world.succeed("campaign", "list", "--state", "paused", "--json") == "[]\n")
     // Whom it went to stands in its job, and what users did with it in every partition: a list of campaigns reads neither.
     #expect(list.map(\.names) == [show.names.filter { $0 != "audience" && $0 != "receipts" }])
     #expect(show.object("receipts")?.numbers == ["delivered": 0, "opened": 0, "dismissed": 0])

@@ -15,7 +15,7 @@ extension API {
         parameters: [
           .init(
             name: "state",
-            schema: #"{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]}"#,
+            schema: "{\"enum\":[\(ListedState.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]}",
             meaning: "In this state"),
           .init(name: "app", schema: OpenAPI.name, meaning: "Of this app"),
           .init(name: "lane", schema: #"{"enum":["urgent","normal","bulk"]}"#, meaning: "In this lane"),
@@ -130,13 +130,9 @@ extension API {
 
   private func list(_ call: RouteCall) async throws -> HTTPResponse {
     var filter = Campaigns.CampaignFilter()
-    if call.query("state") == QueuedReport.state { return try await queued(call) }
-    if let text = call.query("state") {
-      guard let state = CampaignState(rawValue: text) else {
-        throw Problem(400, "usage", "state: is none of a campaign")
-      }
-      filter.state = state
-    }
+    let state = try call.choice("state", ListedState.self)
+    if state == .queued { return try await queued(call) }
+    filter.state = state?.campaign
     filter.app = call.query("app")
     filter.lane = try call.choice("lane", Lane.self)
     let limit = try call.number("limit", in: 1...200, default: 50)

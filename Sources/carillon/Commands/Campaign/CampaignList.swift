@@ -14,6 +14,8 @@ extension CampaignCommand {
         next.
         """)
 
+    @Option(help: "Only campaigns in this state; queued: only jobs that no worker has taken yet.")
+    var state: ListedState?
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
@@ -21,9 +23,13 @@ extension CampaignCommand {
       // Jobs leave the queue for a campaign: in this order none is passed over.
       var queue = try await store.queue.waiting()
       var damage: [StoreError] = []
-      let records = try await store.campaigns.all { damage.append($0) }
+      var records = try await store.campaigns.all { damage.append($0) }
       let known = Set(records.map(\.id))
       queue.jobs.removeAll { known.contains($0.outline.id) }
+      if let state {
+        records.removeAll { $0.state != state.campaign }
+        if state != .queued { queue = JobQueue() }
+      }
       let isWork = !queue.jobs.isEmpty || records.contains { $0.state == .active }
       let waiting = isWork ? try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) : nil
       try print(queue, records, waiting)
