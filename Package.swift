@@ -171,7 +171,7 @@ let package = Package(
       "CommandLineTests",
       [
         "carillon", "CommandSupport", "PushTransport", "APNs", "APNsSimulator", "PushCore", "PushWorker", "Redis",
-        "TLS", "EventLoop", "TestSupport",
+        "TLS", "EventLoop", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], exclude: ["Browser", "Clients"]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),

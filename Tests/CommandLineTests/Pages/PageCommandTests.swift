@@ -1,0 +1,68 @@
+import ArgumentParser
+import Testing
+
+@testable import CommandSupport
+@testable import carillon
+
+/// Every command line of `carillon` on a page exists, with its options.
+struct PageCommandTests {
+  @Test(arguments: Pages.all) func commandsOfPagesParse(page: String) throws {
+    let tree = try CommandTree.shared.get()
+    for command in Set(PageCommand.all(in: try Pages.text(of: page))) {
+      let arguments = GlobalArguments.moved(command.arguments)
+      let problem = tree.problem(of: arguments) ?? (command.isComplete ? refusal(of: arguments) : nil)
+      #expect(problem == nil, "\(page): \(command.text)")
+    }
+  }
+
+  /// Why the program refuses arguments; `nil` if it accepts them.
+  private func refusal(of arguments: [String]) -> String? {
+    do {
+      _ = try Carillon.parseAsRoot(arguments)
+      return nil
+    } catch {
+      return Carillon.exitCode(for: error) == .success ? nil : Carillon.message(for: error)
+    }
+  }
+
+  @Test func commandsAreFoundInEveryKindOfCode() {
+    let page = """
+      Run `carillon status`, not `redis-cli`, and then `carillon
+      top --interval 5`. carillon is no code here.
+
+          X=1 carillon dead list --json | jq . # carillon top
+          cat a | carillon lint - && carillon send --app 'a b' \\
+            --token t > out 2>&1
+          sudo -u carillon carillon doctor
+          docker compose exec worker-1 carillon campaign list
+          install -g carillon file
+      - a list
+          carillon is no code here either
+      ```sh
+      $ carillon store check
+      ```
+      """
+    let found = PageCommand.all(in: page).map { [$0.isComplete ? "complete" : "named"] + $0.arguments }
+    #expect(
+      found == [
+        ["complete", "dead", "list", "--json"], ["complete", "lint", "-"],
+        ["complete", "send", "--app", "a b", "--token", "t"], ["complete", "doctor"], ["complete", "campaign", "list"],
+        ["complete", "store", "check"], ["named", "status"], ["named", "top", "--interval", "5"],
+      ])
+  }
+
+  @Test(arguments: [
+    ("campaign lst", "no command 'lst' of 'campaign'"), ("campaign list --stat active", "no option --stat of 'list'"),
+    ("status now", "'now' is one argument too many"), ("campaign show --json a b", "'b' is one argument too many"),
+    ("campaign list --state=active", nil), ("campaign cancel", nil), ("dead retry a b c", nil), ("admin --json", nil),
+    ("admin token a --scope view", nil), ("admin --scope view", "no option --scope of 'serve'"),
+  ])
+  func namesAreCheckedAgainstTheProgram(line: String, problem: String?) throws {
+    #expect(try CommandTree.shared.get().problem(of: line.split(separator: " ").map(String.init)) == problem)
+  }
+
+  @Test func pagesHaveCommands() throws {
+    let commands = try Pages.all.flatMap { PageCommand.all(in: try Pages.text(of: $0)) }
+    #expect(commands.count > 100 && commands.contains { $0.isComplete })
+  }
+}
