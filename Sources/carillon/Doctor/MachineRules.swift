@@ -32,7 +32,7 @@ struct ZoneFacts: Equatable {
 enum MachineRules {
   /// A worker has three descriptors a loop and one a connection, and asks for more than its shell gives.
   static let fewDescriptors = 512
-  /// A worker has some 60 MiB (`deploy/scale.md`).
+  /// A worker has some 60 MiB (`deploy/operations/sizing.md`).
   static let littleMemory = 128 << 20
 
   static func findings(_ facts: MachineFacts, engine: PushEngineKind) -> [DoctorFinding] {
