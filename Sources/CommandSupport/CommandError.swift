@@ -85,7 +85,7 @@ package struct CommandError: Error, Equatable {
       case .invalidURL: (.configuration, "The URL is redis.url, or CARILLON_REDIS_URL.")
       case .authentication:
         (.configuration, "They are in redis.url (CARILLON_REDIS_URL), or in redis.user and redis.passwordFile.")
-      case .noPermission: (.configuration, "deploy/redis-acl.md has what each role needs.")
+      case .noPermission: (.configuration, "deploy/operations/redis.md has what each role needs.")
       case .untrusted, .unusableFile: (.configuration, "The keys are redis.passwordFile and redis.tls.")
       default: (.unreachable, "The URL is redis.url, or CARILLON_REDIS_URL.")
       }

@@ -154,9 +154,10 @@ import Testing
 
   @Test func loginAndTLSOfSentinelsAreTheirOwn() async throws {
     let certificates = try RedisCertificates()
-    // The user of deploy/redis-acl.md.
+    // The user of deploy/operations/redis.md.
     let page = try String(
-      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/redis-acl.md"),
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../deploy/operations/redis.md"),
       encoding: .utf8)
     let line = try #require(page.split(separator: "\n").first { $0.contains("ACL SETUSER carillon on ") })
     let user = line.trimmingCharacters(in: .whitespaces).dropFirst("ACL SETUSER ".count)

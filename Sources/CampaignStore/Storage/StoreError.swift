@@ -101,7 +101,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .noPermission:
       self.init(
         .forbidden, "the Redis user lacks a right: \(error.message)",
-        hint: "ACL LOG on the server names it; deploy/redis-acl.md has the rights of each role")
+        hint: "ACL LOG on the server names it; deploy/operations/redis.md has the rights of each role")
     case .noAuthentication, .wrongPassword:
       self.init(
         .forbidden, "Redis refused the login: \(error)",

@@ -11,7 +11,7 @@ enum RedisRules {
   /// get too old for APNs (an hour; they are up to 35 minutes old).
   static let clockApart = 2000
   static let clockWrong = 300_000
-  /// Users of a partition for which it is made, see `deploy/README.md`.
+  /// Users of a partition for which it is made, see `deploy/operations/sizing.md`.
   static let crowded = 20_000
 
   /// What a server says of itself.
@@ -139,7 +139,7 @@ enum RedisRules {
       return [
         .advice(
           .redis, "", "Redis before 7 does not say what a user may do",
-          cure: "deploy/redis-acl.md has the rights of each role; ACL LOG on the server names what was refused")
+          cure: "deploy/operations/redis.md has the rights of each role; ACL LOG on the server names what was refused")
       ]
     }
     guard !missing.isEmpty else { return [.well(.redis, "", "the user may do all that a \(role.rawValue) does")] }
