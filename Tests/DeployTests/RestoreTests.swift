@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Backup and restore as `deploy/README.md` has them, rehearsed: a copy is taken in the middle of a campaign, more is sent,
-/// everything is lost, and the copy goes on.
+/// Rehearses `deploy/operations/upgrade-and-backup.md`: copies Redis during a campaign, sends more, kills everything, and
+/// starts the copy.
 struct RestoreTests {
   enum Backup: String, CaseIterable {
     /// `redis-cli --rdb` from the running server.
