@@ -55,7 +55,7 @@ struct MetricsTests {
   @Test("the page has every metric with its type and its labels, and no other")
   func documented() throws {
     let page = try String(contentsOf: Self.page, encoding: .utf8)
-    let table = Self.rows(of: "### Of each worker", in: page).union(Self.rows(of: "### Of both", in: page))
+    let table = Self.rows(of: "## Worker metrics", in: page).union(Self.rows(of: "## Process metrics", in: page))
     // What a node has needs one: whether this process has spoken with any depends on its other tests.
     let isOfNode = { (family: Family) in family.name.hasPrefix("carillon_redis_") && family.name.hasSuffix("s_total") }
     #expect(
@@ -74,7 +74,7 @@ struct MetricsTests {
     // What a node has needs one: none can be made here.
     let nodes = ["carillon_fleet_redis_memory_bytes", "carillon_fleet_redis_memory_limit_bytes"]
     #expect(
-      Self.rows(of: "### Of the fleet, from `carillon admin` alone", in: page).filter { !nodes.contains($0.name) }
+      Self.rows(of: "## Fleet metrics", in: page).filter { !nodes.contains($0.name) }
         == Self.families(of: exposition.text).filter { !nodes.contains($0.name) })
   }
 
@@ -99,7 +99,7 @@ struct MetricsTests {
   }
 
   static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Sources/Admin/README.md")
+    .deletingLastPathComponent().appending(path: "deploy/operations/metrics.md")
 
   /// The rows of the table below a headline.
   static func rows(of headline: String, in page: String) -> Set<Family> {

@@ -18,7 +18,7 @@ public struct WorkerIdentity: Sendable {
   }
 }
 
-/// A worker's metrics. `Sources/Admin/README.md` has the list; a test holds one against the other.
+/// A worker's metrics. `deploy/operations/metrics.md` lists them, and a test compares both.
 struct WorkerExposition {
   let identity: WorkerIdentity
   /// `nil` before the worker began.
