@@ -73,21 +73,21 @@ def main():
     fired = {
         one["alertname"] for test in tests for one in test["alert_rule_test"] if one["exp_alerts"]
     }
-    sections = headings((DEPLOY / "README.md").read_text())
+    sections = headings((DEPLOY / "operations/runbook.md").read_text())
     for alert in alerts:
         name = alert["alert"]
         report.expect(name in fired, f"no test in which {name} fires")
-        report.expect(anchor(alert["annotations"]["runbook"]) in sections, f"deploy/README.md has no section for {name}")
+        report.expect(anchor(alert["annotations"]["runbook"]) in sections, f"runbook.md has no section for {name}")
         report.expect(alert["labels"]["severity"] in ("page", "ticket"), f"{name}: severity")
 
     # The page that has every metric, which a test of its own holds against the code.
-    page = (PACKAGE / "Sources/Admin/README.md")
+    page = DEPLOY / "operations/metrics.md"
     listed = NAME.findall(page.read_text()) if page.exists() else []
     used = {name for alert in alerts for name in metric_names(alert["expr"])}
     for _, expression in expressions(dashboard):
         used |= metric_names(expression)
     for name in sorted(used) if listed else []:
-        report.expect(name in listed, f"{name}: Sources/Admin/README.md has no such metric")
+        report.expect(name in listed, f"{name}: metrics.md has no such metric")
     report.end(least=75)
 
 
