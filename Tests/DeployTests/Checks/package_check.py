@@ -54,6 +54,7 @@ def main():
             "usr/lib/sysusers.d/carillon.conf",
             "etc/carillon/carillon.yaml",
             "usr/share/doc/carillon/copyright",
+            "usr/share/doc/carillon/deploy/operations/runbook.md",
             "usr/share/doc/carillon/changelog.gz",
         ]:
             report.expect(f" ./{name}\n" in listing, f"the package has no {name}")
