@@ -9,6 +9,7 @@ struct CommandTree {
   /// A command: its subcommands, options and positional arguments.
   struct Node: Decodable {
     var commandName: String
+    var discussion: String?
     var subcommands: [Node]?
     var arguments: [Argument]?
     var defaultSubcommand: String?
@@ -42,6 +43,14 @@ struct CommandTree {
   }
 
   private let root: Node
+
+  /// The help texts of all commands.
+  var discussions: [String] {
+    func texts(of node: Node) -> [String] {
+      [node.discussion ?? ""] + (node.subcommands ?? []).flatMap(texts)
+    }
+    return texts(of: root)
+  }
 
   /// What is wrong with the names in a command line: a command or an option that does not exist, or too many arguments.
   ///

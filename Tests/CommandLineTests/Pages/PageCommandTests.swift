@@ -4,15 +4,27 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// Every command line of `carillon` on a page exists, with its options.
+/// Every command line of `carillon` on a page or in a help text exists, with its options.
 struct PageCommandTests {
   @Test(arguments: Pages.all) func commandsOfPagesParse(page: String) throws {
-    let tree = try CommandTree.shared.get()
     for command in Set(PageCommand.all(in: try Pages.text(of: page))) {
-      let arguments = GlobalArguments.moved(command.arguments)
-      let problem = tree.problem(of: arguments) ?? (command.isComplete ? refusal(of: arguments) : nil)
-      #expect(problem == nil, "\(page): \(command.text)")
+      #expect(try problem(of: command) == nil, "\(page): \(command.text)")
     }
+  }
+
+  @Test func examplesOfHelpTextsParse() throws {
+    // Examples are indented by two spaces, and code blocks of pages by four.
+    let commands = try CommandTree.shared.get().discussions.flatMap { text in
+      PageCommand.all(in: text.split(separator: "\n").map { $0.hasPrefix("  ") ? "  \($0)\n" : "\n" }.joined())
+    }
+    #expect(commands.count > 50)
+    for command in commands { #expect(try problem(of: command) == nil, "\(command.text)") }
+  }
+
+  private func problem(of command: PageCommand) throws -> String? {
+    let arguments = GlobalArguments.moved(command.arguments)
+    let names = try CommandTree.shared.get().problem(of: arguments)
+    return names ?? (command.isComplete ? refusal(of: arguments) : nil)
   }
 
   /// Why the program refuses arguments; `nil` if it accepts them.
