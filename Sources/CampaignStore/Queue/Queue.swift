@@ -27,9 +27,6 @@ public struct JobQueue: Sendable {
   public var nameless = 0
   /// Number of further jobs that were not read. They are taken in later than the others.
   public var unseen = 0
-
-  /// An empty queue.
-  public init() {}
 }
 
 /// State of an id that has no campaign.

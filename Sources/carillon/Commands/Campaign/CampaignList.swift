@@ -28,7 +28,7 @@ extension CampaignCommand {
       queue.jobs.removeAll { known.contains($0.outline.id) }
       if let state {
         records.removeAll { $0.state != state.campaign }
-        if state != .queued { queue = JobQueue() }
+        if state != .queued { (queue.jobs, queue.nameless, queue.unseen) = ([], 0, 0) }
       }
       let isWork = !queue.jobs.isEmpty || records.contains { $0.state == .active }
       let waiting = isWork ? try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) : nil
