@@ -52,7 +52,7 @@ struct CommandTree {
     return texts(of: root)
   }
 
-  /// What is wrong with the names in a command line: a command or an option that does not exist, or too many arguments.
+  /// Returns the first problem in a command line: a command or an option that does not exist, or too many arguments.
   ///
   /// - Returns: `nil` if every name exists.
   func problem(of arguments: [String]) -> String? {

@@ -16,7 +16,7 @@ struct RunbookTests {
     ("store check --mend", 0), ("campaign approve", 1), ("campaign resume ID", 0), ("campaign resume --unguarded", 0),
     ("quarantine release", 0), ("quarantine purge", 0), ("dead retry", 1), ("dead drop", 0), ("campaign cancel", 0),
   ]
-  /// Commands that need a person at a terminal, a file, or more time than a test has. `PageCommandTests` parses them.
+  /// Commands that need a person at a terminal, a file, or a long time. `PageCommandTests` parses them.
   private static let unattended = ["quarantine probe", "send", "store repartition"]
 
   private func commands() throws -> [String] {
