@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# For scripts that need a Redis and a simulator of their own: everything in a private folder, on ports nobody uses,
-# and gone when the script ends, however it ends. Sourced by demo/run.
+# Starts a private Redis and simulator for a script: in a private folder, on free ports, and removed when the script ends.
+# Sourced by demo/run.
 #
 # Expects $CARILLON (the binary). Sets $sandbox (the folder), $redis_port, $apns_port, $control_port.
 
@@ -42,7 +42,7 @@ close_sandbox() {
   exit "$status"
 }
 
-# By the shell's own list of its children: a number that the kernel gave to another process meanwhile is not in it.
+# Uses the shell's list of its children, because the kernel may have given the process id to another process.
 is_running() { [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$1"$'\n'* ]]; }
 
 fail() {
@@ -68,7 +68,7 @@ start_redis() {
   mkdir "$sandbox/redis"
   local attempt pid
   for attempt in {1..20}; do
-    # Below the range from which the kernel gives out ports by itself.
+    # Below the range of ephemeral ports.
     redis_port=$((20000 + RANDOM % 12000))
     redis-server --port "$redis_port" --bind 127.0.0.1 --dir "$sandbox/redis" --save '' \
       --appendonly yes --appendfsync everysec --maxmemory-policy noeviction >"$sandbox/redis.log" 2>&1 &
