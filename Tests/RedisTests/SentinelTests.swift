@@ -193,7 +193,7 @@ import Testing
     await noSentinel.close()
 
     let world = try await RedisSentinels(replicas: 0, sentinels: 1)
-    let stranger = try client(world.url.replacing("/main", with: "/other"), patience: .milliseconds(500))
+    let stranger = try client(world.url.replacing("/main", with: "/other"), patience: .seconds(3))
     let unknown = await #expect(throws: RedisError.self) { try await stranger.connect() }
     #expect(unknown?.code == .notReady && unknown?.message.contains("knows no primary named other") == true)
     await stranger.close()

@@ -4,7 +4,7 @@ import Foundation
 public struct GuidePage: Sendable, CustomStringConvertible {
   /// A fenced code block.
   public struct Block: Sendable {
-    /// The text after the three backticks: a language, and what kind of example the block is.
+    /// The text after the three backticks: a language and the kind of example.
     public let kind: String
     /// The lines between the fences.
     public let text: String
