@@ -4,9 +4,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// What roles may do, and how fast servers answer.
+/// Commands that each role may use, and the round-trip times of servers.
 struct AccessRoleTests {
-  /// The table here and the file for Redis are one.
+  /// Compares the table in the code with the example ACL file for Redis.
   @Test(arguments: AccessRole.allCases)
   func roleAsksForWhatTheFileForRedisGrants(role: AccessRole) throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
@@ -14,18 +14,18 @@ struct AccessRoleTests {
       String(contentsOf: file, encoding: .utf8).split(separator: "\n").first {
         $0.hasPrefix("user carillon-\(role.rawValue) ")
       })
-    // Those that every role has, and those that no check needs.
+    // Commands that every role has, and commands that no check needs.
     let common: Set<Substring> = [
       "+ping", "+info", "+cluster|slots", "+asking", "+client|setname", "+client|id", "+client|unblock", "+script|load",
       "+evalsha", "+time", "+@pubsub", "+publish", "+wait",
     ]
-    // Selectors stand in brackets.
+    // Selectors are in brackets.
     let granted = Set(line.split { " ()".contains($0) }.filter { $0.hasPrefix("+") }).subtracting(common)
     let asked = Set(role.commands.map { Substring("+" + $0) }).subtracting(common)
     #expect(granted == asked, "only granted: \(granted.subtracting(asked)), only asked: \(asked.subtracting(granted))")
   }
 
-  /// The producer's rights, each with its keys, are those of the file.
+  /// Compares the producer's rights, each with its keys, with the ACL file.
   @Test func producerMayUseEachCommandOnTheKeysOfTheTable() throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
     let line = try #require(
@@ -41,7 +41,7 @@ struct AccessRoleTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatAUserMayNotDoIsFoundWithoutDoingIt(on backend: Backend) async throws {
+  func missingRightsAreFoundWithoutUsingThem(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     #expect(try await world.store.fleet.missingRights(of: .worker) == [])
     let paces = try await world.store.fleet.paces(rounds: 3) { Int(Date().timeIntervalSince1970 * 1000) }

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Who has which Live Activity.
+/// Users and their Live Activities.
 struct ActivityTests {
   private static let day = 86_400_000
 
@@ -48,12 +48,12 @@ struct ActivityTests {
     let others = Set((0..<20).map { "u\($0)" }).subtracting(having(1))
     let rest = try await users(world, #"{"segment":"*","exclude":{"activity":"a"}}"#, id: "rest")
     #expect(Set(rest) == others && !others.isEmpty)
-    // It is no segment of anybody's.
+    // The activity is not a segment.
     #expect(try await world.store.audiences.segmentNames() == [])
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whatIsOverIsForgotten(on backend: Backend) async throws {
+  func endedActivityIsRemoved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     let now = try await world.store.time() / 1000
     let long = now - 3 * Self.day

@@ -4,9 +4,9 @@ import PushCore
 import Redis
 import Testing
 
-/// A campaign that waits for approval is an alarm until somebody approves or cancels it.
+/// Alarms for campaigns that wait for approval. An alarm ends when an approver approves or cancels the campaign.
 struct ApprovalAlarmTests {
-  /// ms: when the campaigns of a test begin, from now on.
+  /// Milliseconds from now until the campaigns of a test begin.
   private static let day = 86_400_000
 
   private func activate(_ id: String, _ more: String = "", in world: TestStore) async throws {
@@ -21,7 +21,7 @@ struct ApprovalAlarmTests {
     ",\"sendAt\":\"\(Timestamp.format(milliseconds: try await world.store.time() / 1000 + Self.day))\""
   }
 
-  /// The alarms about approval, by the campaign's id, as they are so many ms from now.
+  /// Returns the alarms about approval by campaign id, as they are `after` milliseconds from now.
   private func alarms(in world: TestStore, after: Int = 0) async throws -> [String: FleetAlarm.Kind] {
     var fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     fleet.at += after
@@ -35,7 +35,7 @@ struct ApprovalAlarmTests {
     let later = try await tomorrow(in: world)
     try await activate("now", in: world)
     try await activate("later", later, in: world)
-    // A campaign with parts is one alarm.
+    // A campaign with parts raises one alarm.
     try await activate("parts", #","also":["widgets"]"#, in: world)
     #expect(
       try await alarms(in: world) == ["now": .approvalUrgent, "later": .approvalWaits, "parts": .approvalUrgent])
@@ -45,7 +45,7 @@ struct ApprovalAlarmTests {
     let scheduled = try await world.store.campaigns.scheduled(count: 10)
     #expect(Set(scheduled.map(\.id)) == ["now", "later", "parts"] && scheduled.allSatisfy(\.needsApproval))
     #expect(scheduled.last?.id == "later")
-    // A pause changes nothing: the campaign is paused already.
+    // A pause changes nothing, because the campaign is paused already.
     #expect(try await world.store.campaigns.control("now", .pause) == .paused)
     #expect(try await world.store.campaigns.approve("now", by: "grace") == .active)
     #expect(try await world.store.campaigns.approve("later", by: "grace") == .scheduled)
@@ -65,14 +65,15 @@ struct ApprovalAlarmTests {
     try await world.store.campaigns.control(
       "a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
     #expect(try await alarms(in: world) == ["a": .approvalUrgent])
-    // A running campaign is seen without the list. The list has it beyond the first 250 running campaigns too.
+    // A running campaign is found without the list. The list also has it if it is beyond the first 250 running
+    // campaigns.
     #expect(try await world.command("ZSCORE", world.keys.approvals, "a").string != nil)
     #expect(try await world.store.campaigns.approve("a", by: "grace") == .active)
     #expect(try await alarms(in: world).isEmpty)
     #expect(try await world.command("ZCARD", world.keys.approvals).integer == 0)
   }
 
-  /// An earlier version keeps no list of campaigns that wait for approval.
+  /// An earlier version has no list of campaigns that wait for approval.
   @Test(arguments: Backend.wholeWay)
   func housekeepingRepairsTheList(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

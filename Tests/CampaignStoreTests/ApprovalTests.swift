@@ -3,7 +3,7 @@ import APNs
 import PushCore
 import Testing
 
-/// A large campaign waits until somebody else agrees, and who did what stands in its timeline.
+/// Approval of a large campaign by a second person, and the timeline that records each person's actions.
 struct ApprovalTests {
   private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
@@ -13,7 +13,7 @@ struct ApprovalTests {
       try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
   }
 
-  /// A producer can write any name into a raw job: approval does not go by it.
+  /// A producer can write any name into a raw job, so approval ignores the name.
   @Test(arguments: Backend.wholeWay)
   func nameOfARawJobIsNotBelieved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -21,14 +21,14 @@ struct ApprovalTests {
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("raw")?.submittedBy == nil)
-    // Who submits the same job by a call is known, whatever a raw job named before.
+    // The submitter of a job that comes through a call is known, even if a raw job named another one before.
     let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let called = try CampaignJob.parse(second, .any(APNsService()))
     #expect(try await world.store.queue.submit(second, as: called, by: "grace") == .new)
     #expect(try await world.store.queue.activate(called, job: second, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("called")?.submittedBy == "grace")
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("called", by: "grace") }
-    // Another job under a name that is free again is nobody's.
+    // Another job under an id that is free again has no known submitter.
     let third = TestStore.job("later", audience: #"{"segment":"*"}"#)
     let first = TestStore.job("later", audience: #"{"users":["u1"]}"#)
     _ = try await world.store.queue.submit(first, as: CampaignJob.parse(first, .any(APNsService())), by: "ada")
@@ -39,7 +39,7 @@ struct ApprovalTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func campaignWaitsUntilSomebodyElseApproves(on backend: Backend) async throws {
+  func campaignWaitsUntilAnotherPersonApproves(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await activate("big", #","submittedBy":"ada""#, "needs approval: it is large", in: world)
     var record = try #require(try await world.store.campaigns.show("big"))
@@ -50,7 +50,7 @@ struct ApprovalTests {
       try await world.store.campaigns.resume("big", unguarded: false, by: "grace")
     }
     #expect(refusal?.hint.contains("carillon campaign approve big --by NAME") == true)
-    // Whatever asks: no worker, and no earlier version's command, gets around it.
+    // No caller can bypass the approval: neither a worker nor a command of an earlier version.
     #expect(try await world.store.campaigns.control("big", .resume) == .paused)
     let own = await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("big", by: "ada") }
     #expect(own?.message.contains("'ada' has submitted campaign big") == true)
@@ -71,7 +71,7 @@ struct ApprovalTests {
     #expect(try await world.store.queue.promote(["later"]).isEmpty)
     #expect(try await world.store.campaigns.show("later")?.state == .paused)
     #expect(try await world.store.campaigns.approve("later", by: "grace") == .scheduled)
-    // Nobody else approves what is cancelled.
+    // A cancelled campaign can't be approved.
     try await activate("never", "", "needs approval", in: world)
     #expect(try await world.store.campaigns.control("never", .cancel) == .cancelled)
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("never", by: "grace") }
@@ -83,7 +83,7 @@ struct ApprovalTests {
     try await activate("a", "", nil, in: world)
     let start = try await world.store.time() / 1000
     try await world.store.campaigns.control("a", .pause, reason: "looks\twrong")
-    // What changes nothing is nothing that was done.
+    // A call that changes nothing is not recorded.
     try await world.store.campaigns.control("a", .pause, reason: "again")
     _ = try await world.store.campaigns.resume("a", unguarded: false, by: "Grace H.")
     _ = try await world.store.campaigns.controlEverywhere("a", .cancel, reason: "", by: "ada", lease: 100)

@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Expressions as Redis evaluates them, against the same in plain Swift.
+/// Audience expressions in Redis, compared with set operations in plain Swift.
 struct AudienceAlgebraTests {
   private static let names = ["a", "b", "c", "d"]
 
@@ -16,7 +16,7 @@ struct AudienceAlgebraTests {
     try await world.registerUsers(0..<60)
     var segments: [String: Set<String>] = [:]
     for name in Self.names {
-      // Some members have never registered: they are in the segment, and reached by no expression.
+      // Some members have never registered. They are in the segment, but no expression reaches them.
       let members = Set((0..<70).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
       segments[name] = members
       try await world.store.audiences.add(Array(members), to: name)
@@ -48,7 +48,7 @@ struct AudienceAlgebraTests {
     #expect(try await world.store.audiences.count(AudienceExpression(parsing: text)).users == 10)
   }
 
-  /// Sets of several pages, read in every order in which pages follow each other.
+  /// Sets of several pages, read in every order in which pages can follow each other.
   @Test func largeSetsMeanWhatSetsOfSwiftSayAndNoCommandIsLong() async throws {
     var seed = Seed("largeSetsMeanWhatSetsOfSwiftSayAndNoCommandIsLong")
     let server = try await RedisServer.start(.single)
@@ -71,8 +71,8 @@ struct AudienceAlgebraTests {
         try await world.store.audiences.count(expression) == (expected, expected), "\(expression), seed \(seed.value)")
       let stats = RedisServerInfo(parsing: try await world.command("INFO", "commandstats").string ?? "").fields
       let calls = stats.compactMapValues { $0.firstMatch(of: /calls=(\d+)/).flatMap { Int($0.1) } }
-      // What reads everybody reads pages; nothing else is about more than a page.
-      // The definitions of segments are few.
+      // A term that reads all users reads them page by page. Other commands handle at most about one page. There are
+      // few definitions of segments.
       let allowed: Set = [
         "sscan", "hscan", "smismember", "hmget", "hgetall", "scard", "smembers", "config|resetstat", "info",
       ]
@@ -92,7 +92,7 @@ struct AudienceAlgebraTests {
     try await world.store.audiences.add((2490..<2520).map { "u\($0)" }, to: "b")
     let many = Array(repeating: "!a | b & a", count: 80).joined(separator: " & ")
     for (text, users, commands) in [
-      // Names and definitions are read, sizes asked for, b is read, a asked about, records read.
+      // The search reads names and definitions, gets sizes, reads b, checks its members in a, and reads records.
       ("b & a", 10, 8), ("a & b", 10, 8), ("!a & b", 20, 6), ("b & !a", 20, 6), ("* & b", 30, 6), ("b & *", 30, 6),
       ("b & (\(many))", 30, 11), ("b | b", 30, 5),
     ] {

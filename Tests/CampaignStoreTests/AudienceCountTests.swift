@@ -6,11 +6,11 @@ import TestPushService
 import TestSupport
 import Testing
 
-/// Each user of an audience gets a push, is in a control group, or is left out for one reason.
+/// Counts of an audience. Each user gets a push, is in a control group, or is left out for one reason.
 struct AudienceCountTests {
   private typealias Edit = @Sendable (inout DeviceRecord) -> Void
 
-  /// A user, with devices that lack something, and why the user gets nothing; `nil` for one who gets a push.
+  /// A user with devices, and the reason why the user gets nothing; `nil` if the user gets a push.
   private struct Row: Sendable {
     let user: String
     let devices: [Edit]
@@ -30,7 +30,7 @@ struct AudienceCountTests {
     Row("voip", .noTokenOfKind, { $0.kind = .voip }),
     Row("bad", .quarantined, { $0.isQuarantined = true }),
     Row("german", .notMatching, { $0.locale = "de" }),
-    // The reason of the device that came furthest.
+    // The reason is that of the device that passed the most checks.
     Row("two", .notMatching, { $0.app = "shop" }, { $0.locale = "de" }),
     Row("three", .quarantined, { $0.isQuarantined = true }, { $0.service = "text" }, { $0.kind = .voip }),
     Row("one-of-two", nil, { $0.app = "shop" }, { _ in }),
@@ -58,7 +58,7 @@ struct AudienceCountTests {
       ["refuses", "refuses-gone", "churned-refuses"], to: SuppressionList(app: "news").segment)
   }
 
-  /// The same by a segment and by a list, slice by slice and in a bunch.
+  /// Runs with a segment and with a list, slice by slice and in a batch.
   @Test(arguments: Backend.allCases, [#""segment":"all""#, ""])
   func everyUserOfTheAudienceCountsOnce(on backend: Backend, source: String) async throws {
     let world = try await TestStore(on: backend, partitions: 4, services: Self.services)

@@ -2,10 +2,10 @@
 import PushCore
 import Testing
 
-/// How apps' own backends are, as one worker finds out for all.
+/// Health of the apps' own backends, which one worker checks for the whole fleet.
 struct BackendTests {
   @Test(arguments: Backend.wholeWay)
-  func whatIsKeptIsReadByAll(on backend: Backend) async throws {
+  func storedBackendStatusIsReadByAll(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await world.store.limits.backends().isEmpty)
     let slow = BackendStanding(
@@ -15,12 +15,12 @@ struct BackendTests {
     #expect(try await world.store.limits.backends() == ["news": slow, "shop": well])
     try await world.store.limits.keep(BackendStanding(app: "news", at: 3000))
     #expect(try await world.store.limits.backends()["news"]?.isSlowed == false)
-    // What nobody of ours has written says nothing.
+    // A value that Carillon did not write is ignored.
     for text in ["", "0 0 0 0 ", "2 0 0 0 ", "half 0 0 0 x", "0.5 1 2"] {
       try await world.command("HSET", world.keys.backends, "news", text)
       #expect(try await world.store.limits.backends()["news"] == nil, "\(text)")
     }
-    // A share that nobody renews does not slow anybody for ever.
+    // A throttling share that no worker renews expires.
     #expect(slow.isCurrent(2000 + BackendStanding.memory - 1) && !slow.isCurrent(2000 + BackendStanding.memory))
     #expect(try await world.store.limits.lend(10, of: .backend("news"), at: .perSecond(1000), returned: 0).lent == 1)
   }

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Pause, resume, cancel: what workers are given to do follows at once.
+/// Pause, resume and cancel. They change immediately which slices workers get.
 struct CampaignControlTests {
   @Test(arguments: Backend.allCases)
   func pausedCampaignGivesNoSlicesUntilItIsResumed(on backend: Backend) async throws {
@@ -15,7 +15,7 @@ struct CampaignControlTests {
     #expect(try await world.store.campaigns.control("a", .pause, reason: "looks wrong") == .paused)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.find("a")?.reason == "looks wrong")
-    // What a worker gives back meanwhile waits with the rest.
+    // A slice that a worker returns during the pause waits with the others.
     try await world.store.slices.requeue(held, lane: .normal, worker: "w")
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.control("a", .resume) == .active)
@@ -35,7 +35,7 @@ struct CampaignControlTests {
     for _ in 0..<2 { #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled) }
     #expect(try await world.store.campaigns.control("a", .pause) == .cancelled)
     #expect(try await world.store.campaigns.control("a", .resume) == .cancelled)
-    // It stands on its lane once.
+    // The campaign is on its lane once.
     #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
   }
 
@@ -51,7 +51,7 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatWasFoundBeforeTheResumePausesNothing(on backend: Backend) async throws {
+  func pauseOfAnEarlierRoundChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.activate("a")
     #expect(try await world.store.campaigns.control("a", .pause, round: 0) == .paused)
@@ -61,7 +61,7 @@ struct CampaignControlTests {
     #expect(try await world.store.campaigns.timeline(of: "a").count == 2)
     #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).epoch == epoch)
     #expect(try await world.store.campaigns.control("a", .pause, round: 1) == .paused)
-    // Redis has forgotten resumes.
+    // Redis lost the resumes.
     try await world.store.campaigns.control("a", .resume)
     #expect(try await world.store.campaigns.control("a", .pause, round: 5) == .paused)
   }
@@ -82,7 +82,7 @@ struct CampaignControlTests {
     try await world.activate("a")
     var held: [SliceReference] = []
     for _ in 0..<5 { held.append(try #require(try await world.store.slices.dequeueSlice(worker: "w"))) }
-    // Two are parked for an hour: they are not waited for. One stays with its worker.
+    // Two slices are parked for an hour, but the cancel does not wait for them. One slice stays with its worker.
     for slice in held[0..<2] { #expect(try await world.store.slices.park(slice, for: 3_600_000, worker: "w")) }
     try await world.store.campaigns.control("a", .pause)
     #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
@@ -90,7 +90,7 @@ struct CampaignControlTests {
     var dequeued: Set<Int> = []
     while let slice = try await world.store.slices.dequeueSlice(worker: "v") { dequeued.insert(slice.partition) }
     #expect(dequeued == Set(0..<600).subtracting(held[2...].map(\.partition)))
-    // Nothing of it is parked any more.
+    // The campaign has no parked slice any more.
     #expect(try await world.store.slices.park(held[2], for: 1000, worker: "w") == false)
     try await world.store.slices.requeue(held[2], lane: .normal, worker: "w")
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == held[2])
@@ -139,16 +139,16 @@ struct CampaignControlTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     for name in ["one", "two"] { _ = try await world.store.fleet.join(WorkerInstance(name: name, nonce: "0")) }
-    // Silent for longer than any lease: nobody waits for it.
+    // This worker has been silent for longer than any lease, so the command does not wait for it.
     try await world.command("ZADD", world.keys.workers, 1, "dead")
     async let confirmed = world.store.campaigns.controlEverywhere("a", .pause, lease: 60_000)
     while try await world.store.campaigns.find("a")?.state != .paused { await nextLook(milliseconds: 1) }
     let epoch = try await world.store.campaigns.syncControl([], worker: "one", applied: nil).epoch
-    // Reading is not following: what was read has to be acted on first.
+    // Reading the control does not confirm it. The worker has to apply it first.
     #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: 60_000).sorted() == ["one", "two"])
     _ = try await world.store.campaigns.syncControl([], worker: "one", applied: epoch)
     #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: 60_000) == ["two"])
-    // It stops instead, in good order.
+    // The second worker shuts down cleanly instead.
     try await world.store.fleet.removeWorker("two")
     let answer = try await confirmed
     #expect(answer.state == .paused)
@@ -157,11 +157,11 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func controlThatALiveWorkerDoesNotApplyIsSaidToBeUnconfirmed(on backend: Backend) async throws {
+  func controlThatALiveWorkerDoesNotApplyIsUnconfirmed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     _ = try await world.store.fleet.join(WorkerInstance(name: "deaf", nonce: "0"))
-    // Alive for as long as anybody waits for it, however slow this machine is.
+    // The worker counts as alive as long as the command waits for it, even on a slow machine.
     try await world.command("ZADD", world.keys.workers, 9_999_999_999_999, "deaf")
     let answer = try await world.store.campaigns.controlEverywhere("a", .cancel, lease: 100)
     #expect(answer.state == .cancelled)
@@ -175,7 +175,7 @@ struct CampaignControlTests {
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
     #expect(try await world.store.campaigns.isIdle() == false)
-    // A job that a worker is taking in is work as well.
+    // A job that a worker is taking in counts as work.
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "v"), "LEFT", "LEFT")
     _ = try await world.store.fleet.heartbeat(worker: "v", timeout: 1000)
     #expect(try await world.store.campaigns.isIdle() == false)
@@ -183,7 +183,7 @@ struct CampaignControlTests {
     #expect(try await world.store.campaigns.isIdle())
     try await world.activate("b")
     #expect(try await world.store.campaigns.isIdle() == false)
-    // Cancelled, it has still to be closed.
+    // A cancelled campaign still has to be closed.
     try await world.store.campaigns.control("b", .cancel)
     #expect(try await world.store.campaigns.isIdle() == false)
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The whole way of a campaign through the store, as a worker goes it.
+/// All steps of a campaign through the store, as a worker performs them.
 struct CampaignJourneyTests {
   @Test(arguments: Backend.wholeWay)
   func campaignEndsWithOneOutcomeForEveryTarget(on backend: Backend) async throws {
@@ -15,7 +15,7 @@ struct CampaignJourneyTests {
     try await store.audiences.add((0..<60).map { "u\($0)" }, to: "vip")
     try await store.audiences.add((50..<100).map { "u\($0)" }, to: "churned")
 
-    // A producer submits, a worker takes the job in.
+    // A producer submits the job, and a worker takes it in.
     let job = TestStore.job("spring", audience: #"{"segment":"vip & !churned"}"#, #","lane":"bulk""#)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     #expect(try await store.queue.submit(job, as: campaign) == .new)
@@ -29,7 +29,7 @@ struct CampaignJourneyTests {
     await blocked.close()
     #expect(try await store.campaigns.find("spring")?.state == .active)
 
-    // It works its slices off, one after the other.
+    // The worker sends its slices one after the other.
     var targets = 0
     var ended: CampaignState?
     while let slice = try await store.slices.dequeueSlice(worker: "w1") {
@@ -61,7 +61,7 @@ struct CampaignJourneyTests {
     #expect(ended == .completed)
     #expect(targets == 50)
 
-    // What the outside sees.
+    // Commands and the API show the result.
     let record = try #require(try await store.campaigns.show("spring"))
     #expect(record.state == .completed)
     #expect(record.counters.targets == 50)
@@ -90,7 +90,7 @@ struct CampaignJourneyTests {
     #expect(try await world.command("LLEN", world.keys.feedback).integer == 5)
   }
 
-  /// Every tenth token is unregistered, every eleventh bad.
+  /// Records an outcome by token number: in each ten, one is unregistered and one is bad.
   private func record(_ number: Int, _ chunk: TargetChunk, _ position: Int, into batch: inout OutcomeBatch) {
     let index = chunk.first + position
     switch number % 10 {

@@ -5,8 +5,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// A campaign with stages or companions is one campaign: written in one step, controlled in one step, ended with the last
-/// of its parts.
+/// A campaign with stages or companions as one campaign. It is written in one step, controlled in one step, and ends
+/// with its last part.
 struct CampaignPartsTests {
   private static let stages = #","stages":[{"share":0.3,"wait":"1h","maxFailures":0.1}],"also":["widgets"]"#
   private static let now = #","stages":[{"share":0.3},{"share":0.3}],"expiration":"4h""#
@@ -16,9 +16,9 @@ struct CampaignPartsTests {
     return [record.state] + record.parts.map(\.state)
   }
 
-  /// Ends a part as if all of its targets had been accepted.
+  /// Ends a part as if all its targets had been accepted.
   ///
-  /// - Parameter outcomes: of its targets, by their codes.
+  /// - Parameter outcomes: the number of targets by outcome.
   private func end(_ id: String, outcomes: [Outcome: Int] = [:], _ world: TestStore) async throws {
     let (record, job) = try #require(try await world.store.campaigns.findWithJob(id))
     let campaign = try record.campaign(job, .any(APNsService()))
@@ -33,7 +33,7 @@ struct CampaignPartsTests {
     }
   }
 
-  /// Looks at the gates that are due.
+  /// Checks the gates that are due.
   private func look(_ world: TestStore) async throws -> [GateFinding] {
     var findings: [GateFinding] = []
     for (id, dueAt) in try await world.store.chores("w", timeout: 1000).gates {
@@ -62,18 +62,18 @@ struct CampaignPartsTests {
     #expect(record.partIDs == ["a~1", "a~1.widgets", "a~rest", "a~rest.widgets"] && record.stage == 0)
     #expect(record.parts.map(\.of) == Array(repeating: "a", count: 4))
     #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
-    // On the lane are those that can be sent, and nothing is on the list of producers.
+    // The lane has the parts that can be sent, and the producers' list is empty.
     #expect(
       try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a~1", "a~1.widgets"])
     #expect(try await world.command("LLEN", world.keys.campaigns).integer == 0)
     #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 0)
-    // A stage that has not begun has its partitions and definitions fixed when it does.
+    // The partitions and definitions of a stage are fixed when the stage begins.
     #expect(record.parts.map(\.isNarrowed) == [true, true, false, false])
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
     let again = try await world.store.queue.activate(
       CampaignJob.parse(job, .any(APNsService())), job: job, worker: "other", narrowed: true)
     #expect(again == .duplicate)
-    // One campaign in every list of campaigns.
+    // Every list of campaigns shows one campaign.
     #expect(try await world.store.campaigns.all().map(\.id) == ["a"])
     #expect(try await world.store.campaigns.page(.init(), from: nil, count: 10).elements.map(\.id) == ["a"])
     #expect(try await problems(world) == [])
@@ -86,7 +86,7 @@ struct CampaignPartsTests {
     let fields = try await world.command("HKEYS", world.keys.campaign("a")).compactMap(\.string)
     #expect(Set(fields).isDisjoint(with: ["parts", "of", "stage", "gated", "start", "variant"]))
     #expect(try await world.command("EXISTS", world.keys.gates).integer == 0)
-    // A campaign with a companion and no stages has one of each.
+    // A campaign with a companion and without stages has one part of each kind.
     try await world.activate("b", #","also":["widgets","controls"]"#)
     #expect(try await world.store.campaigns.find("b")?.partIDs == ["b~main", "b~main.widgets", "b~main.controls"])
     #expect(try await states("b", world) == [.active, .active, .active, .active])
@@ -114,7 +114,7 @@ struct CampaignPartsTests {
   func gateOpensWhenOutcomesAndWaitAreThere(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a", Self.stages)
-    // Of stage 1 there are targets without an outcome: the gate is looked at again, but not soon.
+    // Stage 1 has targets without an outcome. The gate is checked again later, but not soon.
     #expect(try await look(world) == [.waits])
     #expect(try await look(world) == [])
     try await end("a~1", outcomes: [.accepted: 10], world)
@@ -122,14 +122,14 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [.waits])
     #expect(try await gate("a", world) == finishedAt + 3_600_000)
     #expect(try await states("a", world) == [.active, .completed, .active, .waiting, .waiting])
-    // An hour later.
+    // Simulates that an hour passes.
     try await world.command("HINCRBY", world.keys.campaign("a~1"), "finishedAt", -3_600_000)
     try await world.command("ZADD", world.keys.gates, 1, "a")
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     #expect(try await states("a", world) == [.active, .completed, .active, .active, .active])
     #expect(try await gate("a", world) == nil)
     #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 2)
-    // The list of gates may get lost: one that is missing comes back, and one that is not needed leaves again.
+    // Redis may lose the list of gates. The repair adds a missing entry, and an unneeded entry leaves again.
     _ = try await world.store.queue.repairSchedule(from: 0)
     #expect(try await gate("a", world) == 0)
     #expect(try await look(world) == [.waits])
@@ -144,7 +144,7 @@ struct CampaignPartsTests {
     let before = try await world.store.time() / 1_000_000
     try await world.activate("a", Self.now)
     let begun = try #require(try await world.store.campaigns.find("a~1"))
-    // A second may end between the worker's look at the clock and the script's.
+    // A second may end between the worker's reading of the clock and the script's.
     let expiration = try #require(begun.expiration)
     #expect((before...begun.start / 1000).contains(expiration - 4 * 3600))
     try await end("a~1", outcomes: [.accepted: 10], world)
@@ -165,7 +165,7 @@ struct CampaignPartsTests {
     let second = try #require(try await world.store.campaigns.find("a~2"))
     #expect(second.start >= due && second.expiration == second.start / 1000 + 4 * 3600)
     #expect(try await world.store.campaigns.find("a~rest")?.isGated == true)
-    // Redis has lost that it has begun, and a worker tells it again: at the same time.
+    // Redis lost the beginning of the stage, and two workers restore it at the same time.
     let (record, job) = try #require(try await world.store.campaigns.findWithJob("a~2"))
     let part = try record.campaign(job, .any(APNsService()))
     try await world.command("HSET", world.keys.campaign("a"), "stage", 0)
@@ -177,7 +177,7 @@ struct CampaignPartsTests {
     #expect(try await world.store.campaigns.find("a")?.stage == 1)
   }
 
-  /// Redis has lost that two stages had begun, and a worker knows of the later one only: both begin again.
+  /// Redis lost the beginning of two stages, and a worker knows only the later one. Both begin again.
   @Test(arguments: Backend.allCases)
   func stagesBeforeARestoredOneBeginWithIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -196,7 +196,7 @@ struct CampaignPartsTests {
   func verdictPausesAndAResumeOverrulesThatOneAlone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", #","stages":[{"share":0.1,"maxFailures":0},{"share":0.1,"maxFailures":0}]"#)
-    // A pause and a resume before the verdict are none of it.
+    // A pause and a resume before the verdict do not count as part of it.
     try await world.store.campaigns.control("a", .pause)
     try await world.store.campaigns.control("a", .resume)
     try await end("a~1", outcomes: [.accepted: 9, .rejected: 1], world)
@@ -211,7 +211,7 @@ struct CampaignPartsTests {
     try await world.store.campaigns.control("a", .resume)
     #expect(try await states("a", world) == [.active, .completed, .waiting, .waiting])
     #expect(try await look(world) == [.opened(stage: "2", winner: nil)])
-    // The next gate is judged anew.
+    // The next gate is judged separately.
     try await end("a~2", outcomes: [.accepted: 9, .rejected: 1], world)
     guard case .paused? = try await look(world).first else {
       Issue.record("the second gate was overruled, too")
@@ -220,7 +220,7 @@ struct CampaignPartsTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func gateAsksForApprovalBySomebodyElse(on backend: Backend) async throws {
+  func gateAsksForApprovalByAnotherPerson(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", #","stages":[{"users":["u1"],"approval":true}],"submittedBy":"ada""#)
     try await end("a~1", outcomes: [.accepted: 1], world)
@@ -249,7 +249,7 @@ struct CampaignPartsTests {
     let variants = #","variants":[{"name":"x"},{"name":"y","payload":{"n":1}}],"stages":"#
     let job = #"[{"share":0.2,"winner":{"by":"accepted","minimum":1,"otherwise":"y"}},{"share":0.2}]"#
     try await world.activate("a", variants + job)
-    // Nothing was counted.
+    // No outcome was counted.
     try await end("a~1", world)
     #expect(try await look(world) == [.opened(stage: "2", winner: "y")])
     #expect(try await world.store.campaigns.decision(of: "a")?.winner == 1)
@@ -262,7 +262,7 @@ struct CampaignPartsTests {
     try await end("a~2", world)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     #expect(try await world.store.campaigns.find("a~rest")?.variant == 1)
-    // What a person says stands, whatever the gate would.
+    // A person's decision takes precedence over the gate's.
     try await world.activate("b", variants + job)
     #expect(try await world.store.campaigns.decide("b", variant: "x", by: "ada").decision.person == "ada")
     try await end("b~1", world)
@@ -279,7 +279,7 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     let rest = try #require(try await world.store.campaigns.find("a~rest"))
     let begins = try #require(rest.sendAt)
-    // Its clocks show it first on another day, and the campaign goes on meanwhile.
+    // Clocks show this local time for the first time on another day. The campaign stays active until then.
     #expect(rest.state == .scheduled && begins > rest.start && begins - rest.start <= 86_400_000)
     #expect(try await states("a", world) == [.active, .completed, .scheduled])
     #expect(try await world.command("ZSCORE", world.keys.schedule, "a~rest").string == "\(begins)")
@@ -295,14 +295,14 @@ struct CampaignPartsTests {
     try await end("a~1", outcomes: [.accepted: 3], world)
     _ = try await look(world)
     try await end("a~rest", outcomes: [.accepted: 6, .rejected: 1], world)
-    // A companion is left.
+    // One companion has not ended.
     #expect(try await world.store.campaigns.find("a")?.finishedAt == nil)
     for id in ["a", "a~1", "a~rest"] { #expect(try await world.command("TTL", world.keys.campaign(id)).integer == -1) }
     #expect(try await problems(world) == [])
     try await end("a~1.widgets", outcomes: [.rejected: 5], world)
     try await end("a~rest.widgets", outcomes: [.rejected: 5], world)
     let record = try #require(try await world.store.campaigns.find("a"))
-    // Companions are reported apart.
+    // Companions are reported separately.
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: 9, .rejected: 1])
     #expect(record.counters.targets == 10 && record.slices.finished == record.slices.total)
     for id in ["a"] + record.partIDs {
@@ -315,7 +315,7 @@ struct CampaignPartsTests {
     #expect(changes == [.campaign(id: "a", state: "active"), .campaign(id: "a", state: "completed")])
   }
 
-  /// The worker that finished the last slice of a stage died before it said so.
+  /// The worker that finished the last slice of a stage died before it recorded the end of the stage.
   @Test(arguments: Backend.wholeWay)
   func stageThatEndedUnnoticedIsNoticedByTheHousekeeper(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -326,7 +326,7 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [])
     #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
     #expect(try await look(world) == [.opened(stage: "2", winner: nil)])
-    // And the last part, which ends the campaign.
+    // The same happens with the last part, which ends the campaign.
     try await end("a~2", outcomes: [.accepted: 1], world)
     _ = try await look(world)
     try await end("a~rest", outcomes: [.accepted: 1], world)
@@ -348,9 +348,9 @@ struct CampaignPartsTests {
     #expect(try await world.store.campaigns.find("a")?.reason?.hasPrefix("none of its 6 pushes was accepted") == true)
   }
 
-  /// A damaged campaign takes its parts with it, and a damaged part ends as failed.
+  /// Isolating a damaged campaign also removes its parts. A damaged part ends as failed.
   @Test(arguments: Backend.wholeWay)
-  func whatIsDamagedIsTakenOut(on backend: Backend) async throws {
+  func damagedCampaignOrPartIsIsolated(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for id in ["a", "b", "a.b"] { try await world.activate(id, Self.stages) }
     try await world.command("DEL", world.keys.campaign("a"))
@@ -366,15 +366,15 @@ struct CampaignPartsTests {
 
   // MARK: Control
 
-  /// What a campaign is when it is controlled.
+  /// State of a campaign when it is controlled.
   enum Moment: String, CaseIterable, Sendable {
-    /// It is scheduled.
+    /// The campaign is scheduled.
     case before
-    /// Its first stage is sent.
+    /// The first stage is being sent.
     case during
-    /// Its first stage has ended, and the rest waits for its gate.
+    /// The first stage has ended, and the rest waits for its gate.
     case waiting
-    /// The rest is sent.
+    /// The rest is being sent.
     case after
   }
 
@@ -400,13 +400,13 @@ struct CampaignPartsTests {
     }
   }
 
-  /// Pause, resume and cancel reach every part, in whatever state it is; a resume brings each back to where it was.
+  /// Pause, resume and cancel reach every part in any state. A resume returns each part to its state before the pause.
   @Test(arguments: Moment.allCases)
   func controlReachesEveryPart(moment: Moment) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     for (number, job) in Self.jobs.enumerated() {
       let id = "c\(number)"
-      // A campaign with a companion alone has no gate.
+      // A campaign with only a companion has no gate.
       guard moment != .after || job.contains("stages") else { continue }
       try await bring(id, job, to: moment, world)
       let were = try await states(id, world)
@@ -416,7 +416,7 @@ struct CampaignPartsTests {
       #expect(try await world.command("LLEN", world.keys.lane("normal")).integer == 0)
       #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
       #expect(try await problems(world) == [], "\(moment) \(job)")
-      // By the id of a part it is the whole that is meant.
+      // The id of a part stands for the whole campaign.
       #expect(try await world.store.campaigns.control(id + "~rest", .resume) == were[0])
       #expect(try await states(id, world) == were, "\(moment) \(job)")
       #expect(try await problems(world) == [], "\(moment) \(job)")
@@ -424,7 +424,7 @@ struct CampaignPartsTests {
       #expect(try await world.store.campaigns.control(id, .cancel) == .cancelled)
       #expect(try await states(id, world) == were.map { $0.isFinal ? $0 : .cancelled }, "\(moment) \(job)")
       let record = try #require(try await world.store.campaigns.find(id))
-      // What has begun is closed by workers; all else has ended with it.
+      // Workers close the parts that have begun. All other parts end with the campaign.
       let begun = zip(record.parts, were.dropFirst()).filter { $1 == .active }.map(\.0.id)
       for part in record.parts { #expect((part.finishedAt == nil) == begun.contains(part.id), "\(moment) \(part.id)") }
       for part in begun { try await end(part, world) }
@@ -435,7 +435,7 @@ struct CampaignPartsTests {
     #expect(try await world.store.campaigns.isIdle())
   }
 
-  /// Approval is needed, and given, once for the whole.
+  /// Approval is required and given once for the whole campaign.
   @Test(arguments: Backend.wholeWay)
   func approvalIsOfTheWhole(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -453,7 +453,7 @@ struct CampaignPartsTests {
     #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
   }
 
-  /// The rounds of all parts are the same: what a worker found of one before a resume changes nothing.
+  /// All parts have the same generation. A worker's finding about one part from before a resume changes nothing.
   @Test(arguments: Backend.wholeWay)
   func roundsOfPartsAreTheSame(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

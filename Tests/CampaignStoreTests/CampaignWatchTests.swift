@@ -4,8 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Watching a campaign shows the same as one look at all of its partitions, and after the first look costs the same however
-/// many there are.
+/// Watching a campaign. It shows the same as reading all partitions, and after the first poll its cost does not depend
+/// on the number of partitions.
 struct CampaignWatchTests {
   @Test(arguments: Backend.allCases)
   func watchShowsWhatALookAtEverythingDoes(on backend: Backend) async throws {
@@ -26,7 +26,7 @@ struct CampaignWatchTests {
     }
     for (position, (ledger, count)) in held.enumerated() {
       for index in 0..<count { try await ledger.commit([index: .terminal(.accepted)]) }
-      // Some are given back with what they have, some end.
+      // Some slices are returned with their outcomes, and some end.
       if position % 2 == 0 {
         let counters = try #require(try await ledger.close(.finish).counters)
         _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
@@ -37,7 +37,7 @@ struct CampaignWatchTests {
       let (seen, all) = (try await watch.look(at: world.store), try await world.store.campaigns.show("a"))
       #expect(seen?.counters == all?.counters && seen?.sealedSlices == all?.sealedSlices)
     }
-    // Who begins to watch now sees at once what slices have counted that nobody has in hand.
+    // A watch that begins now immediately shows the counters of slices that no worker holds.
     var late = CampaignWatch("a")
     let (seen, all) = (try await late.look(at: world.store), try await world.store.campaigns.show("a"))
     #expect(seen?.counters == all?.counters && seen?.sealedSlices == 20)
@@ -52,13 +52,13 @@ struct CampaignWatchTests {
       try await world.activate("a")
       _ = try await world.store.slices.dequeueSlice(worker: "w")
       var watch = CampaignWatch("a")
-      // The first reads all.
+      // The first poll reads everything.
       _ = try await watch.look(at: world.store)
       let before = try await commands(world)
       for _ in 0..<3 { #expect(try await watch.look(at: world.store) != nil) }
       costs.append(try await commands(world) - before)
     }
-    // One is both in hand and in turn, or not.
+    // The tolerance allows for one slice that is both held by the worker and next in the poll's rotation.
     #expect(abs(costs[1] - costs[0]) <= 6, "\(costs)")
     await server.stop()
   }

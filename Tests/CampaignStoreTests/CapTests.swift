@@ -4,13 +4,14 @@ import Redis
 import TestSupport
 import Testing
 
-/// Caps and badges: decided when a target is granted, counted once for a user, and given back by what ends unsent.
+/// Frequency caps and badges. They are decided when a target is granted, counted once for each user, and given back if
+/// the target ends unsent.
 struct CapTests {
   private static let day = 86_400
   private static let oncePerDay = GrantRules(
     app: "news", caps: [FrequencyCap(most: 1, seconds: day)], memory: day)
 
-  /// A campaign to everybody in the only partition, sealed.
+  /// Returns the sealed slice of a campaign to all users in the only partition.
   private func sealed(
     _ id: String, in world: TestStore, _ rules: GrantRules = oncePerDay, _ more: String = ""
   ) async throws -> SliceLedger {
@@ -20,7 +21,7 @@ struct CapTests {
     return ledger
   }
 
-  /// Grants all targets, a few hundred at a time.
+  /// Grants all targets, at most a few hundred in each commit.
   private func grant(_ ledger: SliceLedger, _ count: Int) async throws -> [GrantDecision] {
     var decisions: [GrantDecision] = []
     while decisions.count < count {
@@ -43,7 +44,7 @@ struct CapTests {
     #expect(try await world.command("HLEN", world.keys.pressure(0)).integer == 0)
     #expect(try await ledger.commit(credit: 50).firstDecisions == Array(repeating: .send, count: 50))
     #expect(try await world.command("HLEN", world.keys.pressure(0)).integer == 50)
-    // No more than a few hundred users are looked at in one step.
+    // One step checks at most a few hundred users.
     try await world.registerUsers(300..<1000)
     let next = try await sealed("b", in: world, GrantRules(app: "news", memory: Self.day, badgeStep: 1))
     #expect(try await next.commit(credit: 900).granted == 512)
@@ -52,7 +53,7 @@ struct CapTests {
   @Test(arguments: Backend.allCases)
   func userOverTheCapIsCappedWithAllDevicesAndCountsOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    // Three devices each: users stand on both sides of where pages and grants end.
+    // Each user has three devices, so that users cross the boundaries of pages and grants.
     try await world.store.registry.register(
       (0..<360).map { DeviceRegistration(user: "u\($0 / 3)", device: TestStore.device($0)) })
     let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 2, seconds: Self.day)], memory: Self.day)
@@ -88,14 +89,14 @@ struct CapTests {
     #expect(try await isCapped("b", "offers"))
     #expect(try await !isCapped("c", "stories"))
     #expect(try await !isCapped("d", nil))
-    // The app's own cap is of all categories together; what was capped does not count.
+    // The app's own cap counts all categories together. A capped push does not count.
     #expect(try await isCapped("e", nil))
     #expect(try await isCapped("f", "stories"))
     #expect(try await world.pressure(of: "u1")?.apps.mapValues(\.times.count) == ["news": 3])
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whatIsOlderThanTheWindowDoesNotCountAndLeaves(on backend: Backend) async throws {
+  func timesOlderThanTheWindowDoNotCountAndAreRemoved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<2)
     let now = try await world.store.time() / 1_000_000
@@ -115,7 +116,7 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func badgeIsSetAndGoesOnFromThere(on backend: Backend) async throws {
+  func badgeIsSetAndCountsFromThere(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<2)
     func badges(_ id: String) async throws -> [Int?] {
@@ -127,7 +128,7 @@ struct CapTests {
     #expect(try await badges("a") == [2, 2])
     try await world.store.registry.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 0), at: 1)])
     try await world.store.registry.apply([RegistrationEvent(.badge(user: "u1", app: "news", value: 40), at: 1)])
-    // Of who has no device it is kept for a while: the registration may arrive late.
+    // The badge of a user without a device is kept for a while, because the registration may arrive late.
     try await world.store.registry.apply([RegistrationEvent(.badge(user: "nobody", app: "news", value: 1), at: 1)])
     #expect(try await badges("b") == [2, 42])
     #expect(try await world.command("HLEN", world.keys.pressure(0)).integer == 3)
@@ -135,7 +136,8 @@ struct CapTests {
       try await world.command("ZRANGE", world.keys.retained(0), 0, -1).compactMap(\.string) == ["nobody"])
   }
 
-  /// A retry shows the badge of the first attempt, or goes on from one that the app has set since.
+  /// A retry shows the badge of the first attempt. If the app has set another badge since then, the retry counts from
+  /// that one.
   @Test(arguments: Backend.wholeWay)
   func retryKeepsTheBadgeUnlessTheAppHasSetAnother(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -147,7 +149,7 @@ struct CapTests {
     #expect(try await grant(second, 2).map(\.badge) == [2, 2])
     try await ledger.commit([0: .waiting(), 1: .waiting()])
     let user = try await String(decoding: ledger.targets(from: 0, count: 1).user(0), as: UTF8.self)
-    // Seconds count: the app says it later than the campaign was noted.
+    // Times have a resolution of one second. The app sets the badge later than Redis counted the campaign.
     let now = try await world.store.time() / 1000
     let record = try #require(try await world.pressure(of: user)?.apps["news"])
     try await world.command(
@@ -166,7 +168,7 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whatIsCountedIsForgottenAMonthAfterTheLastDevice(on backend: Backend) async throws {
+  func countsExpireAMonthAfterTheLastDevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
     _ = try await grant(sealed("a", in: world), 3)
@@ -184,7 +186,7 @@ struct CapTests {
     #expect(try await counted() == ["u0", "u1", "u2"])
     try await pass(sinceLeft: "u1")
     #expect(try await counted() == ["u0", "u2"])
-    // Nor does a user come back who has left since the seal.
+    // A user who has left since the seal does not come back either.
     let later = try await sealed("b", in: world)
     #expect(
       try await world.store.registry.unregister([TestStore.deviceToken(0)], of: TestStore.service, at: 5000) == [true])
@@ -195,11 +197,12 @@ struct CapTests {
     #expect(try await counted() == ["u2"])
   }
 
-  // MARK: Giving back
+  // MARK: Returned counts
 
-  /// Whatever ends without a push gives back, and only that; a user with several devices does so with the last.
+  /// An outcome without a push gives the count back; other outcomes do not. A user with several devices gives it back
+  /// with the last device.
   @Test(arguments: Outcome.allCases)
-  func whatEndsUnsentGivesBack(outcome: Outcome) async throws {
+  func targetThatEndsUnsentGivesBackItsCount(outcome: Outcome) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.store.registry.register(
       (0..<4).map { DeviceRegistration(user: "u\($0 / 2)", device: TestStore.device($0)) })
@@ -211,12 +214,12 @@ struct CapTests {
     let keeps = outcome == .accepted || outcome == .unknown
     for index in 0...1 {
       #expect(try await times(user, in: world) == [NameDigest.bytes("a")])
-      // Told again it changes nothing.
+      // A repeated commit changes nothing.
       for _ in 0..<2 { try await ledger.commit([index: .terminal(outcome)]) }
     }
     #expect(try await times(user, in: world) == (keeps ? [NameDigest.bytes("a")] : []))
     #expect(try await world.pressure(of: user)?.apps["news"]?.badge ?? 0 == (keeps ? 1 : 0))
-    // The next campaign comes to those who have got nothing.
+    // The next campaign reaches the users who got nothing.
     let next = try await grant(sealed("b", in: world, rules), 4)
     #expect(next.count { $0.withheld == .capped } == (keeps ? 4 : 2))
     #expect(next.count { $0.badge == 1 } == (keeps ? 0 : 2))
@@ -237,9 +240,9 @@ struct CapTests {
     #expect(try await times("u", in: world) == [NameDigest.bytes("a"), NameDigest.bytes("b")])
   }
 
-  /// Targets that are passed over without having been granted were not counted, and give nothing back.
+  /// Targets that are skipped without a grant were not counted, and give nothing back.
   @Test(arguments: Backend.wholeWay)
-  func whatWasNeverGrantedGivesNothingBack(on backend: Backend) async throws {
+  func targetThatWasNeverGrantedGivesNothingBack(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.registry.register(
       (0..<2).map { DeviceRegistration(user: "u", device: TestStore.device($0)) })
@@ -251,7 +254,7 @@ struct CapTests {
     #expect(try await times("u", in: world) == [NameDigest.bytes("a")])
   }
 
-  /// A cancel gives back what waits, and keeps what may have been delivered.
+  /// A cancel gives back the waiting targets, and keeps the targets that may have been delivered.
   @Test(arguments: Backend.wholeWay)
   func cancelGivesBackWhatIsUnsent(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -267,27 +270,27 @@ struct CapTests {
     try await ledger.commit(waiting)
     let counters = try #require(try await ledger.close(.cancel).counters)
     #expect(counters.outcomes == [.accepted: 63, .unknown: 20, .cancelled: 517])
-    // Closed once more it gives nothing back again.
+    // A second close gives nothing back again.
     #expect(try await ledger.close(.cancel).counters == counters)
     let next = try await grant(sealed("b", in: world, rules), 600)
     #expect(next.count { $0.withheld == .capped } == 83)
     #expect(next.count { $0.badge == 1 } == 517)
   }
 
-  // MARK: Schedules
+  // MARK: Random schedules
 
-  /// What should have been decided and is counted: written down without a look at the scripts.
+  /// Expected decisions and counts, written independently of the scripts.
   private struct Model {
     private(set) var times: [String: [(campaign: String, category: String?, counts: Bool)]] = [:]
     var badges: [String: Int] = [:]
-    /// The badge that all targets of a user show in a campaign.
+    /// The badge that all targets of a user show in each campaign.
     private(set) var shown: [String: [String: Int]] = [:]
-    /// Users whom a cap keeps from a campaign.
+    /// Users whom a cap excludes, by campaign.
     private var capped: [String: Set<String>] = [:]
-    /// Targets that hold a campaign for a user.
+    /// Targets that keep a user's count, by campaign and user.
     private var holders: [String: [String: Set<Int>]] = [:]
 
-    /// - Returns: whether the target is withheld, and its badge.
+    /// - Returns: `true` if the target is withheld, and its badge.
     mutating func grant(_ index: Int, _ user: String, _ campaign: String, _ rules: GrantRules) -> (Bool, Int?) {
       if capped[campaign]?.contains(user) == true { return (true, nil) }
       if holders[campaign]?[user] == nil {
@@ -315,21 +318,21 @@ struct CapTests {
     }
   }
 
-  /// A campaign in the only partition, and what its owner knows.
+  /// A campaign in the only partition, and the state that its owner knows.
   private struct Run {
     let id: String
     let rules: GrantRules
     let users: [String]
     var ledger: SliceLedger
     var granted = 0
-    /// Targets that are sent and have no outcome.
+    /// Targets that were sent and have no outcome.
     var open: Set<Int> = []
     /// Targets that are withheld and have no outcome.
     var withheld: Set<Int> = []
   }
 
-  /// Grants of any size, outcomes of any kind, workers that die, and apps that set badges: each user is counted once for
-  /// each campaign that came, or may have come.
+  /// Random sizes of grants, random outcomes, workers that die, and apps that set badges. Each user is counted once for
+  /// each campaign that came or may have come.
   @Test(arguments: Backend.allCases, 0..<4)
   func countsAreExactWhateverHappens(on backend: Backend, part: Int) async throws {
     var seed = Seed("countsAreExactWhateverHappens \(backend) \(part)")
@@ -385,7 +388,7 @@ struct CapTests {
         run.open.subtract(records.keys)
         run.withheld.subtract(records.keys)
       case 6:
-        // The next owner asks about what is in doubt, and hears the same.
+        // The next owner asks about the targets in doubt and gets the same decisions.
         try await world.endLease(run.id)
         let (ledger, standing) = try await world.claimed(run.id, rules: run.rules)
         run.ledger = ledger
@@ -414,7 +417,7 @@ struct CapTests {
     }
   }
 
-  /// A cancel ends what a cap had withheld as cancelled, and what may have been sent as unknown.
+  /// A cancel ends targets that a cap withheld as cancelled, and targets that may have been sent as unknown.
   @Test(arguments: Backend.allCases)
   func cancelTellsWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -429,7 +432,7 @@ struct CapTests {
     #expect(counters.outcomes == [.unknown: 7, .cancelled: 3])
   }
 
-  /// Redis loses grants and what they counted: the replay brings the same decisions, and each user counts once.
+  /// Redis loses grants and their counts. The replay brings the same decisions, and each user counts once.
   @Test(arguments: Backend.allCases)
   func replayCountsAgainWhatRedisLost(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -437,7 +440,7 @@ struct CapTests {
       (0..<300).map { DeviceRegistration(user: "u\($0 / 2)", device: TestStore.device($0)) })
     let rules = GrantRules(
       app: "news", caps: [FrequencyCap(most: 2, seconds: Self.day)], memory: Self.day, badgeStep: 1)
-    // Every third user has had enough.
+    // Every third user has reached the cap.
     for id in ["x", "y"] {
       let users = stride(from: 0, to: 150, by: 3).map { "\"u\($0)\"" }.joined(separator: ",")
       let campaign = try await world.activate(id, audience: "{\"users\":[\(users)]}")

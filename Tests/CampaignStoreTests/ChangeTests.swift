@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What changes of campaigns, and alarms, is noted for webhooks.
+/// Changes of campaigns and alarms, recorded for webhooks.
 struct ChangeTests {
   @Test(arguments: Backend.allCases)
   func lifeOfACampaignIsNotedInOrder(on backend: Backend) async throws {
@@ -29,7 +29,7 @@ struct ChangeTests {
     #expect(changes[1].text == "wrong" && changes[1].isByWorker && !changes[2].isByWorker)
     #expect(last == changes.last?.id && Set(changes.map(\.id)).count == 5)
     #expect(try await world.store.results.changes(after: changes[2].id).changes.count == 2)
-    // A webhook that comes now is told of what comes now.
+    // A new webhook gets only changes from now on.
     let after = try await world.store.results.standings(of: ["new", "w"])
     #expect(after.standings.map(\.position) == [last, "0-0"] && after.latest == last)
     try await world.store.results.keep(
@@ -45,9 +45,9 @@ struct ChangeTests {
         == ["webhook w is not told of 3 changes: no"])
   }
 
-  /// A cancelled campaign has slices that are closed later: that is no second change.
+  /// The slices of a cancelled campaign are closed later. That is not a second change.
   @Test(arguments: Backend.allCases)
-  func cancelledCampaignIsToldOfOnce(on backend: Backend) async throws {
+  func cancelIsRecordedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -60,7 +60,7 @@ struct ChangeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func alarmIsToldOfWhenItIsRaisedAndWhenItIsCleared(on backend: Backend) async throws {
+  func alarmIsRecordedWhenRaisedAndWhenCleared(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = FleetAlarm(.dead, "dead", "1 job", remedy: "r")
     let memory = FleetAlarm(.memory, "a b", "90 %", remedy: "r")
@@ -80,9 +80,9 @@ struct ChangeTests {
     #expect(changes.map(\.text) == ["1 job", "90 %", "2 jobs", "90 %"])
   }
 
-  /// A remark for people stops nothing.
+  /// An entry for webhooks must not stop a campaign.
   @Test(arguments: Backend.allCases)
-  func whereChangesCanNotBeNotedCampaignsGoOn(on backend: Backend) async throws {
+  func campaignsContinueIfChangesCannotBeRecorded(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.command("SET", world.keys.changes, "x")
     try await world.activate("a")

@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// One owner a slice: the claim is the fence, the lease its only authority.
+/// Claims: a slice has one owner. The claim is the fence, and the lease is its only authority.
 struct ClaimTests {
   @Test(arguments: Backend.allCases)
   func liveLeaseKeepsOthersOut(on backend: Backend) async throws {
@@ -28,7 +28,7 @@ struct ClaimTests {
     #expect(first.standing.claims == 1)
     let other = SliceLedger(
       store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 60_000, app: "news")
-    // A lease of 1 ms by Redis' clock: each round trip brings its end nearer.
+    // The lease lasts 1 ms by Redis' clock, so each round trip brings its end nearer.
     while true {
       if case .claimed(let standing) = try await other.claim(worker: "w2") {
         #expect(standing.claims == 2)
@@ -60,13 +60,13 @@ struct ClaimTests {
     try await first.unclaim()
     let (second, standing) = try await world.claimed("a", worker: "w2")
     #expect(standing.claims == 2)
-    // Nobody but the owner can end a claim.
+    // Only the owner of a claim can release it.
     try await first.unclaim()
     #expect(try await second.commit().isOwner)
   }
 
   @Test(arguments: Backend.allCases)
-  func standingTellsTheNextOwnerHowFarItIs(on backend: Backend) async throws {
+  func standingShowsTheNextOwnerTheProgress(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let first = try await world.sealed("a", count: 10)
     try await first.commit(credit: 6)
@@ -101,7 +101,7 @@ struct ClaimTests {
     let (ledger, _) = try await world.claimed("a", lease: 60_000)
     #expect(try await world.leaseLeft("a") > 30_000)
 
-    // An empty commit renews before the seal as well, where it neither merges nor grants.
+    // An empty commit renews the lease before the seal too. It neither merges nor grants then.
     try await world.endLease("a")
     let early = try await ledger.commit([0: .terminal(.accepted)], credit: 5)
     #expect(early.isOwner)
@@ -118,7 +118,7 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func ownerWhoseLeaseRanOutKeepsTheSliceUntilAnotherClaimsIt(on backend: Backend) async throws {
+  func ownerWithAnExpiredLeaseKeepsAnUnclaimedSlice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 10)
     try await world.endLease("a")
@@ -155,7 +155,7 @@ struct ClaimTests {
     #expect(!standing.isSealed)
     #expect(try await world.expand(ledger, campaign) == 10)
     #expect(try await ledger.targets(from: 0, count: 100).count == 10)
-    // Its list, which nobody seals, expires.
+    // The list of the dead owner is never sealed, so it expires.
     let left = try #require(try await world.command("TTL", world.building(dead)).integer)
     #expect((1...SliceLedger.buildingLifetime).contains(left))
   }
@@ -167,7 +167,7 @@ struct ClaimTests {
     let (stale, _) = try await world.claimed("a", worker: "w1")
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a", worker: "w2")
-    // Both build at once, and the pages of the one come between those of the other.
+    // Both owners build at the same time, and their pages interleave.
     for page in 1...3 {
       var pipeline = RedisPipeline()
       stale.append(SealedTargets(pages: [[9]]), to: &pipeline)
@@ -196,7 +196,7 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func expansionThatLastsRenewsItsLeaseAndEndsWhenItIsLost(on backend: Backend) async throws {
+  func longExpansionRenewsItsLeaseAndEndsIfItIsLost(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let (ledger, _) = try await world.claimed("a")
@@ -210,7 +210,7 @@ struct ClaimTests {
     let before = try await world.leaseLeft("a")
     #expect(try await SliceLedger.isRefused(world.store.run(renewal)[0]))
     #expect(try await world.leaseLeft("a") <= before)
-    // A list that has expired, or was sealed, gets no pages.
+    // A list that has expired or was sealed accepts no pages.
     try await world.command("DEL", world.building(ledger))
     var pipeline = RedisPipeline()
     ledger.append(SealedTargets(pages: [[1]]), to: &pipeline)

@@ -4,7 +4,8 @@ import PushCore
 import Redis
 import Testing
 
-/// A slice ends once, with an outcome for every target; a campaign ends with its last slice.
+/// The end of slices and campaigns. A slice ends once, with an outcome for every target. A campaign ends with its last
+/// slice.
 struct ClosingTests {
   @Test(arguments: Backend.allCases)
   func sliceWithAnythingLeftIsNotFinished(on backend: Backend) async throws {
@@ -19,7 +20,7 @@ struct ClosingTests {
     let counters = try #require(try await ledger.close(.finish).counters)
     #expect(counters.targets == 3)
     #expect(counters.outcomes == [.accepted: 1, .failed: 1, .expired: 1])
-    // Whoever missed the reply gets it again, and nothing changes any more.
+    // A caller that missed the reply gets it again, and nothing changes any more.
     #expect(try await ledger.close(.finish).counters == counters)
     #expect(try await ledger.close(.cancel).counters == counters)
     #expect(try await ledger.commit([0: .terminal(.failed)]).isOwner == false)
@@ -41,7 +42,7 @@ struct ClosingTests {
     try await ledger.commit([
       0: .terminal(.accepted), 1: .terminal(.badToken), 2: .waiting(milliseconds: 60_000), 3: .waiting(),
     ])
-    // One retry is granted again, and so in doubt beside targets 4 and 5.
+    // One retry is granted again. It is in doubt, like targets 4 and 5.
     #expect(try await ledger.commit(credit: 1).retries.map(\.index) == [3])
     try await world.store.campaigns.control("a", .cancel)
     let counters = try #require(try await ledger.close(.cancel).counters)
@@ -56,7 +57,7 @@ struct ClosingTests {
     #expect(record.state == .cancelled)
     #expect(record.counters.outcomes == counters.outcomes)
     #expect(record.pending == 0)
-    // The export says the same target by target.
+    // The export has the same outcomes, target by target.
     var lines: [Outcome?] = []
     try await world.store.results.forEachResult(of: "a") { page in
       lines += page.map(\.outcome)
@@ -93,7 +94,7 @@ struct ClosingTests {
   ]
 
   @Test(arguments: ends)
-  func campaignOfWhichAllWasRefusedHasFailed(outcomes: [Outcome: Int], state: CampaignState) async throws {
+  func campaignWithoutAnAcceptedPushFails(outcomes: [Outcome: Int], state: CampaignState) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.activate("a")
     var counters = SliceCounters()
@@ -135,13 +136,13 @@ struct ClosingTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
-    // As hints may: the reference is open, held and parked at once.
+    // Lists are only hints, so the reference may be open, held and parked at the same time.
     try await world.command("RPUSH", world.keys.open("a"), slice.partition)
     try await world.command("ZADD", world.keys.parked, 0, slice.description)
     _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
     #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
-    // Who takes it once more finds it closed, and that was all.
+    // A worker that takes the reference again finds the slice closed, and drops it.
     #expect(try await world.store.slices.dequeueSlice(worker: "w") != slice)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
     #expect(try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
@@ -151,7 +152,7 @@ struct ClosingTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func workerThatDiedBetweenClosingAndCountingIsMadeUpFor(on backend: Backend) async throws {
+  func sliceOfAWorkerThatDiedBeforeCountingIsCounted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 2)
     #expect(try await world.store.slices.dequeueSlice(worker: "dead") != nil)
@@ -159,7 +160,7 @@ struct ClosingTests {
     try await ledger.commit(.accepted, 0..<2)
     #expect(try await ledger.close(.finish).counters != nil)
     #expect(try await world.store.slices.uncounted([ledger.slice]) == [ledger.slice])
-    // It is gone; its reference comes back, and the next worker finds the slice closed and not counted.
+    // The worker is dead. Its reference comes back, and the next worker finds the slice closed and not counted.
     let requeued = try await world.store.slices.takeOver(from: "dead")
     #expect(requeued == [ledger.slice])
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -175,7 +176,7 @@ struct ClosingTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func everythingOfAnEndedCampaignGoesAfterItsTime(on backend: Backend) async throws {
+  func allKeysOfAnEndedCampaignExpire(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.store.registry.register([DeviceRegistration(user: "x", device: TestStore.device(1))])
     let before = try await ownKeys(world)
@@ -192,10 +193,10 @@ struct ClosingTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignWhoseLastWorkerDiedBeforeTheExpiryExpiresAllTheSame(on backend: Backend) async throws {
+  func campaignExpiresIfItsLastWorkerDiedBeforeTheExpiry(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await finishOne(world, "a")
-    // As if the worker had died right behind the script that ended the campaign.
+    // Simulates a worker that died immediately after the script that ended the campaign.
     let key = world.keys.campaign("a")
     try await world.command("PERSIST", key)
     try await world.command("ZADD", world.keys.ended, 1, "a")
@@ -208,7 +209,7 @@ struct ClosingTests {
   func campaignThatHasExpiredLeavesTheList(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     for id in ["a", "b"] { try await finishOne(world, id) }
-    // Ended campaigns that stay for longer stand in front of it.
+    // Ended campaigns with a longer time to live precede it in the list.
     for number in 0..<CampaignStore.batch {
       try await world.command("HSET", world.keys.campaign("old-\(number)"), "state", "completed")
       try await world.command("ZADD", world.keys.all, number, "old-\(number)")
@@ -222,7 +223,7 @@ struct ClosingTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignThatHasGoneOnStaysInTheList(on backend: Backend) async throws {
+  func campaignThatContinuedStaysInTheList(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await finishOne(world, "a")
     try await world.command("PERSIST", world.keys.campaign("a"))
@@ -232,7 +233,7 @@ struct ClosingTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func workerThatStoodStillSinceItReservedTheJobLeavesNothingOfAnEndedCampaign(on backend: Backend) async throws {
+  func suspendedWorkerLeavesNoKeysOfAnEndedCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     let job = TestStore.job("a", audience: #"{"users":["x"]}"#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
@@ -249,7 +250,7 @@ struct ClosingTests {
     }
   }
 
-  /// As if the time to live of an ended campaign had passed.
+  /// Simulates that the time to live of an ended campaign has passed.
   private func expireNow(_ id: String, _ world: TestStore) async throws {
     try await world.command("DEL", world.keys.campaign(id))
     try await world.command("ZADD", world.keys.expiring, 1, id)

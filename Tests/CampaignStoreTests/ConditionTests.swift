@@ -6,9 +6,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// A campaign with a condition reaches the devices for which it holds, whatever its users are named by.
+/// Campaigns with a condition. They reach the devices that match it, for every way to name the users.
 struct ConditionTests {
-  /// What is known of one device and its user.
+  /// Facts about one device and its user.
   private struct Person {
     var number: Int
     var locale: String
@@ -23,7 +23,7 @@ struct ConditionTests {
   private static let now = 1_700_000_000_000
   private static let day: UInt64 = 86_400_000
 
-  /// Two devices a user, who has the attributes of the first.
+  /// Two devices for each user, who has the attributes of the first.
   private static func people(_ count: Int, seed: UInt64) -> [Person] {
     var random = SeededGenerator(seed: seed)
     var people: [Person] = []
@@ -40,7 +40,7 @@ struct ConditionTests {
     return people
   }
 
-  /// Conditions, and what they mean, written once more.
+  /// Conditions, and the same conditions in Swift.
   private static let conditions: [(String, @Sendable (Person) -> Bool)] = [
     ("locale = 'en'", { $0.locale.hasPrefix("en") }),
     ("appVersion >= '5.2'", { ["5.2", "5.10"].contains($0.version) }),
@@ -55,8 +55,8 @@ struct ConditionTests {
     ),
   ]
 
-  @Test(arguments: Backend.pair(for: "reachesWhomItMeans"), Self.conditions.indices)
-  func reachesWhomItMeans(on backend: Backend, condition: Int) async throws {
+  @Test(arguments: Backend.pair(for: "conditionReachesMatchingDevices"), Self.conditions.indices)
+  func conditionReachesMatchingDevices(on backend: Backend, condition: Int) async throws {
     let seed = UInt64.random(in: .min ... .max)
     print("seed \(seed)")
     let people = Self.people(1400, seed: seed)
@@ -74,7 +74,7 @@ struct ConditionTests {
     }
     let count = try await world.store.audiences.count(
       AudienceExpression(parsing: "*"), where: DevicePredicate(parsing: text))
-    // Counted from now on, nobody was seen lately.
+    // The count is relative to now, and no device was seen lately.
     if !text.contains("lastSeen") {
       #expect(count.devices == people.count { means($0) }, "seed \(seed)")
       #expect(count.users == Set(people.filter(means).map(\.user)).count, "seed \(seed)")
@@ -94,12 +94,12 @@ struct ConditionTests {
       #expect(reached == Set(expected.map(\.number)))
       samples[id] = reached
     }
-    // Both devices of a user, or none; five standard deviations.
+    // Both devices of a user are in the sample, or neither. The tolerance is five standard deviations.
     #expect(samples.values.allSatisfy { abs($0.count - 400) < 130 })
     #expect(samples["a"] != samples["b"])
   }
 
-  /// The numbers of the devices that a campaign reaches: expanded one by one, and many at once.
+  /// Returns the numbers of the devices that a campaign reaches, expanded one slice at a time and many slices together.
   private func reached(_ campaign: Campaign, _ world: TestStore) async throws -> Set<Int> {
     let filter = TestStore.filter(of: campaign, start: Self.now)
     var reached: [Int] = []
@@ -124,7 +124,7 @@ struct ConditionTests {
         #expect(try await bunch.seal([(position, 0)])[0].get().isSealed)
         reached += Self.numbers(bunch.targets(of: position).chunk)
       } else {
-        // Too large for a bunch.
+        // This slice is too large for a batch.
         let targets = try await world.store.expansion.expand(ledgers[position], of: campaign, filter: filter)
         reached += Self.numbers(try #require(targets).chunk)
       }
@@ -145,7 +145,7 @@ struct ConditionTests {
         (device.locale, device.appVersion, device.lastSeen) = (person.locale, person.version, person.lastSeen)
         var members: [String] = []
         if let plan = person.plan { members.append("\"plan\":\"\(plan)\"") }
-        // As a CSV has it, too.
+        // A CSV file has the same form.
         if let age = person.age { members.append(person.number % 4 < 2 ? "\"age\":\(age)" : "\"age\":\"\(age)\"") }
         return DeviceRegistration(
           user: person.user, device: device, attributes: Array("{\(members.joined(separator: ","))}".utf8))

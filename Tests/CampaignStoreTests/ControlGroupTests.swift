@@ -5,9 +5,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// Users of a control group get nothing, are counted, and are known afterwards.
+/// Control groups. Their users get nothing, are counted, and can be read afterwards.
 struct ControlGroupTests {
-  /// Who got it, and who is in the control group.
+  /// Users who got the push, and users in the control group.
   private struct Parts: Equatable {
     var users: Set<String> = []
     var control: Set<String> = []
@@ -20,7 +20,7 @@ struct ControlGroupTests {
       campaign, service: TestStore.service, environment: "production", start: Self.now, control: app)
   }
 
-  /// Takes a campaign to its end, slices one by one and in a bunch.
+  /// Runs a campaign to its end, with slices one by one and in a batch.
   private func run(_ campaign: Campaign, app: Double? = nil, _ world: TestStore) async throws -> Parts {
     let filter = filter(campaign, app: app)
     var quotas: AudienceQuotas?
@@ -35,7 +35,7 @@ struct ControlGroupTests {
       var ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
       var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter, quotas: quotas)
       if partition % 2 == 0 {
-        // Somebody has begun it, and died.
+        // Another worker began the slice and died.
         let dead = try await world.claimed(campaign.id, partition, lease: 0).ledger
         var pipeline = RedisPipeline()
         var strangers = ControlUsers()
@@ -46,7 +46,7 @@ struct ControlGroupTests {
         let quota = quotas.map { $0[partition] }
         let targets = try #require(
           try await world.store.expansion.expand(ledger, of: campaign, filter: filter, quota: quota))
-        // Redis has lost the seal, and is told again.
+        // Redis lost the seal, and the worker restores it.
         try await world.command(
           "DEL", world.keys.targets(partition, campaign.id), world.keys.control(partition, campaign.id))
         try await world.command("HDEL", world.keys.slice(partition, of: campaign.id), "control", "count", "seal")
@@ -92,7 +92,7 @@ struct ControlGroupTests {
 
   @Test(arguments: Backend.pair(for: "groupsAreWhatTheirSharesSayAndTheSameEachTime"))
   func groupsAreWhatTheirSharesSayAndTheSameEachTime(on backend: Backend) async throws {
-    // So few in each partition that a bunch reads them with one page.
+    // Each partition has so few users that a batch reads them in one page.
     let world = try await TestStore(on: backend, partitions: 16)
     try await world.registerUsers(0..<2400)
     try await world.store.audiences.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
@@ -107,12 +107,12 @@ struct ControlGroupTests {
     for parts in [first, second, shared] {
       #expect(parts.users.isDisjoint(with: parts.control) && parts.users.union(parts.control) == everybody)
     }
-    // Five standard deviations.
+    // The tolerance is five standard deviations.
     #expect(abs(first.control.count - 240) < 74 && abs(second.control.count - 240) < 74)
     #expect(abs(shared.control.count - 480) < 98)
     #expect(first.control != second.control)
     let half = Set((0..<1200).map { "u\($0)" })
-    // The app's group is the same in every campaign, and each has its own beside it.
+    // The app's group is the same in every campaign. Each campaign also has its own group.
     #expect(shared.control.intersection(half).isSubset(of: both.control))
     #expect(both.control.subtracting(shared.control).count >= 40 && both.users.union(both.control) == half)
     let receipt = try await run(try await world.activate("receipt", #","transactional":true"#), app: 0.2, world)
@@ -120,10 +120,10 @@ struct ControlGroupTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func groupIsAPartOfThoseWhomALimitTakes(on backend: Backend) async throws {
+  func groupIsAPartOfTheUsersWithinALimit(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     for number in 0..<30 {
-      // The higher the number, the later they were seen.
+      // Users with a higher number were seen later.
       try await world.registerUsers(
         number * 20..<number * 20 + 20, registeredAt: UInt64(Self.now - (1 << (40 - number))))
     }
@@ -135,7 +135,7 @@ struct ControlGroupTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whoHasNoDeviceForItIsInNoGroup(on backend: Backend) async throws {
+  func userWithoutAMatchingDeviceIsInNoGroup(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<100)
     let campaign = try await world.activate(

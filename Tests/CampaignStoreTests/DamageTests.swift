@@ -4,9 +4,10 @@ import Redis
 import TestSupport
 import Testing
 
-/// What Redis holds is checked like any other input: a key of another type, and values that nothing of ours has written.
+/// Checks of the values in Redis, which are treated like any other input: keys of another type, and values that
+/// Carillon did not write.
 struct DamageTests {
-  /// A campaign under way in its only slice: of ten targets four are granted, one waits and two are answered.
+  /// An active campaign in its only slice. Four of ten targets are granted, one waits and two are answered.
   private struct Scene {
     let store: TestStore
     let ledger: SliceLedger
@@ -15,7 +16,7 @@ struct DamageTests {
     private let dump: [(key: String, value: RedisReply)]
 
     init() async throws {
-      // Of its own: it is emptied again and again.
+      // The scene has a server of its own, because the test flushes it repeatedly.
       server = try await RedisServer.start()
       store = try await TestStore(on: .single, partitions: 1, server: server)
       ledger = try await store.sealed("a", count: 10)
@@ -30,12 +31,12 @@ struct DamageTests {
       try await store.store.fleet.write(HousekeepingNotes())
       _ = try await store.store.campaigns.control("a", .pause, reason: "r")
       _ = try await store.store.campaigns.control("a", .resume)
-      // In the round that the resume has begun: of an earlier one nothing would be looked at.
+      // The answers belong to the generation that the resume began. Redis ignores those of an earlier generation.
       try await Self.tellGuard(store.store)
       var dump: [(String, RedisReply)] = []
       for key in try await Self.all(store) {
         let value = try await store.command("DUMP", key)
-        // Some keys are there for a second only, and a busy machine takes longer.
+        // Some keys exist only for a second, and a busy machine takes longer.
         if !value.isNull { dump.append((key, value)) }
       }
       self.dump = dump
@@ -53,7 +54,7 @@ struct DamageTests {
       try await store.keyNames("{\(store.keys.namespace)*")
     }
 
-    /// As it was in the beginning.
+    /// Restores the state at the beginning of the scene.
     func restore() async throws {
       var pipeline = RedisPipeline()
       pipeline.append("FLUSHDB")
@@ -61,7 +62,7 @@ struct DamageTests {
       for reply in try await store.redis.execute(pipeline) { try reply.get() }
     }
 
-    /// Every hash of which numbers are read, with the fields that it can have.
+    /// Every hash from which numbers are read, with the fields that it can have.
     var hashes: [(key: String, fields: [String])] {
       let keys = store.keys
       return [
@@ -74,9 +75,9 @@ struct DamageTests {
       ]
     }
 
-    /// Everything that workers and commands do, each on its own: it answers, or it says what is wrong.
+    /// Performs every operation of workers and commands separately. Each succeeds or reports the damage.
     ///
-    /// - Returns: what it said.
+    /// - Returns: the reported errors.
     func doEverything() async throws -> [StoreError] {
       var errors: [StoreError] = []
       func attempt(_ body: () async throws -> Void) async throws {
@@ -146,12 +147,12 @@ struct DamageTests {
     "0.5",
   ]
 
-  /// The short form has one value a field, in turn; the long form has all of them.
-  @Test func noValueOfAnyFieldEndsAnybody() async throws {
+  /// The short form tries one value for each field in turn. The long form tries all values.
+  @Test func corruptFieldNeverCrashesAWorker() async throws {
     var turn = 0
     let scene = try await Scene()
     #expect(try await scene.doEverything().isEmpty)
-    // Outcomes are all read alike.
+    // All outcome fields are read in the same way.
     let alike = Set(Outcome.allCases.dropFirst().dropLast().map { String($0.rawValue) })
     for (key, fields) in scene.hashes {
       for field in fields where !alike.contains(field) {
@@ -172,7 +173,7 @@ struct DamageTests {
     ("count", "-9223372036854775808"), ("granted", "1e308"), ("granted", "11"), ("granted", "nan"),
     ("doubt", "-1"), ("waiting", "x"), ("phase", "x"), ("16", "1e308"),
   ])
-  func slicesFieldThatCannotBeRightIsNamed(field: String, value: String) async throws {
+  func corruptFieldOfASliceIsNamed(field: String, value: String) async throws {
     let scene = try await Scene()
     let key = scene.store.keys.slice(0, of: "a")
     try await scene.store.command("HSET", key, field, value)
@@ -183,7 +184,7 @@ struct DamageTests {
       #expect(error?.damage == .slice(scene.slice))
       #expect(error?.message.hasPrefix(whole) == true && error?.message.contains(", but should be ") == true)
     }
-    // Counters are looked at where they are added up.
+    // Counters are checked when they are added up.
     if field != "16" { await expectNamed { _ = try await scene.ledger.claim(worker: "w") } }
     if ["count", "granted", "phase"].contains(field) {
       await expectNamed { try await scene.store.store.results.forEachResult(of: "a") { _ in true } }
@@ -202,7 +203,7 @@ struct DamageTests {
       _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: scene.ledger.claim)
     }
     #expect(load?.message.contains("should have 11 targets, but what stands at 10 is none") == true)
-    // What Redis has forgotten is no damage.
+    // A list that Redis lost is not damage.
     for seal in [[], Array("another".utf8)] {
       let forgotten = await #expect(throws: StoreError.self) {
         _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: seal)
@@ -218,7 +219,7 @@ struct DamageTests {
     ("slices", "x"), ("finished", "4294967296"), ("ttl", "9223372036854775807"), ("expiration", "999999999999999"),
     ("createdAt", "-9223372036854775808"), ("state", "nan"), ("lane", "x"), ("round", "1e308"), ("16", "-1"),
   ])
-  func campaignsFieldThatCannotBeRightIsNamedAndTheOthersAreListed(field: String, value: String) async throws {
+  func corruptFieldOfACampaignIsNamedAndOthersAreListed(field: String, value: String) async throws {
     let scene = try await Scene()
     try await scene.store.activate("b")
     let key = scene.store.keys.campaign("a")
@@ -229,7 +230,7 @@ struct DamageTests {
     #expect(damage[0].message.contains("the field \(field) of the key \(key) is "))
   }
 
-  /// Every key that a campaign has, as another type.
+  /// Every key of a campaign, as another type.
   @Test func keyOfAnotherTypeIsNamedWithWhatItShouldBe() async throws {
     let scene = try await Scene()
     let prefix = "{\(scene.store.keys.namespace)"
@@ -252,9 +253,9 @@ struct DamageTests {
     }
   }
 
-  // MARK: Taking out
+  // MARK: Isolation
 
-  @Test func sliceThatIsTakenOutIsOnTheDeadListAndItsCampaignFailsWithTheReasonWhenTheOthersAreDone() async throws {
+  @Test func isolatedSliceIsOnTheDeadListAndFailsItsCampaign() async throws {
     let store = try await TestStore(on: .cluster, partitions: 2)
     let campaign = try await store.activate("a")
     let slice = SliceReference(campaign: "a", partition: 0)
@@ -272,8 +273,8 @@ struct DamageTests {
     #expect(record.slices == (2, 2))
   }
 
-  /// Two workers, or a worker and its housekeeping, find it before either has had it counted.
-  @Test func slicesThatSeveralFindAreOnTheDeadListOnceEach() async throws {
+  /// Two workers, or a worker and its housekeeping, find the damage before either has counted it.
+  @Test func damagedSliceFoundTwiceIsOnTheDeadListOnce() async throws {
     let store = try await TestStore(on: .cluster, partitions: 3)
     try await store.activate("a")
     for partition in 0..<2 {
@@ -290,7 +291,7 @@ struct DamageTests {
     #expect(try await store.store.campaigns.show("a")?.slices.finished == 2)
   }
 
-  @Test func campaignThatIsTakenOutIsSetAsideAndLeavesNothingForEver() async throws {
+  @Test func isolatedCampaignIsRenamedAndAllItsKeysExpire() async throws {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.activate("a")
     _ = try await store.claimed("a")
@@ -311,7 +312,7 @@ struct DamageTests {
     }
   }
 
-  @Test func listThatIsRebuiltIsSetAsideByAWorkersStoreAndByNoOther() async throws {
+  @Test func onlyAWorkersStoreIsolatesAListToRebuildIt() async throws {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.activate("a")
     let worker = store.store.fenced()
@@ -326,7 +327,7 @@ struct DamageTests {
       #expect(error?.message == "the key \(lane) is a string, but should be a list")
     }
     #expect(try await store.command("TTL", store.keys.aside(lane)).integer ?? 0 > 0)
-    // One after the other, each by the call that finds it.
+    // Each call finds and repairs one list.
     for _ in 0..<2 { _ = try? await worker.slices.reopenLost().opened }
     #expect(try await worker.slices.reopenLost().opened == 2)
     #expect(try await worker.chores("w", timeout: 1000).due.isEmpty)
@@ -336,7 +337,7 @@ struct DamageTests {
 
   // MARK: Lists
 
-  @Test func referencesThatLeadNowhereAreDroppedInBatches() async throws {
+  @Test func danglingReferencesAreDroppedInBatches() async throws {
     let server = try await RedisServer.start(.cluster)
     let store = try await TestStore(on: .cluster, partitions: 2, server: server)
     let lane = store.keys.lane("normal")
@@ -356,14 +357,14 @@ struct DamageTests {
     #expect(number < 100, "not two calls for each of them")
   }
 
-  /// Calls of scripts so far.
+  /// The number of script calls until now.
   private func calls(_ store: TestStore) async throws -> Int {
     let info = RedisServerInfo(parsing: try await store.command("INFO", "commandstats").string ?? "")
     return info.fields["cmdstat_evalsha"]?.split(separator: ",").first.flatMap { Int($0.dropFirst("calls=".count)) }
       ?? 0
   }
 
-  @Test func whoeverIsToldToStopLooksNoFurther() async throws {
+  @Test func searchEndsWhenTheCallerStopsIt() async throws {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.command("RPUSH", store.keys.lane("normal"), "ghost")
     try await store.activate("a")
@@ -371,7 +372,7 @@ struct DamageTests {
     #expect(try await store.command("LLEN", store.keys.lane("normal")).integer == 2)
   }
 
-  @Test func whatIsNoReferenceIsTakenOutOfItsList() async throws {
+  @Test func invalidReferenceIsRemovedFromItsList() async throws {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.activate("a")
     let garbage = ["x", "-1", "2", "9223372036854775808", "1e308", "nan", "", "00"]

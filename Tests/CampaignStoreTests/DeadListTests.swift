@@ -4,7 +4,7 @@ import PushCore
 import Redis
 import Testing
 
-/// A job that could not be run is kept with its reason, and goes back from there or away.
+/// The dead list. A job that can't be run is kept with its reason until an operator retries or drops it.
 struct DeadListTests {
   private func all(_ world: TestStore) async throws -> [DeadJob] {
     var jobs: [DeadJob] = []
@@ -47,7 +47,7 @@ struct DeadListTests {
     try await world.store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
     let dead = try #require(try await all(world).first)
     #expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
-    // It is found by its id though that can't be read from what is left.
+    // The job is found by its id, although the stored part is too short to read the id from it.
     #expect(try await world.store.queue.burial(of: "long")?.key == dead.key)
   }
 
@@ -76,7 +76,7 @@ struct DeadListTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func retriedJobThatWasSubmittedAgainMeanwhileChangesNothing(on backend: Backend) async throws {
+  func retryOfAJobThatWasSubmittedAgainChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)

@@ -5,7 +5,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Segments that are rules mean what sets of Swift say, wherever they stand, and to a campaign what they were when it began.
+/// Segments that are rules. They mean the same as sets in Swift wherever they are used, and a campaign keeps their
+/// meaning from its start.
 struct DefinitionTests {
   private struct Person {
     var user: String
@@ -15,7 +16,7 @@ struct DefinitionTests {
 
   private static let lists = ["a", "b"]
 
-  /// Conditions, and what they mean of a user.
+  /// Conditions, and the same conditions for a user in Swift.
   private static let conditions: [(String?, @Sendable (Person) -> Bool)] = [
     (nil, { _ in true }),
     ("locale = 'en'", { $0.locales.contains("en") }),
@@ -57,7 +58,7 @@ struct DefinitionTests {
       try await world.store.audiences.add(Array(try #require(known[name])), to: name)
     }
     for _ in 0..<25 {
-      // Each rule may name those before it.
+      // Each rule may name the rules before it.
       for number in 0..<4 {
         let names = Self.lists + (0..<number).map { "r\($0)" }
         let expression = AudienceExpression(root: .random(of: names, depth: 3, using: &seed))
@@ -76,13 +77,13 @@ struct DefinitionTests {
       var found: [String] = []
       try await world.store.audiences.forEachMember(of: expression) { found += $0 }
       #expect(Set(found).intersection(everybody) == expected, "\(expression), seed \(seed.value)")
-      // What names an earlier rule now must not be named by it in the next round.
+      // A rule that now names an earlier rule must not be named by that rule in the next iteration.
       for number in (0..<4).reversed() { #expect(try await world.store.audiences.removeSegment("r\(number)")) }
       for number in 0..<4 { known["r\(number)"] = nil }
     }
   }
 
-  /// Pages of several hundred, read with their records and without.
+  /// Pages of several hundred users, read with their records and without.
   @Test func largeSegmentsAreAskedPageByPage() async throws {
     var seed = Seed("largeSegmentsAreAskedPageByPage")
     let world = try await TestStore(on: .single, partitions: 1)
@@ -115,7 +116,7 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatCanNotBeDefinedOrRemovedIsRefused(on backend: Backend) async throws {
+  func invalidDefinitionOrRemovalIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.store.audiences.add(["u1"], to: "list")
     try await define(world, "a", "list")
@@ -136,7 +137,7 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func rulesThatAreDefinedAtOnceNeverLeadToEachOther(on backend: Backend) async throws {
+  func rulesDefinedConcurrentlyNeverFormACycle(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.store.audiences.add(["u1"], to: "list")
     for _ in 0..<10 {
@@ -154,7 +155,7 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func campaignKeepsToWhatSegmentsWereWhenItBegan(on backend: Backend) async throws {
+  func campaignKeepsTheDefinitionsOfItsStart(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<40)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
@@ -165,7 +166,7 @@ struct DefinitionTests {
     let job = TestStore.job(
       "later", audience: #"{"segment":"*","exclude":{"segment":"rule"}}"#, #","sendAt":"2100-01-01T00:00:00Z""#)
     var later = try CampaignJob.parse(job, .any(APNsService()))
-    // Within what a schedule may be ahead; its time is then set to have come.
+    // The schedule accepts this time. The test then sets it to a time in the past.
     later.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
     #expect(try await world.store.queue.activate(later, job: job, worker: "w") == .new)
     try await define(world, "inner", "twenty")
@@ -174,7 +175,8 @@ struct DefinitionTests {
     var pinned = campaign
     pinned.recipients.definitions = record.definitions
     try await world.expectEnd(of: pinned, Set((0..<10).map { "u\($0)" }))
-    // What the scheduled one means is said when it begins; a rule that is gone by then stays what it was.
+    // The definitions of a scheduled campaign are fixed when it begins. A rule that is removed by then keeps its last
+    // meaning.
     try await define(world, "rule", "!inner")
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
     #expect(try await world.store.queue.promote(["later"]) == ["later"])
@@ -186,7 +188,7 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func ruleThatIsGoneWhenACampaignBeginsStaysWhatItWas(on backend: Backend) async throws {
+  func removedRuleKeepsItsMeaningForAScheduledCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<20)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
@@ -195,7 +197,7 @@ struct DefinitionTests {
     var campaign = try CampaignJob.parse(job, .any(APNsService()))
     campaign.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
-    // No command removes it meanwhile; somebody else does.
+    // No command removes the rule during this time, but another program does.
     #expect(await refusal { _ = try await world.store.audiences.removeSegment("rule") }.contains("not ended: c"))
     try await world.command("HDEL", world.keys.definitions, "rule")
     try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
@@ -203,14 +205,14 @@ struct DefinitionTests {
     campaign.recipients.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.definitions
     campaign.recipients.definitions = try #require(try await world.store.audiences.narrow(campaign))
     try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
-    // A job that names it now is refused.
+    // A job that names the removed rule is rejected.
     let error = await #expect(throws: StoreError.self) {
       try await world.activate("d", audience: #"{"segment":"!rule"}"#)
     }
     #expect(error?.message.contains("there is no segment 'rule'") == true)
   }
 
-  /// A definition that can't be read concerns only what names it.
+  /// A definition that can't be read affects only jobs and rules that name it.
   @Test(arguments: Backend.allCases)
   func unreadableDefinitionConcernsOnlyWhatNamesIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -231,11 +233,11 @@ struct DefinitionTests {
       }
     }
     try await store.audiences.define("quiet", SegmentDefinition(expression: AudienceExpression(parsing: "loud")))
-    // The check of the store says so.
+    // The check of the store reports it.
     var findings: [StoreFinding] = []
     _ = try await store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings.filter { $0.kind == .unreadableDefinition }.map(\.subject) == ["ghost"])
-    // Defined again, it is whole; and one that can't be read can be removed.
+    // A new definition repairs the rule. A definition that can't be read can be removed.
     try await store.audiences.define("ghost", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
     try await store.queue.checkSegments(of: AudienceExpression(parsing: "tower"))
     try await world.command("HSET", world.keys.definitions, "last", "{")

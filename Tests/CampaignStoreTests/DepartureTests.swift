@@ -5,13 +5,13 @@ import Redis
 import TestSupport
 import Testing
 
-/// A target is granted only if its user still has the device and is on no suppression list that applies.
+/// Departures. A target is granted only if its user still has the device and is on no suppression list that applies.
 struct DepartureTests {
   private static let rules = GrantRules(
     app: "news",
     suppression: [SuppressionList(app: "news"), SuppressionList(app: "news", category: "offers")])
 
-  /// Users with one device each, all of the app.
+  /// Registers users with one device each, all of the app.
   private func registerUsers(_ numbers: Range<Int>, in world: TestStore) async throws {
     try await world.store.registry.register(
       numbers.map { number in
@@ -28,14 +28,14 @@ struct DepartureTests {
     return ledger
   }
 
-  /// The index of each user's only target.
+  /// Returns the index of each user's only target.
   private func indexes(_ ledger: SliceLedger, _ count: Int) async throws -> [String: Int] {
     let chunk = try await ledger.targets(from: 0, count: count)
     return Dictionary(
       uniqueKeysWithValues: (0..<chunk.count).map { (String(decoding: chunk.user($0), as: UTF8.self), $0) })
   }
 
-  /// Grants targets as a worker does: targets of users who may have departed are checked before they are sent.
+  /// Grants targets as a worker does. The worker checks targets of users who may have departed before it sends them.
   private struct Granter {
     let ledger: SliceLedger
     /// The name of the list of targets.
@@ -43,7 +43,7 @@ struct DepartureTests {
     private(set) var number: Int?
     private var departed: Set<UInt32> = []
     private var isAnybody = false
-    /// How many targets were checked by the commit that granted them, and how many behind it.
+    /// The number of targets that were checked by the commit that granted them, and after it.
     private(set) var checked = (before: 0, behind: 0)
 
     init(_ ledger: SliceLedger, seal: [UInt8]? = nil) {
@@ -70,7 +70,7 @@ struct DepartureTests {
       var decisions = Dictionary(uniqueKeysWithValues: indexes.map { ($0, GrantDecision.send) })
       for (index, decision) in zip(before..., answer.firstDecisions) { decisions[index] = decision }
       for (index, decision) in answer.withheld { decisions[index] = decision }
-      // A worker records an erased target without asking: it has no token to which a push could be sent.
+      // A worker records an erased target without a check, because the target has no token.
       for index in indexes {
         let chunk = try await ledger.targets(from: index, count: 1)
         guard chunk.count > 0, chunk.isErased(0) else { continue }
@@ -99,7 +99,7 @@ struct DepartureTests {
     }
   }
 
-  /// Everything that makes a target invalid, each said of one user.
+  /// Every change that makes a target invalid, each for one user.
   enum Departure: CaseIterable {
     case optOut, categoryOptOut, optOutEvent, replacedList, unregister, logout, erasure, move, login, import_, prune
 
@@ -110,7 +110,7 @@ struct DepartureTests {
       }
     }
 
-    /// Says it of user 7, who has device 7.
+    /// Applies the change to user 7, who has device 7.
     func say(in world: TestStore) async throws {
       let store = world.store
       let now = try await store.time() / 1000
@@ -138,13 +138,13 @@ struct DepartureTests {
           DeviceRegistration(user: "bob", device: TestStore.device(7, registeredAt: UInt64(now)))
         ])
       case .login:
-        // On another device, where the app allows one.
+        // The user logs in on another device, and the app allows one device for each user.
         var row = DeviceRow(user: "u7", token: try TestStore.deviceToken(700), service: TestStore.service.name)
         row.app = "news"
         row.registeredAt = now
         try await store.registry.apply([RegistrationEvent(.login(row), at: now)], lastDeviceOnly: ["news"])
       case .import_:
-        // More devices than a user may have: the one that was seen longest ago leaves.
+        // The user gets more devices than the limit, so the device that was seen longest ago leaves.
         try await store.registry.register(
           (800..<900).map { DeviceRegistration(user: "u7", device: TestStore.device($0, registeredAt: UInt64(now))) })
       case .prune:
@@ -160,7 +160,7 @@ struct DepartureTests {
   }
 
   @Test(arguments: Departure.allCases)
-  func whoIsGoneIsNotGranted(departure: Departure) async throws {
+  func departedUserIsNotGranted(departure: Departure) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<40, in: world)
     if departure == .prune { _ = try await sealed("other", in: world) }
@@ -174,13 +174,13 @@ struct DepartureTests {
     for (place, decision) in decisions {
       #expect(decision == (place == index ? .init(withheldAs: departure.outcome) : .send), "\(place)")
     }
-    // A replaced list says of nobody who is new on it.
+    // A replaced list does not say which of its users are new.
     #expect(granter.checked == (0, departure == .replacedList ? 40 : 1))
   }
 
-  /// The same for a retry, and for what is sent again after a takeover.
+  /// The same rule for a retry, and for a target that is sent again after a takeover.
   @Test(arguments: Departure.allCases)
-  func whoIsGoneIsNotGrantedARetry(departure: Departure) async throws {
+  func departedUserIsNotGrantedARetry(departure: Departure) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<40, in: world)
     if departure == .prune { _ = try await sealed("other", in: world) }
@@ -196,12 +196,12 @@ struct DepartureTests {
     #expect(doubt == [departure == .erasure ? .send : .init(withheldAs: departure.outcome), .send])
     let retries = try await granter.grant(credit: 2)
     #expect(retries == [index: .init(withheldAs: departure.outcome), (index + 1) % 40: .send])
-    // It ends like any other target.
+    // The target ends like any other.
     try await ledger.commit([index: .terminal(departure.outcome, attempt: 1)])
     #expect(try await ledger.record(index).state == .terminal(departure.outcome))
   }
 
-  /// In an ordinary campaign nothing is looked at; somebody else's departure withholds nobody.
+  /// An ordinary campaign checks no target. The departure of one user withholds no target of another.
   @Test(arguments: Backend.allCases)
   func othersAreGranted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -209,7 +209,7 @@ struct DepartureTests {
     let ledger = try await sealed("a", in: world)
     var granter = Granter(ledger)
     _ = try await granter.grant(credit: 100)
-    // In a segment, on another app's list, and who is back.
+    // A user joins a segment, another joins a list of another app, and a third opts out and in again.
     try await world.store.audiences.add(["u1"], to: "fans")
     try await world.store.audiences.add(["u2"], to: "~shop")
     try await world.store.audiences.add(["u3"], to: "~news")
@@ -218,12 +218,12 @@ struct DepartureTests {
     #expect(decisions.count == 300 && decisions.values.allSatisfy { $0 == .send } && granter.checked.behind <= 2)
   }
 
-  /// More departures than are remembered, in one step or in many: everybody is looked at.
+  /// More departures than the ring has room for, in one step or in many. Every target is checked.
   @Test(arguments: [1, 30, 512, 513, 1100])
   func anyNumberOfDeparturesIsFound(count: Int) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.registerUsers(0..<1200)
-    // Departures from before leave the ring where it begins anew in the middle.
+    // Earlier departures leave the ring at a position where it wraps in the middle.
     try await world.store.audiences.add((0..<200).map { "before\($0)" }, to: "~news")
     let ledger = try await sealed("a", in: world)
     let place = try await indexes(ledger, 1200)
@@ -240,11 +240,11 @@ struct DepartureTests {
     }
     #expect(withheld == Set(gone.compactMap { place[$0] }))
     #expect(granter.checked.before + granter.checked.behind == (count > 512 ? 1200 : count))
-    // Only the first grant did not know of them.
+    // Only the first grant did not know these departures.
     #expect(granter.checked.behind <= 80)
   }
 
-  /// The worker names targets for the credit that it asks for; what is not granted is not decided about.
+  /// The worker names targets for the credit that it requests. Redis decides only about targets that it grants.
   @Test func onlyGrantedTargetsAreDecidedAbout() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<20, in: world)
@@ -254,13 +254,14 @@ struct DepartureTests {
     let answer = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
     #expect(answer.withheld.map(\.index) == Array(0..<5))
     #expect(answer.withheld.allSatisfy { $0.decision == .init(withheldAs: .optedOut) })
-    // Nor what was granted before.
+    // Redis does not decide again about targets that were granted before.
     let next = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
     #expect(next.withheld.map(\.index) == Array(5..<10))
   }
 
-  /// A slice's own prunes make none of its other targets invalid, and cost no look at them, not at those of the same user.
-  @Test func ownPruneIsNoReasonToLook() async throws {
+  /// A slice's own prunes make none of its other targets invalid and cause no checks, even for targets of the same
+  /// user.
+  @Test func ownPruneCausesNoChecks() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.store.registry.register(
       (0..<300).map { DeviceRegistration(user: "u\($0 % 150)", device: TestStore.device($0)) })
@@ -281,10 +282,10 @@ struct DepartureTests {
     #expect(granter.checked == (0, 0))
     #expect(
       try await world.command("GETRANGE", world.keys.departures(0), 0, 5).bytes.map(Array.init) == [0, 0, 0, 0, 0, 20])
-    // A new owner need not look at them either.
+    // A new owner does not have to check them either.
     try await world.endLease("a")
     var heir = Granter(try await world.claimed("a", rules: Self.rules).ledger, seal: ledger.claim)
-    // Another slice's user who leaves is seen all the same.
+    // The departure of a user through another slice is still found.
     let user = chunk.user(250)
     try await world.store.audiences.add([String(decoding: user, as: UTF8.self)], to: "~news")
     let decisions = try await heir.grant(credit: 300)
@@ -293,8 +294,8 @@ struct DepartureTests {
     #expect(heir.checked == (0, left.count))
   }
 
-  /// A worker that was away, and whose targets Redis has lost with the departures: everything is looked at.
-  @Test func restoredTargetsAreAllLookedAt() async throws {
+  /// A worker was away, and Redis lost the worker's targets together with the departures. Every target is checked.
+  @Test func allRestoredTargetsAreChecked() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.registerUsers(0..<50)
     let campaign = try await world.activate("a")
@@ -310,7 +311,7 @@ struct DepartureTests {
     #expect(decisions.values.count { $0.withheld == .optedOut } == 1 && granter.checked == (0, 50))
   }
 
-  /// Raw tokens are of nobody whom Carillon knows.
+  /// Carillon does not know the users of raw tokens.
   @Test func rawTokensAreSentWhoeverDeparts() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.registerUsers(0..<10)
@@ -322,11 +323,11 @@ struct DepartureTests {
     #expect(decisions == [.send])
   }
 
-  /// The script and the worker compute the same fingerprint.
+  /// Compares the fingerprint of the script with that of the worker.
   @Test func fingerprintIsThatOfTheScript() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     let users = ["", "a", "u7", "foobar", "\u{1F468}\u{200D}\u{1F469}", String(repeating: "\u{FF}z", count: 100)]
-    // RFC-like vectors of the FNV draft, section 5.
+    // These values are test vectors of the FNV draft, section 5.
     #expect(UserFingerprint.of("".utf8) == 0x811c_9dc5 && UserFingerprint.of("a".utf8) == 0xe40c_292c)
     #expect(UserFingerprint.of("foobar".utf8) == 0xbf9c_f968)
     try await world.store.audiences.add(Array(users.dropFirst()), to: "~news")
@@ -337,7 +338,7 @@ struct DepartureTests {
     #expect(Set(prints) == Set(users.dropFirst().map { UserFingerprint.of($0.utf8) }))
   }
 
-  /// A prune by a commit notes the user's fingerprint, so a slice of another campaign has that user's targets checked.
+  /// A prune by a commit records the user's fingerprint. A slice of another campaign then checks that user's targets.
   @Test func pruneOfAnotherCampaignIsNoted() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<10, in: world)
@@ -352,8 +353,8 @@ struct DepartureTests {
     #expect(news.number == 2 && news.users == [2, 5].map { UserFingerprint.of(chunk.user($0)) })
   }
 
-  /// A user who opted out and is erased is never on no list with a device still there: whatever is granted meanwhile is
-  /// checked against the one or the other.
+  /// An erasure removes the devices of a user who opted out before it removes the opt-out. A grant at the same time
+  /// therefore finds one of the two.
   @Test func erasureTakesDevicesBeforeTheListsOfOptOuts() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await registerUsers(0..<3, in: world)
@@ -365,7 +366,7 @@ struct DepartureTests {
     await #expect(throws: (any Error).self) { try await world.store.erasure.forget("u1") }
     #expect(try await world.store.registry.user("u1")?.devices.count == 1)
     #expect(try await world.store.audiences.lists(of: "u1").suppression == [SuppressionList(app: "news")])
-    // Whoever repeats it finds all that is left.
+    // A second attempt finds all that is left.
     try await world.command("DEL", owner)
     try await world.command("RESTORE", owner, 0, owners)
     _ = try await world.store.erasure.forget("u1")

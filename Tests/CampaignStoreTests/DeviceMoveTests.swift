@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A token belongs to one user, whoever else registers it, in whatever order and whoever dies on the way.
+/// Moves of tokens between users. A token belongs to one user, in any order of registrations and after any crash.
 struct DeviceMoveTests {
   @Test(arguments: Backend.allCases)
   func tokenMovesToTheUserWhoRegistersIt(on backend: Backend) async throws {
@@ -36,7 +36,7 @@ struct DeviceMoveTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func oneImportThatNamesATokenForSeveralUsersGivesItToTheNewest(on backend: Backend) async throws {
+  func importGivesATokenOfSeveralUsersToTheNewest(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let rows = [("x", 1000), ("y", 3000), ("z", 2000)].map {
       DeviceRegistration(user: $0.0, device: TestStore.device(1, registeredAt: $0.1))
@@ -55,14 +55,14 @@ struct DeviceMoveTests {
   @Test(arguments: Backend.allCases)
   func racingRegistrationsLeaveTheTokenWithOneUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    // As it was found: A owns T for x; B owns T for y, takes it from x and writes y; then A writes x.
+    // This order caused a defect: A owns T for x; B owns T for y, takes it from x and writes y; then A writes x.
     let late = [DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]
     let bound = try await world.store.registry.bind(world.batch(late))
     try await register(world, "y", 2000)
     #expect(try await world.complete(bound) == [false])
     #expect(try await holders(world) == ["y"])
 
-    // And for real, with many at once.
+    // The same race with many real tasks.
     for round in 1...10 {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (place, user) in ["x", "y", "z", "v", "w"].enumerated() {
@@ -76,10 +76,10 @@ struct DeviceMoveTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func moveOfADeadProcessIsEndedByAnybody(on backend: Backend) async throws {
+  func moveOfADeadProcessIsCompletedByAnotherProcess(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await register(world, "x", 1000)
-    // It died right behind the first step: the index names y, the device stands with x.
+    // The process died after the first step: the index names y, and the record of x has the device.
     let attributes = Array(#"{"name":"Yves"}"#.utf8)
     try await bind(world, "y", 2000, attributes: attributes)
     #expect(try await holders(world) == ["x"])
@@ -90,10 +90,11 @@ struct DeviceMoveTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func knownRegistrationOfAProcessThatDiedBehindItsEntryLeavesToo(on backend: Backend) async throws {
+  func repeatedRegistrationOfADeadProcessIsRemoved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await register(world, "x", 1000)
-    // It registers once more what the index knows; the token moves on; it writes its record, and dies.
+    // The process registers again what the index has, and the token moves to y. Then the process writes its record and
+    // dies.
     let bound = try await world.store.registry.bind(
       world.batch([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]))
     try await register(world, "y", 2000)
@@ -104,7 +105,7 @@ struct DeviceMoveTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func firstRegistrationOfADeadProcessIsEndedToo(on backend: Backend) async throws {
+  func firstRegistrationOfADeadProcessIsCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await bind(world, "x", 1000)
     #expect(try await holders(world) == [])
@@ -115,14 +116,15 @@ struct DeviceMoveTests {
   @Test(arguments: Backend.allCases)
   func leftOverNoteNeverUndoesALaterMove(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    // The token went to y, whose process died, and came back to x, all without times: only the index knows the order.
+    // The token went to y, whose process died, and came back to x. All registrations are without times, so only the
+    // index has the order.
     try await register(world, "x", 0)
     try await bind(world, "y", 0)
     try await register(world, "x", 0)
     #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["x"])
 
-    // Or on to a third user, who knows nothing of x.
+    // Or the token moves to a third user, whose registration does not know x.
     try await bind(world, "y", 0)
     try await register(world, "z", 0)
     #expect(try await holders(world) == ["x", "z"])
@@ -140,16 +142,16 @@ struct DeviceMoveTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func delaysAndCrashesInAnyOrderLeaveTheTokenWithItsOwner(on backend: Backend) async throws {
-    var seed = Seed("delaysAndCrashesInAnyOrderLeaveTheTokenWithItsOwner")
+  func anyDelaysAndCrashesLeaveTheTokenWithItsOwner(on backend: Backend) async throws {
+    var seed = Seed("anyDelaysAndCrashesLeaveTheTokenWithItsOwner")
     for _ in 0..<40 {
       let world = try await TestStore(on: backend, partitions: 1)
-      // Registrations behind their first step: some go on later, some never.
+      // Registrations after their first step. Some continue later, and some never do.
       var halfway: [(DeviceRegistration, Registry.BoundRegistrations)] = []
       var story: [String] = []
       for _ in 0..<10 {
         let user = ["x", "y", "z"].randomElement(using: &seed) ?? "x"
-        // Few times, so that they are often the same.
+        // The test uses few times, so that they are often equal.
         let at = UInt64.random(in: 0..<4, using: &seed)
         let registration = DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
         switch Int.random(in: 0..<9, using: &seed) {
@@ -188,7 +190,7 @@ struct DeviceMoveTests {
     ])[0]
   }
 
-  /// The first step of a registration, behind which its process dies.
+  /// Performs the first step of a registration. The process then dies.
   private func bind(_ world: TestStore, _ user: String, _ at: UInt64, attributes: [UInt8] = []) async throws {
     _ = try await world.store.registry.bind(
       world.batch([
@@ -196,7 +198,7 @@ struct DeviceMoveTests {
       ]))
   }
 
-  /// The users in whose records a token stands.
+  /// Returns the users whose records have the token.
   private func holders(_ world: TestStore, number: Int = 1) async throws -> [String] {
     var holders: [String] = []
     for user in ["v", "w", "x", "y", "z"] {

@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Who has which device, and since when.
+/// Users, their devices and the registration times.
 struct DeviceRegistryTests {
   @Test(arguments: Backend.wholeWay)
   func deviceIsReadAsItWasWritten(on backend: Backend) async throws {
@@ -98,7 +98,7 @@ struct DeviceRegistryTests {
     #expect(try await world.store.registry.user("u1") != nil)
     #expect(
       try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000) == [false, false, false])
-    // An older registration that arrives late brings nothing back, a newer one does.
+    // An older registration that arrives late restores nothing; a newer one does.
     try await world.registerUsers(0..<1, registeredAt: 1000)
     #expect(try await world.store.registry.user("u0") == nil)
     #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil])
@@ -107,7 +107,7 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func userWithoutDevicesIsNobody(on backend: Backend) async throws {
+  func userWithoutDevicesIsNotListed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1)),
@@ -140,7 +140,7 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func ownerStandsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
+  func ownerIsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 16)
     try await world.registerUsers(0..<20)
     for number in 0..<20 {
@@ -151,9 +151,9 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func recordsOfAnyTokenLengthAndUserStandBesideEachOther(on backend: Backend) async throws {
+  func recordsOfAnyTokenLengthAndUserAreKeptApart(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    // Lengths around what a length byte or a prefix could be taken for, and users with the separators in them.
+    // Lengths around values that look like a length byte or a prefix, and users that contain the separators.
     let users = ["1:2", "{x}", "ü", String(repeating: "u", count: 256), "%d+"]
     var registrations: [DeviceRegistration] = []
     for (number, user) in users.enumerated() {

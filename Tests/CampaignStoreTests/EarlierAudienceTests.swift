@@ -4,18 +4,18 @@ import Redis
 import TestSupport
 import Testing
 
-/// Audiences that depend on what became of earlier campaigns, and on whom an app sends nothing.
+/// Audiences that depend on the outcomes of earlier campaigns and on suppression lists.
 struct EarlierAudienceTests {
   private static let names = ["a", "b"]
 
-  /// What the store has, in plain Swift.
+  /// The contents of the store, in plain Swift.
   private struct Model {
     var everybody: Set<String> = []
     var segments: [String: Set<String>] = [:]
-    /// Campaign to outcome to users.
+    /// Users by campaign and outcome.
     var campaigns: [String: [Outcome: Set<String>]] = [:]
     var suppressed: [String?: Set<String>] = [:]
-    /// Campaign to who opened it.
+    /// Users who opened a push, by campaign.
     var opened: [String: Set<String>] = [:]
 
     func members(of earlier: EarlierAudience) -> Set<String> {
@@ -28,7 +28,7 @@ struct EarlierAudienceTests {
       }
     }
 
-    /// Whom a campaign means.
+    /// Returns the users in a campaign's audience.
     func members(of campaign: Campaign) -> Set<String> {
       var members: Set<String> =
         switch campaign.recipients.audience {
@@ -54,7 +54,7 @@ struct EarlierAudienceTests {
     var seed = Seed("audiencesMeanWhatSetsOfSwiftSay")
     let world = try await TestStore(on: backend, partitions: partitions)
     var model = Model()
-    // Several pages of targets in one partition, and members of everything who have never registered.
+    // One partition has several pages of targets, and each set has members who have never registered.
     model.everybody = Set((0..<1300).map { "u\($0)" })
     try await world.registerUsers(0..<1300)
     func some(_ share: Double) -> Set<String> {
@@ -68,7 +68,7 @@ struct EarlierAudienceTests {
       let users = some(share)
       model.campaigns[id] = try await sent(id, to: users, world, &seed)
       let openers = users.filter { _ in Int.random(in: 0..<3, using: &seed) == 0 }
-      // Of who got none it counts nowhere.
+      // An opening by a user who got no push does not count.
       let reached = (model.campaigns[id]?[.accepted] ?? []).union(model.campaigns[id]?[.unknown] ?? [])
       model.opened[id] = openers.intersection(reached)
       try await world.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: id, user: $0) })
@@ -87,9 +87,9 @@ struct EarlierAudienceTests {
     }
   }
 
-  /// Runs a campaign in which everything happens that can.
+  /// Runs a campaign that produces every outcome.
   ///
-  /// - Returns: what became of whom.
+  /// - Returns: the users by outcome.
   private func sent(
     _ id: String, to users: Set<String>, _ world: TestStore, _ seed: inout Seed
   ) async throws -> [Outcome: Set<String>] {
@@ -149,7 +149,7 @@ struct EarlierAudienceTests {
     return ("{\(audience)}", more.randomElement(using: &seed) ?? "")
   }
 
-  /// The users that a campaign reaches: expanded one by one, and many at once.
+  /// Returns the users that a campaign reaches, expanded one slice at a time and many slices together.
   private func reached(_ campaign: Campaign, _ world: TestStore) async throws -> [String] {
     let filter = TestStore.filter(of: campaign)
     var users: [String] = []
@@ -175,7 +175,7 @@ struct EarlierAudienceTests {
     return users
   }
 
-  @Test func listsOfWhomNothingIsSentCostNothingWhereNobodyIsOnThem() async throws {
+  @Test func emptySuppressionListsCostNothing() async throws {
     let server = try await RedisServer.start(.single)
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     try await world.registerUsers(0..<2000)
@@ -188,7 +188,7 @@ struct EarlierAudienceTests {
     await server.stop()
   }
 
-  // MARK: What can't be referred to
+  // MARK: Invalid references
 
   @Test(arguments: Backend.allCases)
   func campaignThatIsNotThereOrHasNoUsersIsRefused(on backend: Backend) async throws {

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// An erased user leaves jobs and events that others wrote. Everything about other users stays.
+/// Erasure of a user from jobs and events that others wrote. All data about other users stays.
 struct ErasedJobTests {
   private static let user = "u7-to-be-erased"
   private static let value = "Zanzibar-7"
@@ -24,7 +24,7 @@ struct ErasedJobTests {
     let needles =
       [Self.user, Self.value, Self.token, Self.token.uppercased()].map { Array($0.utf8) } + [TestStore.token(7)]
     for name in try await world.keyNames("{\(world.keys.namespace)*") {
-      // A removed entry of a stream stays in the dump until its node goes: no command returns it.
+      // A removed entry of a stream stays in the dump until Redis removes its node, but no command returns it.
       let isStream = try await world.command("TYPE", name).string == "stream"
       let reply = try await isStream ? world.command("XRANGE", name, "-", "+") : world.command("DUMP", name)
       let content = Self.bytes(of: reply)
@@ -58,13 +58,13 @@ struct ErasedJobTests {
     let job = try #require(try await world.store.campaigns.findWithJob("users")?.job)
     #expect(String(decoding: job, as: UTF8.self).contains(#""users":[{"erased":true},"u1"]"#))
     #expect(try await world.command("GET", world.keys.job("users")).string == digest)
-    // The producer sends the same job again: it is the same job.
+    // The producer sends the same job again. The store recognizes it.
     let again = TestStore.job("users", audience: Self.users)
     let campaign = try CampaignJob.parse(again, .any(APNsService()))
     #expect(try await world.store.queue.submit(again, as: campaign) == .duplicate)
   }
 
-  /// A job that waits, or that a worker has on its list, does not reach a user who was erased meanwhile.
+  /// A job that waits, or that is on a worker's list, does not reach a user who was erased in the meantime.
   @Test(arguments: [users, tokens, #"{"users":["\#(user)"]}"#, #"{"tokens":["\#(token)"]}"#])
   func jobThatWaitsDoesNotReachTheUser(audience: String) async throws {
     let world = try await world()
@@ -72,7 +72,7 @@ struct ErasedJobTests {
     try await world.command("LPUSH", world.keys.campaigns, job)
     let forgotten = try await world.store.erasure.forget(Self.user)
     #expect(forgotten.completeBy != nil)
-    // A job that is pushed after the erasure is not concerned.
+    // An erasure does not affect a job that is pushed after it.
     let later = TestStore.job("later", audience: audience)
     #expect(try await world.store.erasure.withoutErased(later) == later)
     #expect(try await world.store.erasure.finishErasures() == 0)
@@ -88,7 +88,7 @@ struct ErasedJobTests {
     #expect(try await world.store.queue.submit(job, as: known) == .duplicate)
   }
 
-  /// A worker takes a job in while the user is erased: the campaign is erased by the next round of housekeeping.
+  /// A worker takes a job in while the user is erased. The next housekeeping run erases the user from the campaign.
   @Test func campaignOfAJobThatWasJustTakenInIsErasedLater() async throws {
     let world = try await world()
     let job = TestStore.job("waits", audience: Self.tokens)
@@ -127,7 +127,7 @@ struct ErasedJobTests {
     #expect(after.first { $0.reason == "no JSON" }?.isCut == true)
   }
 
-  /// An event that names no time happens when it is read: it would bring the user back.
+  /// An event without a time takes effect when it is read, so it would restore the user.
   @Test func eventsThatWaitLoseTheUserAndKeepTheirPlaces() async throws {
     let world = try await world()
     let events = [
@@ -145,7 +145,7 @@ struct ErasedJobTests {
   }
 
   /// The outcomes of a slice enter the stream when the slice ends, which may be after the erasure.
-  @Test func housekeepingReadsTheStreamOnceMore() async throws {
+  @Test func housekeepingReadsTheStreamAgain() async throws {
     let world = try await world()
     let entry = #"{"user":"\#(Self.user)","token":"\#(Self.token)"}"#
     try await world.store.erasure.note(PendingErasure("1 q gone")!, of: Self.user)

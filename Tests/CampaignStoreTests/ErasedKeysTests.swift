@@ -2,15 +2,15 @@
 import Foundation
 import Testing
 
-/// The table of every key form: whether it may hold the id, a token or a value of a user, and which step erases it.
+/// Table of every key form: whether it may hold a user's id, token or value, and which step erases it.
 struct ErasedKeysTests {
-  /// The effect of an erasure on a key.
+  /// Effect of an erasure on a key.
   enum Answer: Equatable {
-    /// The step that erases it.
+    /// Erased, with the name of the step.
     case erased(by: String)
-    /// Why it holds nothing of a user.
+    /// Holds nothing of a user, with the reason.
     case holdsNone(String)
-    /// Until when it stays.
+    /// Stays, with the time when it ends.
     case stays(until: String)
   }
 
@@ -72,14 +72,14 @@ struct ErasedKeysTests {
   /// A new key form needs a row.
   @Test func everyKeyFormHasARow() throws {
     let keyspace = try source("Storage/Keyspace.swift")
-    // Channels are no keys, and `home` names no key of its own.
+    // Channels are not keys, and `home` does not name a key of its own.
     let control = Set(keyspace.matches(of: /control \+ "([a-z]+)/).map { String($0.1) })
       .union(["registrations", "receipts"]).subtracting(["wake", "presence"])
     let slice = Set(keyspace.matches(of: /slice\(partition, "([a-z]+)/).map { String($0.1) })
       .union(["delivered", "opened", "dismissed"])
     #expect(control == Set(Self.control.keys), "\(control.symmetricDifference(Self.control.keys))")
     #expect(slice == Set(Self.slice.keys), "\(slice.symmetricDifference(Self.slice.keys))")
-    // The store knows the type of each of them.
+    // `StoredKey` has the type of each key form.
     let keys = try #require(Keyspace(namespace: "n", partitions: 1))
     for name in control where name != "aside" { #expect(StoredKey("{n}:\(name):x", keys) != nil, "\(name)") }
     for name in slice { #expect(StoredKey("{n:0}:\(name):x", keys) != nil, "\(name)") }

@@ -5,13 +5,13 @@ import Redis
 import TestSupport
 import Testing
 
-/// An erased user leaves every key of Redis: ids, tokens and values. Counters stay as they are.
+/// Erasure of a user from every key of Redis: ids, tokens and values. Counters stay the same.
 struct ErasureTests {
   private static let victim = 7
   private static let user = "u7-to-be-erased"
   private static let value = "Zanzibar-7"
 
-  /// When the user is erased.
+  /// State of the user's target at the time of the erasure.
   enum Moment: String, CaseIterable {
     case beforeTheGrant, inFlight, inFlightAndPruned, waitingForRetry, answered, ended, cancelled, building
   }
@@ -57,7 +57,7 @@ struct ErasureTests {
     if let bytes = reply.bytes { values.append(Array(bytes)) } else { for part in reply { collect(part, &values) } }
   }
 
-  /// Answers every granted target as a worker that still knows each token.
+  /// Answers every granted target, as a worker does that still has each token.
   private func answer(_ ledger: SliceLedger, _ chunk: TargetChunk, except: Int? = nil, pruning: Int? = nil) async throws
   {
     var batch = OutcomeBatch()
@@ -153,7 +153,7 @@ struct ErasureTests {
   private func eraseWhileBuilding(
     _ ledger: SliceLedger, _ campaign: Campaign, _ departures: Int, in world: TestStore
   ) async throws -> Forgotten {
-    // A campaign of another store shows how many pipelines an expansion takes.
+    // A campaign in another store shows the number of pipelines in an expansion.
     let model = try await TestStore(on: .single, partitions: 1)
     try await register(300, in: model)
     let other = try await model.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
@@ -176,20 +176,20 @@ struct ErasureTests {
     return try #require(await steps.forgotten)
   }
 
-  /// Counts the pipelines of an expansion.
+  /// Counter of the pipelines of an expansion.
   private actor ExpansionSteps {
     private(set) var count = 0
     private(set) var forgotten: Forgotten?
     func note() { count += 1 }
     func set(_ forgotten: Forgotten) { self.forgotten = forgotten }
-    /// Begins to count anew.
+    /// Resets the count and returns its last value.
     func restart() -> Int {
       defer { count = 0 }
       return count
     }
   }
 
-  /// Raw tokens have no user: they are found by the tokens of the user's devices.
+  /// Raw tokens have no user, so the erasure finds them by the tokens of the user's devices.
   @Test func erasureFindsRawTokens() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await register(20, in: world)
@@ -221,7 +221,7 @@ struct ErasureTests {
     #expect(tokens == [TestStore.token(1)])
   }
 
-  /// Users of a control group have no target: pages of their own name them.
+  /// Users of a control group have no target. Separate pages name them.
   @Test func erasedUserLeavesTheControlGroup() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await register(300, in: world)
@@ -254,8 +254,8 @@ struct ErasureTests {
     return pages.flatMap { $0.withBytes(ControlUsers.users) }
   }
 
-  /// An older worker refuses a page with an erased target by its version, and does not take it for a damaged one.
-  @Test func sliceOfTheVersionBeforeIsErasedAndGetsThePresentVersion() async throws {
+  /// An older worker rejects a page with an erased target by its version, and does not report it as damaged.
+  @Test func erasureGivesAnOlderSliceThePresentVersion() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await register(20, in: world)
     let (ledger, chunk) = try await world.everybody("c")
@@ -269,7 +269,7 @@ struct ErasureTests {
     try await expectNothing(in: world, "version \(TargetPage.oldestErasable)")
   }
 
-  /// A process that erases may end before each of its steps: housekeeping completes the erasure.
+  /// The process that erases may end before each of its steps. Housekeeping then completes the erasure.
   @Test func erasureIsCompletedWhereverItsProcessEnds() async throws {
     struct Killed: Error {}
     actor Steps {
@@ -296,7 +296,7 @@ struct ErasureTests {
         }
         isComplete = true
       } catch is Killed {
-        // Nothing is noted yet: the process that was killed had not begun either.
+        // The store has no record of the erasure if the process was killed before it began.
         if try await world.store.erasure.finishErasures() == 0 { _ = try await world.store.erasure.forget(Self.user) }
       }
       try await expectNothing(in: world, "killed before step \(step)")

@@ -6,19 +6,19 @@ import Redis
 import TestSupport
 import Testing
 
-/// Random histories of events come to the same registry in whatever order they arrive, in whatever pages, applied by
-/// several at once of whom some stand still and some die; and that is the registry that the times of the events alone say.
+/// Random histories of events in any order and any pages. Several appliers work at the same time; some are suspended
+/// and some die. The result is always the registry that follows from the times of the events alone.
 struct EventHistoryTests {
   private static let users = 3
   private static let tokens = 4
-  /// Apps of which a user has one device.
+  /// Apps with one device for each user.
   private static let exclusive: Set = ["shop"]
-  /// Orders in which each history arrives.
+  /// The number of orders in which each history arrives.
   private static let orders = 3
-  /// Histories that are played at once, each kind in a store of its own.
+  /// The number of concurrent histories. Each has a store of its own.
   private static let lanes = 4
 
-  /// `CARILLON_TEST_HISTORIES`: how many histories; 100 unless given, 300 in the long form.
+  /// The number of histories: `CARILLON_TEST_HISTORIES`, default 100, or 300 in the long form.
   private static let count =
     ProcessInfo.processInfo.environment["CARILLON_TEST_HISTORIES"].flatMap { Int($0) }
     ?? TestForm.count(short: 100, long: 300)
@@ -42,14 +42,14 @@ struct EventHistoryTests {
     if Self.count >= 100 { #expect(killed > Self.count / 4, "too few appliers were killed, seed \(seed.value)") }
   }
 
-  /// - Returns: how many appliers were killed.
+  /// - Returns: the number of appliers that were killed.
   private static func play(_ number: Int, in world: TestStore, _ seed: Seed) async throws -> Int {
     var seed = seed
     let now = try await world.store.time() / 1000
     let story = try Story(&seed, now: now)
     var killed = 0
     for order in 0..<orders {
-      // The same history of other users and tokens.
+      // The same history with other users and tokens.
       let cast = Cast(prefix: "h\(number)o\(order)u", firstToken: (number * orders + order) * tokens)
       let statements = try story.statements(cast)
       killed += try await apply(statements.shuffled(using: &seed), in: world, &seed)
@@ -69,9 +69,9 @@ struct EventHistoryTests {
     return killed
   }
 
-  /// Applies statements in pages by several appliers at once.
+  /// Applies statements in pages by several concurrent appliers.
   ///
-  /// - Returns: how many were killed.
+  /// - Returns: the number of appliers that were killed.
   private static func apply(
     _ statements: [RegistryModel.Statement], in world: TestStore, _ seed: inout Seed
   ) async throws -> Int {
@@ -81,7 +81,7 @@ struct EventHistoryTests {
       let page = Array(rest.prefix(.random(in: 1...6, using: &seed)))
       rest = rest.dropFirst(page.count)
       pages.append(page)
-      // Some are applied again, as when the housekeeper died before it took them off the list.
+      // Some pages are applied again, as after the death of a maintenance leader that had not taken them off the list.
       if Int.random(in: 0..<4, using: &seed) == 0 { pages.append(page) }
     }
     let callers = Int.random(in: 1...3, using: &seed)
@@ -96,7 +96,7 @@ struct EventHistoryTests {
       return try await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
     }
     let dead = ended.filter { !$0.value }.keys.sorted()
-    // What a dead one had not taken off the list, the next one applies.
+    // The pages that a dead applier had not taken off the list are applied by the next one.
     for caller in dead { for page in shares[caller] { try await apply(page, in: world) } }
     for partition in 0..<world.keys.partitions { while try await world.store.registry.redoMoves(in: partition) > 0 {} }
     return dead.count
@@ -113,7 +113,7 @@ struct EventHistoryTests {
     try await world.store.registry.apply(events, lastDeviceOnly: exclusive)
   }
 
-  /// What Redis has of a user, retained attributes and badges too.
+  /// Returns the registry data of a user in Redis, with retained attributes and badges.
   private static func registry(of user: String, in world: TestStore) async throws -> RegistryModel.User {
     var known = RegistryModel.User()
     for device in try await world.store.registry.user(user)?.devices ?? [] {
@@ -130,7 +130,7 @@ struct EventHistoryTests {
   }
 }
 
-/// Who is in a history.
+/// Users and tokens of a history.
 private struct Cast {
   var prefix: String
   var firstToken: Int
@@ -140,7 +140,7 @@ private struct Cast {
   var tokens: [Int] { (0..<4).map { firstToken + $0 } }
 }
 
-/// What happens in a history, without names.
+/// Steps of a history, without names.
 private struct Story {
   enum Act {
     case register, login, unregister, logout, tag, untag, optOut, optIn, set, unset, badge, erase
@@ -156,7 +156,7 @@ private struct Story {
 
   private var steps: [Step] = []
 
-  /// - Parameter now: ms since the epoch; all of it has happened by then.
+  /// - Parameter now: ms since the epoch; all steps lie before it.
   init(_ seed: inout Seed, now: Int) throws {
     let acts: [Act] = [
       .register, .register, .register, .login, .login, .unregister, .logout, .logout, .tag, .untag, .optOut, .optIn,
@@ -166,10 +166,10 @@ private struct Story {
     for number in 0..<Int.random(in: 6...16, using: &seed) {
       guard let act = acts.randomElement(using: &seed) else { continue }
       let (user, token) = (Int.random(in: 0..<3, using: &seed), Int.random(in: 0..<4, using: &seed))
-      // Removals and opt-outs are often of the time of something else.
+      // Removals and opt-outs often have the time of another step.
       var at = start + 1000 * Int.random(in: 0..<10, using: &seed) + user * 10
       switch act {
-      // Of two logins of one time nobody says which was the later.
+      // Two logins have different times, because the order of two logins at the same time is undefined.
       case .login: at = start + 1000 * Int.random(in: 0..<10, using: &seed) + 500 + number
       case .unregister, .logout, .erase:
         if let other = steps.randomElement(using: &seed), Bool.random(using: &seed) { at = other.at }
@@ -189,7 +189,7 @@ private struct Story {
       var row = DeviceRow(user: user, token: token, service: service, registeredAt: step.at)
       row.app = step.token < 2 ? "shop" : "news"
       row.locale = step.at / 1000 % 2 == 0 ? "de" : "en"
-      // What one says of a user at one time is the same.
+      // All statements about a user at one time agree.
       if step.at / 1000 % 3 > 0 { row.attributes = ["plan": "p\(step.at % 100_000)", "x\(step.at / 1000 % 2)": "y"] }
       return row
     }

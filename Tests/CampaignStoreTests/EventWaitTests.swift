@@ -5,11 +5,12 @@ import Redis
 import TestSupport
 import Testing
 
-/// A campaign begins to expand when the registration events that were queued before it are applied.
+/// The wait of a campaign for registration events. A campaign begins to expand when the events that were queued before
+/// it are applied.
 struct EventWaitTests {
   private static let audiences = [#"{"segment":"*"}"#, #"{"users":["u1"]}"#]
 
-  /// A store with events on the list, and a housekeeper.
+  /// A store with events on the list, and a maintenance leader.
   private struct Scene {
     let world: TestStore
     let instance: WorkerInstance
@@ -25,7 +26,7 @@ struct EventWaitTests {
       for number in 0..<events { try await world.command("LPUSH", world.keys.events(.registrations), "e\(number)") }
     }
 
-    /// Takes the oldest events off the list, as a housekeeper does that has applied them.
+    /// Takes the oldest events off the list, as a maintenance leader does after it has applied them.
     func takeOff(_ count: Int) async throws {
       _ = try await world.store.fleet.housekeep(as: instance, timeout: 600_000, beat: 250, idleBeat: nil)
       var page = try await world.store.registry.events(on: .registrations)
@@ -47,13 +48,13 @@ struct EventWaitTests {
   }
 
   @Test(arguments: Backend.allCases, audiences)
-  func slicesAreHandedOutWhenTheEventsBeforeTheCampaignAreApplied(on backend: Backend, audience: String) async throws {
+  func slicesWaitForTheEventsBeforeTheirCampaign(on backend: Backend, audience: String) async throws {
     let scene = try await Scene(on: backend, events: 3)
     try await scene.activate("c", audience)
     var answer = try await scene.dequeue()
     guard case .waits("c", let milliseconds)? = answer.waits.first else { throw TestSupportError("\(answer)") }
     #expect(answer.slices.isEmpty && (1...EventWait.longest).contains(milliseconds))
-    // Events that come later are not waited for.
+    // The campaign does not wait for later events.
     try await scene.push(2)
     try await scene.takeOff(2)
     answer = try await scene.dequeue()
@@ -61,19 +62,19 @@ struct EventWaitTests {
     try await scene.takeOff(1)
     answer = try await scene.dequeue()
     #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits.isEmpty)
-    // The other slices go out whatever is on the list by now.
+    // The other slices are handed out, whatever is on the list by then.
     try await scene.push(1)
     #expect(try await scene.dequeue().waits.isEmpty)
     #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 0)
     #expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer == 0)
   }
 
-  @Test func campaignBeginsWithoutTheEventsWhenItHasWaitedLongEnough() async throws {
+  @Test func campaignBeginsWithoutTheEventsAfterATimeout() async throws {
     let scene = try await Scene(events: 3)
     try await scene.activate("c", #"{"users":["u1"]}"#)
     #expect(try await scene.dequeue().slices.isEmpty)
     try await scene.takeOff(1)
-    // The time of the wait is over.
+    // The wait has timed out.
     try await scene.world.command("HSET", scene.world.keys.campaign("c"), "awaits", "3 1")
     let answer = try await scene.dequeue()
     #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.overtakes(campaign: "c", events: 2)])
@@ -81,7 +82,7 @@ struct EventWaitTests {
     #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 2)
   }
 
-  /// A housekeeper that stood still takes a page off that another has taken off already.
+  /// A suspended maintenance leader continues and tries to take off a page that another one has taken off already.
   @Test func pageIsTakenOffOnce() async throws {
     let scene = try await Scene(events: 3)
     _ = try await scene.world.store.fleet.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
@@ -94,7 +95,8 @@ struct EventWaitTests {
     }
   }
 
-  /// The campaign wakes the housekeeper once, which applies the events. Each page that leaves the list wakes workers.
+  /// The campaign wakes the maintenance leader once, and the leader applies the events. Each page that leaves the list
+  /// wakes the workers.
   @Test func waitWakesTheHousekeeperAndItsEndWakesWorkers() async throws {
     let server = try await RedisServer.start()
     let scene = try await Scene(on: .single, events: 2, server: server)
@@ -125,7 +127,7 @@ struct EventWaitTests {
     await server.stop()
   }
 
-  @Test func otherCampaignsGoOnMeanwhile() async throws {
+  @Test func otherCampaignsContinueDuringTheWait() async throws {
     let scene = try await Scene(events: 0)
     try await scene.activate("running", #"{"users":["u1"]}"#)
     #expect(try await scene.dequeue().slices.count == 1)

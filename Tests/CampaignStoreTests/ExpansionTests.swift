@@ -5,10 +5,10 @@ import Redis
 import TestSupport
 import Testing
 
-/// From an audience to sealed targets: each device once, nobody left out.
+/// Expansion of an audience to sealed targets: each device occurs once, and none is missing.
 struct ExpansionTests {
   @Test(arguments: Backend.wholeWay)
-  func everybodyIsEveryDeviceOfEveryUser(on backend: Backend) async throws {
+  func allUsersAreReachedOnEveryDevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1)),
@@ -20,7 +20,7 @@ struct ExpansionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func listedUsersAreReachedWhereTheyHaveDevices(on backend: Backend) async throws {
+  func listedUsersWithDevicesAreReached(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<5)
     #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
@@ -51,7 +51,7 @@ struct ExpansionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func devicesOfOtherAppsAndEnvironmentsAndQuarantinedOnesAreLeftOut(on backend: Backend) async throws {
+  func devicesOfOtherAppsOrEnvironmentsAreLeftOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<7).map { TestStore.device($0) }
     devices[1].app = "news"
@@ -65,7 +65,7 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
   }
 
-  /// One person, one alert.
+  /// Each user gets one alert.
   @Test(arguments: Backend.wholeWay)
   func latestDeviceIsTheOneSeenLastOfThoseThatCount(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -76,7 +76,7 @@ struct ExpansionTests {
       seen.enumerated().map { number, fact in
         var device = TestStore.device(number, registeredAt: fact.registered)
         device.lastSeen = fact.seen
-        // The one of x that was seen last has the version that is left out.
+        // The most recently seen device of x has the version that the condition excludes.
         device.appVersion = number == 0 ? "1.0" : "2.0"
         return DeviceRegistration(user: fact.user, device: device)
       })
@@ -171,9 +171,10 @@ struct ExpansionTests {
     }
   }
 
-  /// On both sides of the number up to which they are read at once, and with more than one page of questions.
+  /// The counts are on both sides of the limit up to which Redis reads all users at once, and need several pages of
+  /// checks.
   @Test(arguments: [MemberWalk.wholeHash, MemberWalk.wholeHash + 1], ["*", "* & !some", "* | !some"])
-  func everybodyIsReadOnceHoweverManyThereAre(count: Int, expression: String) async throws {
+  func eachUserIsReadOnceForAnyNumberOfUsers(count: Int, expression: String) async throws {
     let server = try await RedisServer.start(.single)
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     try await world.registerUsers(0..<count)

@@ -3,10 +3,10 @@ import PushCore
 import Redis
 import Testing
 
-/// Redis undoes writes that it had acknowledged, and is told again; and what keeps others from building on a half-told
-/// slice meanwhile.
+/// Replay after Redis lost acknowledged writes, and the locks that keep other workers from using a slice that is only
+/// partly replayed.
 struct FailoverReplayTests {
-  /// Every key of the slices of a campaign, as a server that crashes would fall back to.
+  /// Values of all keys of a campaign's slices, to which a crashed server falls back.
   private struct Snapshot {
     var dumps: [(key: String, dump: [UInt8]?)] = []
 
@@ -39,13 +39,13 @@ struct FailoverReplayTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func replayBringsBackOutcomesAndGrantsAndLeavesInDoubtWhatWasToWait(on backend: Backend) async throws {
+  func replayRestoresOutcomesAndGrants(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 20)
     try await ledger.commit(credit: 4)
     let before = try await Snapshot(of: "a", in: world)
     try await ledger.commit([0: .terminal(.accepted), 1: .waiting(), 2: .waiting(milliseconds: 60_000)], credit: 10)
-    // By now target 1 has been granted once more.
+    // Target 1 has been granted again by now.
     #expect(try await ledger.record(1).attempt == 1)
     let after = try await world.slice("a").numbers
     try await before.bringBack(in: world)
@@ -63,7 +63,7 @@ struct FailoverReplayTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func ownerWhoseCommitsWereForgottenIsGrantedNothing(on backend: Backend) async throws {
+  func ownerWhoseCommitsWereLostIsGrantedNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 20)
     let before = try await Snapshot(of: "a", in: world)
@@ -100,7 +100,7 @@ struct FailoverReplayTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func outcomesOfAStaleOwnerBeyondWhatWasGrantedCountAsAReplay(on backend: Backend) async throws {
+  func outcomesOfAStaleOwnerBeyondTheGrantsAreAReplay(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let stale = try await world.sealed("a", count: 20)
     try await stale.commit(credit: 2)
@@ -187,7 +187,7 @@ struct FailoverReplayTests {
     #expect(suspected.bisected == 0...1)
     #expect(try await owner.bisect(nil) == false)
     #expect(try await next.bisect(nil))
-    // Given back, not dead.
+    // The slice was released, so this is not a death.
     try await next.unclaim()
     #expect(try await world.claimed("a").standing.deaths == 0)
   }

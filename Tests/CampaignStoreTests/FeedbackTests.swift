@@ -3,10 +3,11 @@ import PushCore
 import Redis
 import Testing
 
-/// Prunes reach the owner index and the backend, at least once and without undoing what came later.
+/// Feedback about pruned devices. It reaches the owner index and the app's backend at least once, and undoes no later
+/// change.
 struct FeedbackTests {
   @Test(arguments: Backend.allCases)
-  func prunedTokenIsToldAndHasNoOwner(on backend: Backend) async throws {
+  func prunedTokenIsReportedAndHasNoOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: #"x "quoted" ü"#)
     #expect(
       try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [#"x "quoted" ü"#])
@@ -35,7 +36,7 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func deviceThatRegisteredAgainBeforeTheDeliveryStays(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: "x", registeredAt: 0)
-    // Without a time of its own it would be taken for the one that was pruned.
+    // Without a registration time of its own, the device looks like the pruned one.
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))
     ])
@@ -80,7 +81,7 @@ struct FeedbackTests {
     for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
   }
 
-  /// A raw token of a job, whose device somebody has registered.
+  /// A raw token of a job whose device a user has registered.
   private func raw(
     on backend: Backend, registeredAt: UInt64, answeredAt: UInt64
   ) async throws -> (world: TestStore, ledger: SliceLedger) {
@@ -102,7 +103,7 @@ struct FeedbackTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func rawTokenWhoseDeviceRegisteredAfterTheAnswerIsNotSaidToBeGone(on backend: Backend) async throws {
+  func rawTokenRegisteredAfterTheAnswerIsNotReported(on backend: Backend) async throws {
     let (world, ledger) = try await raw(on: backend, registeredAt: 9000, answeredAt: 5000)
     _ = try await world.store.results.deliverFeedback(from: [0])
     #expect(try await world.store.registry.user("x")?.devices.count == 1)
@@ -112,7 +113,7 @@ struct FeedbackTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func rawTokenWhoseDeviceRegistersBeforeTheDeliveryIsNotSaidToBeGone(on backend: Backend) async throws {
+  func rawTokenRegisteredBeforeTheDeliveryIsNotReported(on backend: Backend) async throws {
     let (world, _) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(0, registeredAt: 9000))
@@ -123,13 +124,13 @@ struct FeedbackTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func rawTokenThatIsRemovedIsToldHoweverOftenItIsDelivered(on backend: Backend) async throws {
+  func removedRawTokenIsReportedAtEachDelivery(on backend: Backend) async throws {
     let (world, ledger) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
     let entry = try #require(try await world.command("LINDEX", world.keys.outbox(0), 0).bytes.map(Array.init))
     #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
     #expect(try await world.store.registry.user("x") == nil)
     try await expectFeedback(1, world)
-    // A worker died between the removal and the word to the backend.
+    // A worker died after the removal and before the message to the backend.
     try await world.command("RPUSH", world.keys.outbox(0), entry)
     #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
     try await expectFeedback(2, world)
@@ -160,7 +161,7 @@ struct FeedbackTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whoComesSecondTakesNothingOutOfTheOutbox(on backend: Backend) async throws {
+  func secondDeliveryRemovesNothingFromTheOutbox(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.command("RPUSH", world.keys.outbox(0), "1", "2", "3", "4", "5")
     func deliver(_ count: Int, _ first: String, _ last: String) async throws -> Int? {
@@ -177,7 +178,7 @@ struct FeedbackTests {
     #expect(try await deliver(3, "3", "5") == 0)
   }
 
-  /// A store in which a user's only device was pruned by a commit, and nobody has delivered that yet.
+  /// A store in which a commit has pruned a user's only device, and the feedback has not been delivered.
   private func pruned(on backend: Backend, user: String, registeredAt: UInt64 = 1000) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: 1)
     let device = TestStore.device(1, registeredAt: registeredAt)

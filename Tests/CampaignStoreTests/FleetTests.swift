@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The fleet at a look: what is read, that it is bounded, and what needs somebody.
+/// The snapshot of the fleet: its contents, its bounds and its alarms.
 struct FleetTests {
   @Test(arguments: Backend.allCases)
   func emptyStoreHasNothingButNoWorker(on backend: Backend) async throws {
@@ -18,7 +18,7 @@ struct FleetTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func everythingIsSeenAtOneLook(on backend: Backend) async throws {
+  func snapshotHasEveryPartOfTheFleet(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<4)
     try await world.activate("running")
@@ -52,7 +52,7 @@ struct FleetTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatAWorkerSaysStaysUntilItSaysSomethingElseAndLeavesWithIt(on backend: Backend) async throws {
+  func reportOfAWorkerStaysUntilTheNextOneOrItsEnd(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     func told() async throws -> WorkerReport? {
       try await world.store.fleet.snapshot(lease: 60_000).workers.first?.report
@@ -70,7 +70,7 @@ struct FleetTests {
     #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
   }
 
-  /// What stands in Redis, byte for byte: workers of several versions read it.
+  /// Compares the stored report byte for byte, because workers of several versions read it.
   @Test func reportIsOneJSONObject() throws {
     let text = #"""
       {"version":"1.2.3","startedAt":1796115600007,"engine":"native","window":1000,"lent":7,"slices":2,"perSecond":12,
@@ -80,7 +80,7 @@ struct FleetTests {
       """#.replacing("\n", with: "")
     #expect(String(decoding: Self.report().json, as: UTF8.self) == text)
     #expect(WorkerReport(json: Array(text.utf8)) == Self.report())
-    // Of another version: what is not known is passed over, what is missing is nothing.
+    // A report of another version: unknown fields are ignored, and missing fields get their defaults.
     let other = WorkerReport(json: Array(#"{"version":"9","colour":[1],"pools":[{"health":"dreaming"}]}"#.utf8))
     #expect(other?.version == "9" && other?.pools.first?.health == "dreaming" && other?.pools.first?.isStuck == false)
     #expect(WorkerReport(json: Array("[1]".utf8)) == nil && WorkerReport(json: []) == nil)
@@ -103,7 +103,7 @@ struct FleetTests {
     return report
   }
 
-  // MARK: Since when the next job waits
+  // MARK: Age of the next job
 
   @Test(arguments: Backend.allCases)
   func jobOfAnyProducerWaitsSinceItIsTheNext(on backend: Backend) async throws {
@@ -111,7 +111,7 @@ struct FleetTests {
     func intake() async throws -> FleetSnapshot.Backlog { try await world.store.fleet.snapshot(lease: 60_000).intake }
     func keepHouse() async throws { _ = try await world.store.chores("w", timeout: 60_000) }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
-    // Nobody has looked yet, and the job says nothing of it.
+    // No maintenance leader has seen the job yet, and the job itself has no time.
     #expect(try await intake() == FleetSnapshot.Backlog(count: 2))
     let before = try await world.store.time() / 1000
     try await keepHouse()
@@ -119,7 +119,7 @@ struct FleetTests {
     #expect(since >= before)
     try await keepHouse()
     #expect(try await intake() == FleetSnapshot.Backlog(count: 2, since: since))
-    // The next one is another: the note does not count for it.
+    // The next job is another one, so the recorded time does not apply to it.
     try await world.command("RPOP", world.keys.campaigns)
     #expect(try await intake() == FleetSnapshot.Backlog(count: 1))
     try await keepHouse()
@@ -131,7 +131,7 @@ struct FleetTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func submittedJobWaitsSinceItsSubmissionThoughNoWorkerIsThere(on backend: Backend) async throws {
+  func submittedJobWaitsSinceItsSubmissionWithoutAWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let before = try await world.store.time() / 1000
@@ -145,7 +145,7 @@ struct FleetTests {
   // MARK: Bounds
 
   @Test(arguments: Backend.allCases)
-  func moreCampaignsAndWorkersThanAreLookedAtAreCounted(on backend: Backend) async throws {
+  func campaignsAndWorkersBeyondTheLimitAreCounted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("real", #","lane":"urgent""#)
     var pipeline = RedisPipeline()
@@ -161,13 +161,13 @@ struct FleetTests {
     let fleet = try await world.store.fleet.snapshot(lease: 60_000)
     #expect(fleet.campaigns.count == FleetSnapshot.mostCampaigns)
     #expect(fleet.unseenCampaigns == FleetSnapshot.mostCampaigns + 1)
-    // What is on a lane is never passed over.
+    // A campaign on a lane is always included.
     #expect(fleet.campaigns.contains { $0.record.id == "real" } && fleet.lanes[0].slices == 1)
     #expect(fleet.workers.count == FleetSnapshot.mostWorkers && fleet.unseenWorkers == 7 && fleet.liveWorkers == 0)
   }
 
   @Test(arguments: Backend.allCases)
-  func whatIsDamagedIsToldOfAndTheRestIsSeen(on backend: Backend) async throws {
+  func damagedKeysAreReportedAndTheRestIsRead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     for id in ["well", "ill"] { try await world.activate(id) }
     try await world.command("HSET", world.keys.campaign("ill"), "slices", "many")
@@ -181,18 +181,18 @@ struct FleetTests {
     #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
   }
 
-  @Test func storeOfAnotherVersionIsSaidToBeOne() async throws {
+  @Test func storeOfAnotherVersionIsReported() async throws {
     let world = try await TestStore(on: .single)
     try await world.command("HSET", world.keys.store, "version", 1)
     #expect(try await world.store.fleet.snapshot(lease: 1).problems.map(\.code) == [.mismatch])
   }
 }
 
-/// What needs somebody, each thing caused once.
+/// Alarms, each caused once.
 struct FleetAlarmTests {
   private static let now = 1_800_000_000_000
 
-  /// A fleet in which all is well.
+  /// A healthy fleet.
   private static func fleet() -> FleetSnapshot {
     var fleet = FleetSnapshot()
     fleet.at = now
@@ -202,10 +202,10 @@ struct FleetAlarmTests {
     return fleet
   }
 
-  @Test func wellIsWell() {
+  @Test func healthyFleetHasNoAlarms() {
     var fleet = Self.fleet()
     #expect(fleet.alarms().isEmpty)
-    // What is as it should be, or is not waited for long.
+    // Nothing is wrong in these fields, or the wait is still short.
     fleet.intake = .init(count: 3, since: Self.now - 59_000)
     fleet.lanes[0].since = Self.now - 29_000
     fleet.lanes[2].since = Self.now - 86_400_000
@@ -295,7 +295,7 @@ struct FleetAlarmTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignThatPausedItselfOrWaitsNeedsSomebody(on backend: Backend) async throws {
+  func selfPausedOrWaitingCampaignRaisesAnAlarm(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     for id in ["asked", "itself", "stuck", "slow"] { try await world.activate(id) }
@@ -314,8 +314,8 @@ struct FleetAlarmTests {
     #expect(alarms[0].remedy.hasSuffix("carillon campaign resume itself"))
   }
 
-  /// Memory, eviction and what else a server says of itself, on one that can be set so.
-  @Test func serverThatCanNotBeTrustedNeedsSomebody() async throws {
+  /// Memory, eviction and other reported states, on a server with these settings.
+  @Test func unreliableServerRaisesAnAlarm() async throws {
     let server = try await RedisServer.start()
     let world = try await TestStore(on: .single, server: server)
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
@@ -332,7 +332,7 @@ struct FleetAlarmTests {
     await server.stop()
   }
 
-  @Test func spansAreToldInTheLargestUnit() {
+  @Test func spansAreWrittenInTheLargestUnit() {
     let table = [
       (0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (3_599_000, "59 min"), (3_600_000, "1 h"),
       (172_799_000, "47 h"), (172_800_000, "2 days"), (-5, "0 s"),

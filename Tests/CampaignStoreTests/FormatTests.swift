@@ -5,8 +5,8 @@ import PushCore
 import Redis
 import Testing
 
-/// What stands in Redis, byte for byte. `Formats/` has a sample of every version that there was: who changes a format
-/// raises its version (`Sources/CampaignStore/README.md` says where it stands) and adds the new sample.
+/// Formats of the data in Redis, byte for byte. `Formats/` has a sample of every version so far. A change of a format
+/// raises its version (`Sources/CampaignStore/README.md` says where it is defined) and adds the new sample.
 struct FormatTests {
   @Test func deviceRecordIsThatOfItsVersion() throws {
     var bytes: [UInt8] = []
@@ -29,7 +29,7 @@ struct FormatTests {
         TargetPage.write(token: token, user: user, to: &personal) { Personal.write(to: &$0) }
       }
     }
-    // What `blank.lua` leaves of the two when their user is erased.
+    // The rest that `blank.lua` leaves of the two targets when their user is erased.
     let erased: [[UInt8]] = [[0, 0, 0, 0], [0x80, 0, 0, 0, 0, 2] + personal[12..<14]]
     var chunk = TargetChunk(first: 0, capacity: erased.count)
     erased.flatMap { $0 }.withUnsafeBytes { chunk.append(page: $0) }
@@ -60,7 +60,7 @@ struct FormatTests {
     #expect(Set(named).subtracting(known).isEmpty, "new codes: add them to \(file.lastPathComponent)")
   }
 
-  /// All that has no version of its own.
+  /// All keys without a version of their own.
   @Test func storeIsThatOfItsVersion() async throws {
     var scene = try await FormatScene()
     try expect(try await scene.play(), "store", CampaignStore.layoutVersion)
@@ -80,7 +80,7 @@ struct FormatTests {
 
   private static func hex(_ bytes: [UInt8]) -> String { String(decoding: Hex.encode(bytes), as: UTF8.self) }
 
-  /// What a campaign in two languages knows of a user with one of two values.
+  /// Values of a user with one of two values, in a campaign with two languages.
   private enum Personal {
     static func write(to bytes: inout [UInt8]) {
       let job = #"""

@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Redis has little memory left, none at all, or takes no writes.
+/// A Redis with little memory left, with none, or in a state in which it rejects writes.
 struct FullRedisTests {
   private struct World {
     let server: RedisServer
@@ -48,7 +48,7 @@ struct FullRedisTests {
   @Test func jobIsRefusedBeforeMemoryRunsOut() async throws {
     let world = try await World()
     let used = try #require(try await world.client.serverInfo(section: "memory").usedMemory)
-    // Room is left for the job itself, and all else goes on.
+    // There is enough memory for the job itself, and everything else works.
     try await world.limit(used * 100 / 93)
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(world.job, as: world.campaign)
@@ -66,7 +66,7 @@ struct FullRedisTests {
     }
     try await world.store.registry.register(registrations)
     let estimate = try await world.store.limits.estimate(of: world.campaign)
-    // Two devices a user, and every partition is asked.
+    // Each user has two devices, and the estimate reads every partition.
     #expect(estimate.targets == 4000)
     #expect(estimate.bytes > 4000 * 80)
     let used = try #require(try await world.client.serverInfo(section: "memory").usedMemory)
@@ -77,7 +77,7 @@ struct FullRedisTests {
     let error = await #expect(throws: StoreError.self) { try await submit(room: estimate.bytes / 2) }
     #expect(error?.code == .full)
     #expect(error?.message.hasPrefix("memory: the campaign takes some ") == true, "\(error?.message ?? "")")
-    // It is the size that was too much.
+    // Only the size was the reason.
     let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
     #expect(
       try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any(APNsService()))) == .new)
@@ -93,11 +93,11 @@ struct FullRedisTests {
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "b")
     let job = TestStore.job("c", audience: #"{"segment":"\#(expression)"}"#)
     let estimate = try await world.store.limits.estimate(of: CampaignJob.parse(job, .any(APNsService())))
-    // 64 of 200 partitions were asked.
+    // The estimate read 64 of 200 partitions.
     #expect((expected * 6 / 10...expected * 15 / 10).contains(estimate.targets), "\(estimate)")
   }
 
-  @Test func whatKeepsCampaignsGoingWorksInAFullRedis() async throws {
+  @Test func essentialCallsWorkInAFullRedis() async throws {
     let world = try await World()
     let store = world.store
     let client = world.client
@@ -127,7 +127,7 @@ struct FullRedisTests {
 
   @Test func redisThatFailsToPersistIsSaidToBe() async throws {
     let world = try await World(["--save", "3600 1000000"])
-    // A directory stands where the snapshot is to go.
+    // A directory has the name of the snapshot file.
     try FileManager.default.createDirectory(
       atPath: world.server.folder.path("dump.rdb"), withIntermediateDirectories: false)
     _ = try? await world.server.command("bgsave")
@@ -140,12 +140,12 @@ struct FullRedisTests {
     #expect(error?.code == .readOnly)
     #expect(error?.message == "Redis fails to persist and refuses writes")
     #expect(error?.hint.contains("disk") == true)
-    // It would not end in good order: it has writes to save.
+    // The server can't shut down cleanly, because it has unsaved writes.
     await world.server.kill(SIGKILL)
     await world.client.close()
   }
 
-  @Test func redisThatHasBecomeAReplicaIsSaidToBe() async throws {
+  @Test func redisThatHasBecomeAReplicaIsReported() async throws {
     let world = try await World()
     try await world.server.command("replicaof", "127.0.0.1", "1")
     let error = await #expect(throws: StoreError.self) {
@@ -163,13 +163,13 @@ struct FullRedisTests {
     ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "lost its primary"),
     ("LOADING Redis is loading the dataset in memory", "loading its data"),
     ("BUSY Redis is busy running a script.", "a script has kept Redis busy"),
-    // Redis 6: what a command in a script was refused with.
+    // Redis 6: the error of a command in a script.
     (
       "ERR Error running script (call to f_a1): @user_script:7: @user_script: 7: -OOM command not allowed when used",
       "out of memory"
     ),
   ])
-  func refusalsOfTheServerAreSaidWithWhatToDo(line: String, says: String) {
+  func serverErrorsAreReportedWithARemedy(line: String, says: String) {
     let error = StoreError(RedisServerError(line: line))
     #expect(error.code == .readOnly)
     #expect(error.message.contains(says), "\(error)")

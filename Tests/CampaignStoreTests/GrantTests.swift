@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// What may be sent is what has been granted, and what is in doubt is what was granted and not answered.
+/// Grants. Only granted targets may be sent, and a target is in doubt if it is granted and not answered.
 struct GrantTests {
   @Test(arguments: Backend.allCases)
   func grantsEndAtTheCount(on backend: Backend) async throws {
@@ -43,7 +43,7 @@ struct GrantTests {
     #expect(!answer.isOwner)
     #expect(answer.granted == 5)
     #expect(answer.retries.isEmpty)
-    // The 200 is true; that another target should be tried again is for its owner to say.
+    // The 200 is true. Only the owner of the slice decides whether another target is retried.
     #expect(answer.inDoubt == 4)
     #expect(answer.waiting == 0)
     #expect(try await world.slice("a").text["lease"] == leaseBefore)
@@ -60,7 +60,7 @@ struct GrantTests {
     due.history = AttemptHistory(counted: 3, isAmbiguous: true)
     try await ledger.commit([0: due, 1: .waiting(milliseconds: 60_000)])
     let answer = try await ledger.commit(credit: 2)
-    // The retry first, then one that was never sent.
+    // The retry is granted first, then a target that was never sent.
     #expect(answer.retries.map(\.index) == [0])
     #expect(answer.retries.map(\.attempt) == [1])
     #expect(answer.retries.map(\.history) == [AttemptHistory(counted: 3, isAmbiguous: true)])
@@ -70,7 +70,7 @@ struct GrantTests {
     let record = try await ledger.record(0)
     #expect(record.state == .granted)
     #expect(record.attempt == 1)
-    // An answer to the first attempt comes too late to change anything, the one to the second counts.
+    // An answer to the first attempt is too late to change anything. An answer to the second attempt counts.
     try await ledger.commit([0: .waiting(attempt: 0, milliseconds: 60_000)])
     #expect(try await ledger.record(0).state == .granted)
     #expect(try await ledger.commit([0: .waiting(attempt: 1, milliseconds: 60_000)]).waiting == 2)
@@ -121,12 +121,12 @@ struct GrantTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 10)
     try await ledger.commit(credit: 6)
-    // Redis forgets the grant, as a failover would make it.
+    // Redis loses the grant, as after a failover.
     try await world.command("HSET", world.keys.slice(0, of: "a"), "granted", 2, "doubt", 2)
     let answer = try await ledger.commit([5: .terminal(.accepted)])
     #expect(answer.granted == 6)
     #expect(answer.inDoubt == 5)
-    // From a stale claim too: what it sent had been granted.
+    // Outcomes from a stale claim raise the mark too, because their targets had been granted.
     try await world.command("HSET", world.keys.slice(0, of: "a"), "granted", 2, "doubt", 2)
     try await world.endLease("a")
     let owner = try await world.claimed("a").ledger
@@ -140,7 +140,7 @@ struct GrantTests {
     let ledger = try await world.sealed("a", count: 10)
     try await ledger.commit(credit: 4)
     for _ in 0..<2 {
-      // With no credit asked for the second time, the mark tells what the first time granted.
+      // The second time no credit is requested. The high-water mark shows the targets that the first commit granted.
       let answer = try await ledger.commit([0: .terminal(.accepted), 1: .terminal(.badToken)], credit: 0)
       #expect(answer.granted == 4)
       #expect(answer.inDoubt == 2)

@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Sends of a campaign whose guard has not decided.
+/// Trial sends of a campaign while its guard is undecided.
 @Suite struct GuardTrialTests {
   private func ask(
     _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000,
@@ -23,20 +23,20 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func answersOfAllWorkersAddUpAndWhatComesBackIsLentAgain(on backend: Backend) async throws {
+  func answersAddUpAndReturnedSendsAreLeasedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 30, suspects: 20, gone: 5))
     let answer = try await ask(world, wanted: 500, news: GuardCounts(answers: 10, gone: 10), returned: 7)
     #expect(answer.counts == GuardCounts(answers: 40, suspects: 20, gone: 15))
-    // Answered ones are not lent again: twice the minimum is what may be sent.
+    // Answered sends are not leased again. At most twice the minimum may be sent.
     #expect(answer.leased == 7)
     #expect(answer.underWay == 160)
   }
 
-  /// Redis has lost the call that leased, and hears of the answers.
+  /// Redis lost the call that leased sends, but receives the answers.
   @Test(arguments: Backend.allCases)
-  func whatWasAnsweredWasLentThoughRedisForgotIt(on backend: Backend) async throws {
+  func answersCountAsLeasedIfRedisLostTheLease(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 60), returned: 20)
     #expect(try await ask(world, wanted: 500).leased == 140)
@@ -50,12 +50,13 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func whatADeadWorkerWasLentIsLentAgainAfterALease(on backend: Backend) async throws {
+  func sendsOfADeadWorkerAreLeasedAgainAfterTheirLease(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 10))
     #expect(try await ask(world, wanted: 50).leased == 0)
-    // A lease in the past. Who wants nothing is to wait on: somebody may yet take over what the dead worker had.
+    // The lease is in the past. A worker that requests nothing keeps waiting, because another may take over the dead
+    // worker's sends.
     #expect(try await ask(world, wanted: 0, lease: -1).underWay == 190)
     #expect(try await ask(world, wanted: 50, lease: -1).leased == 50)
     #expect(try await ask(world, wanted: 500).leased == 140)
@@ -91,7 +92,7 @@ import Testing
     #expect(
       try await tell("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
     try await world.store.campaigns.control("b", .cancel)
-    // What has ended leaves no probe behind.
+    // A campaign that has ended leaves no trial key behind.
     _ = try await world.command("DEL", world.keys.guardTrial("b"))
     #expect(try await tell("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
     #expect(try await world.command("EXISTS", world.keys.guardTrial("b")).integer == 0)
@@ -114,7 +115,7 @@ import Testing
     #expect(try await ask(world, wanted: 0, round: 1).counts == GuardCounts())
   }
 
-  // MARK: Once open
+  // MARK: After the trial
 
   private func watch(_ world: TestStore, _ news: GuardCounts, round: Int = 0) async throws -> GuardCounts? {
     try await world.store.limits.guardWatch("a", minimum: 100, news: news, round: round)
@@ -127,7 +128,7 @@ import Testing
     #expect(try await watch(world, GuardCounts(answers: 150, suspects: 3)) == GuardCounts(answers: 150, suspects: 3))
     let sum = GuardCounts(answers: 200, suspects: 4, gone: 10)
     #expect(try await watch(world, GuardCounts(answers: 50, suspects: 1, gone: 10)) == sum)
-    // Twice the minimum are counted: they are halved, and again for more news.
+    // The sum is at most twice the minimum. Older counts are halved until the new answers fit.
     let next = GuardCounts(answers: 101, suspects: 3, gone: 5)
     #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == next)
     let last = GuardCounts(answers: 192, suspects: 10)
@@ -146,7 +147,7 @@ import Testing
     #expect(try await watch(world, one, round: 1) == one)
   }
 
-  /// Workers set it aside, and the next call begins anew.
+  /// A worker isolates the damaged sum, and the next call begins a new one.
   @Test(arguments: Backend.allCases, ["inf", "nan", "1e308", "x", ""])
   func sumThatCannotBeRightIsSetAside(on backend: Backend, value: String) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

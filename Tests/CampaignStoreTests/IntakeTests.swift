@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A job is in exactly one place, and an id names one job.
+/// Intake of jobs. A job is in exactly one place, and an id names one job.
 struct IntakeTests {
   @Test(arguments: Backend.allCases)
   func sameJobAgainChangesNothing(on backend: Backend) async throws {
@@ -21,7 +21,7 @@ struct IntakeTests {
     #expect(try await world.command("EXISTS", world.keys.campaigns).integer == 0)
   }
 
-  /// The same job in another writing: other white space, order, escapes, spellings of numbers, and what is not given.
+  /// The same job in other spellings: white space, order, escapes, numbers, and omitted fields.
   @Test(arguments: Backend.allCases)
   func sameJobInAnotherWritingIsTheSame(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
@@ -39,7 +39,7 @@ struct IntakeTests {
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
     #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
     #expect(try await world.store.queue.activate(Self.campaign(other), job: other, worker: "w") == .conflict)
-    // What is buried frees the id, however the job was written when it took it.
+    // A job on the dead list frees its id, whichever spelling of the job reserved it.
     try await world.command("DEL", world.keys.campaign("a"), world.keys.job("a"))
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     try await world.store.queue.deadLetter(same, reason: "r", hint: "", worker: "w")
@@ -47,14 +47,14 @@ struct IntakeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func jobThatGotLostBeforeItWasTakenInIsPushedOnceMore(on backend: Backend) async throws {
+  func jobThatGotLostBeforeItsIntakeIsPushedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     try await world.command("DEL", world.keys.campaigns)
     #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
     #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
-    // Nor does a submission that fails leave an id behind that stands for nothing.
+    // A submission that fails does not leave a reserved id behind either.
     try await world.command("DEL", world.keys.campaigns, world.keys.job("a"))
     try await world.command("SET", world.keys.campaigns, "not a list")
     await #expect(throws: StoreError.self) { try await world.store.queue.submit(job, as: campaign) }
@@ -68,7 +68,7 @@ struct IntakeTests {
     let (other, otherCampaign) = try Self.job("a", #","priority":5"#)
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     #expect(try await world.store.queue.submit(other, as: otherCampaign) == .conflict)
-    // Pushed past `submit`, it is found out when it is taken in, before and after the activation of the first.
+    // A job that bypasses `submit` is found at its intake, before and after the activation of the first job.
     #expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w") == .conflict)
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     #expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w") == .conflict)
@@ -89,7 +89,7 @@ struct IntakeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func workerThatDiedBetweenReservingAndActivatingLosesNothing(on backend: Backend) async throws {
+  func workerThatDiedBeforeActivatingLosesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), job)
@@ -114,7 +114,7 @@ struct IntakeTests {
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
-    // The reply was lost, and the job had come a second time meanwhile.
+    // The reply was lost, and the job came a second time.
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
     #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
@@ -123,7 +123,7 @@ struct IntakeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func jobsAreTakenInTheirOrderAndAWorkerThatHoldsOneIsKnown(on backend: Backend) async throws {
+  func jobsAreTakenInOrderAndTheirWorkerIsKnown(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     for id in ["a", "b"] {
       let (job, campaign) = try Self.job(id)
@@ -133,7 +133,7 @@ struct IntakeTests {
     #expect(first == (try Self.job("a").bytes))
     #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
     #expect(try await take(world, worker: "w") == Self.job("b").bytes)
-    // The older one first, should the worker have to take them up again.
+    // The older job comes first if the worker has to take both up again.
     #expect(try await world.store.queue.unfinishedJob(worker: "w") == first)
   }
 
@@ -169,7 +169,7 @@ struct IntakeTests {
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     try await world.store.queue.deadLetter(job, reason: "no app news", hint: "", worker: "w")
     #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .new)
-    // What is buried because the id is another's leaves that one alone.
+    // A job that is moved to the dead list because of a conflict does not free the id of the other job.
     try await world.store.queue.deadLetter(job, reason: "conflict", hint: "", worker: "w")
     #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .duplicate)
     #expect(try await world.store.queue.activate(mendedCampaign, job: mended, worker: "w") == .new)
@@ -227,7 +227,7 @@ struct IntakeTests {
     }
     #expect(error?.code == .invalid)
     #expect(error?.hint == "did you mean churned?")
-    // Nothing has been reserved for it.
+    // Nothing is reserved for the job.
     #expect(try await world.command("EXISTS", world.keys.job("a")).integer == 0)
   }
 

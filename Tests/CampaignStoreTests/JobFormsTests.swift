@@ -6,7 +6,7 @@ import Testing
 
 @testable import CampaignStore
 
-/// The store identifies a job by its meaning, not by its spelling.
+/// Identity of jobs. The store identifies a job by its meaning, not by its spelling.
 struct JobFormsTests {
   private static func bytes(_ changes: [String: String] = [:]) -> [UInt8] {
     Array(job(changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8)
@@ -25,7 +25,7 @@ struct JobFormsTests {
     #expect(try await world.store.queue.activate(campaign(plain), job: plain, worker: "w") == .duplicate)
   }
 
-  /// An earlier version made the digest of the job as it was written, and has queued it.
+  /// An earlier version made the digest from the job's text, and queued the job.
   @Test func jobThatAnEarlierVersionQueuedIsNoConflict() async throws {
     let world = try await TestStore(on: .cluster)
     let written = Self.bytes(["priority": "10"])
@@ -36,7 +36,7 @@ struct JobFormsTests {
     #expect(try await world.store.queue.submit(written, as: campaign(written)) == .duplicate)
   }
 
-  /// A time that has passed is an error in a new job only. The same job again gets the same answer as before.
+  /// A time in the past is an error in a new job only. A repeated job gets the same answer as before.
   @Test func untimelyJobIsRefusedUnlessItIsKnown() async throws {
     let world = try await TestStore(on: .cluster)
     let job = Self.bytes()
@@ -59,7 +59,7 @@ struct JobFormsTests {
 
   @Test func attributeThatNoUserHasIsFound() async throws {
     let world = try await TestStore(on: .cluster)
-    // One partition with more users than Redis returns in one page.
+    // One partition has more users than Redis returns in one page.
     let fill = """
       for user = 1, 2000 do redis.call('HSET', KEYS[1], 'u' .. user, ARGV[1]) end
       return redis.call('HSET', KEYS[1], 'u1500', ARGV[2])

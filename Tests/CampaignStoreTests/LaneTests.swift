@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Which slice is next.
+/// Order of slices on the lanes.
 struct LaneTests {
   @Test(arguments: Backend.allCases)
   func campaignsOfALaneTakeTurns(on backend: Backend) async throws {
@@ -38,7 +38,7 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func takenReferenceIsInTheWorkersListAndTheWorkerIsKnown(on backend: Backend) async throws {
+  func dequeuedReferenceIsInTheListOfAKnownWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     #expect(try await world.store.campaigns.find("a")?.startedAt == nil)
@@ -52,7 +52,7 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignWithNothingToTakeLeavesItsRingAndComesBackWithASlice(on backend: Backend) async throws {
+  func campaignIsOnItsLaneOnlyWhileItHasOpenSlices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -86,7 +86,7 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceOfACampaignThatHasGoneLeadsNowhere(on backend: Backend) async throws {
+  func referenceOfAnExpiredCampaignIsDropped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     try await world.command("DEL", world.keys.campaign("a"))

@@ -4,7 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Records only rise, and the counters move with them: `commit.lua` against a model in Swift.
+/// Merges of records by `commit.lua`, compared with a model in Swift. Records only rise, and the counters change with
+/// them.
 struct LedgerMergeTests {
   @Test(arguments: Backend.allCases)
   func everyPairOfRecordsMergesAsTheModelSays(on backend: Backend) async throws {
@@ -46,7 +47,7 @@ struct LedgerMergeTests {
     let states = LedgerModel.states
     for _ in 0..<60 {
       let isOwner = Int.random(in: 0..<4, using: &seed) > 0
-      // Neighbours, gaps and single ones; sometimes a range, sometimes anywhere.
+      // Neighbours, gaps and single targets; sometimes in a range, sometimes anywhere.
       let start = Int.random(in: 0..<count, using: &seed)
       let indexes = (0..<Int.random(in: 0...40, using: &seed)).map { _ in
         min(count - 1, start + Int.random(in: 0..<(Bool.random(using: &seed) ? 30 : count), using: &seed))
@@ -65,9 +66,9 @@ struct LedgerMergeTests {
     try await expect(model, world, owner)
   }
 
-  /// What a stale owner says was not delivered is dropped, and so is what it would say of the high-water mark.
+  /// Undelivered outcomes of a stale owner are dropped, and they do not raise the high-water mark.
   @Test(arguments: Backend.allCases)
-  func staleOwnerEndsNothingAsUndeliveredAndRaisesNoMarkByThat(on backend: Backend) async throws {
+  func undeliveredOutcomesOfAStaleOwnerAreDropped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let stale = try await world.sealed("a", count: 6)
     try await world.endLease("a")
@@ -95,7 +96,7 @@ struct LedgerMergeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func indexBeyondTheTargetsIsNoTarget(on backend: Backend) async throws {
+  func indexBeyondTheTargetsIsIgnored(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 3)
     let answer = try await ledger.commit([2: .terminal(.accepted), 3: .terminal(.accepted), 9: .terminal(.failed)])
@@ -105,14 +106,14 @@ struct LedgerMergeTests {
     #expect(try await world.slice("a").numbers["22"] == nil)
   }
 
-  /// The model, the records, the counters of the hash and the index of retries say the same.
+  /// Compares the model with the records, the counters of the hash and the index of retries.
   private func expect(_ model: LedgerModel, _ world: TestStore, _ ledger: SliceLedger) async throws {
     let records = try await ledger.records(from: 0, count: model.records.count).records
     let now = try await world.store.time() / 1000
     for (index, (record, expected)) in zip(records, model.records).enumerated() {
       var expected = expected
       if expected.state == .waiting {
-        // Delays become instants by Redis' clock.
+        // The script converts delays to times of Redis' clock.
         #expect((-600_000...0).contains(Int(record.at) - now - Int(expected.at)))
         expected.at = record.at
       }
@@ -127,7 +128,7 @@ struct LedgerMergeTests {
     }
     let indexed = try await world.command("ZRANGE", world.keys.retry(0, "a"), 0, -1).compactMap(\.integer)
     #expect(indexed.sorted() == model.records.indices.filter { model.records[$0].state == .waiting })
-    // Every target is exactly one of these.
+    // Every target is in exactly one of these groups.
     let answered = model.outcomes.values.reduce(0, +)
     #expect(answered + model.waiting + model.inDoubt + model.records.count - model.granted == model.records.count)
   }

@@ -5,14 +5,14 @@ import Redis
 import TestSupport
 import Testing
 
-/// A campaign with a limit goes to so many users, and to those seen last, however its slices are taken through their lives.
+/// Campaigns with a limit. They reach that number of users, those most recently seen, however the slices are processed.
 struct LimitTests {
   private struct Person {
     var user: String
-    /// When each of their devices was seen, and whether it has the locale that is asked for.
+    /// The times at which the user's devices were seen, and whether each has the locale of the condition.
     var devices: [(seenAt: Int, isEnglish: Bool)]
 
-    /// On those that are meant; `nil` where none is.
+    /// The latest time of the matching devices; `nil` if none matches.
     var seenAt: Int? { devices.filter(\.isEnglish).map(\.seenAt).max() }
   }
 
@@ -44,14 +44,14 @@ struct LimitTests {
 
   private func filter(_ campaign: Campaign) -> DeviceFilter { TestStore.filter(of: campaign, start: Self.now) }
 
-  /// Counts each slice and then expands it, one by one or in a bunch; returns the user of each target.
+  /// Counts each slice and then expands it, one by one or in a batch. Returns the user of each target.
   private func expand(_ campaign: Campaign, _ world: TestStore, seed: inout Seed) async throws -> [String] {
     let filter = filter(campaign)
     let partitions = (0..<world.keys.partitions).shuffled(using: &seed)
     var quotas: AudienceQuotas?
     for (number, partition) in partitions.enumerated() {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
-      // Whoever has counted may die, and another count again.
+      // A worker may die after it has counted, and another counts again.
       for _ in 0..<Int.random(in: 1...2, using: &seed) {
         quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter)
         #expect((quotas == nil) == (number < partitions.count - 1))
@@ -63,7 +63,7 @@ struct LimitTests {
     var ledgers: [SliceLedger] = []
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
-      // Another worker finds the same.
+      // Another worker gets the same quotas.
       #expect(try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter) == found)
       if partition % 2 == 0 {
         let ledger = try await world.claimed(campaign.id, partition).ledger
@@ -109,7 +109,7 @@ struct LimitTests {
       let targets = try await expand(campaign, world, seed: &seed)
       let taken = Set(targets)
       #expect(taken.count == min(limit, meant.count), "limit \(limit), seed \(seed.value)")
-      // All devices of each that are meant, and no others.
+      // Every matching device of each user is a target, and no other device is.
       let expected = meant.filter { taken.contains($0.user) }.reduce(0) { $0 + $1.devices.count(where: \.isEnglish) }
       #expect(targets.count == expected, "limit \(limit), seed \(seed.value)")
       let worst = meant.filter { taken.contains($0.user) }.compactMap(\.seenAt).min() ?? 0
@@ -122,8 +122,8 @@ struct LimitTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whoRegistersMeanwhileMakesThemNoMore(on backend: Backend) async throws {
-    var seed = Seed("whoRegistersMeanwhileMakesThemNoMore")
+  func registrationsDuringTheStartDoNotExceedTheLimit(on backend: Backend) async throws {
+    var seed = Seed("registrationsDuringTheStartDoNotExceedTheLimit")
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.store.registry.register(registrations(people(300, &seed)))
     let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":50}"#)
@@ -133,7 +133,7 @@ struct LimitTests {
       quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter(campaign))
     }
     let found = try #require(quotas)
-    // All of them are seen later than anybody so far.
+    // These users are seen later than all users before.
     try await world.registerUsers(1000..<1300, registeredAt: UInt64(Self.now))
     var users: Set<String> = []
     for partition in 0..<3 {
@@ -142,12 +142,12 @@ struct LimitTests {
         ledger, of: campaign, filter: filter(campaign), quota: found[partition])
       users.formUnion(Self.users(try #require(targets).chunk))
     }
-    // Somebody of before may have been seen as lately as they were, as far as that is told apart.
+    // A user from before may have been seen as late as they were, within the resolution of the ranking.
     #expect(users.count == 50 && users.count { $0.count >= 5 } >= 40, "seed \(seed.value)")
   }
 
   @Test(arguments: Backend.wholeWay)
-  func sliceThatIsTakenOutHoldsUpNobody(on backend: Backend) async throws {
+  func isolatedSliceDoesNotBlockTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.registerUsers(0..<100)
     let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":10}"#)
@@ -157,7 +157,7 @@ struct LimitTests {
     }
     #expect(try await quotas(0) == nil)
     #expect(try await quotas(1) == nil)
-    // As if it had ended without having been counted.
+    // Simulates a slice that ended without being counted.
     _ = try await world.store.slices.finish(
       SliceReference(campaign: "c", partition: 2), counters: SliceCounters(), lane: .normal, worker: "w")
     let found = try #require(try await quotas(0))

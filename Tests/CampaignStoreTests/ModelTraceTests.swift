@@ -3,10 +3,10 @@ import LedgerModel
 import TestSupport
 import Testing
 
-/// The scripts against the model of the ledger: what random schedules of faults did to the model's Redis is done to a real
-/// one, and after every call both have to stand alike. See LedgerModel/README.md.
+/// Comparison of the scripts with the model of the ledger. The test repeats random schedules of faults on a real Redis
+/// and compares both states after every call. See LedgerModel/README.md.
 struct ModelTraceTests {
-  /// Schedules with what is rare: a departure of a target in doubt, a seal that was restored.
+  /// Seeds of schedules with rare events: a departure of a target in doubt, and a restored seal.
   private static let known: [UInt64] = [80, 27_220]
 
   @Test(arguments: Backend.allCases) func scriptsDoWhatTheModelDoes(on backend: Backend) async throws {

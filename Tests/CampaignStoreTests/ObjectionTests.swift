@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Workers that can't send a campaign.
+/// Workers that decline a campaign because they can't send it.
 @Suite struct ObjectionTests {
   private func object(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = TestStore.patience)
     async throws
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func onlyWhatAllLiveWorkersSayIsUnanimous(on backend: Backend) async throws {
+  func declineOfAllLiveWorkersIsUnanimous(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     #expect(try await object(world, "w1") == .others)
     #expect(try await object(world, "w1") == .others, "said twice it is still one worker's word")
@@ -21,22 +21,22 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func loneWorkerIsAll(on backend: Backend) async throws {
+  func declineOfALoneWorkerIsUnanimous(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
     #expect(try await object(world, "w1") == .unanimous)
   }
 
   @Test(arguments: Backend.allCases)
-  func wordOfAWorkerThatIsGoneCountsNoMore(on backend: Backend) async throws {
+  func expiredDeclineDoesNotCount(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     _ = try await object(world, "w1")
-    // As if it had been said long ago.
+    // Simulates that the worker declined long ago.
     _ = try await world.command("ZADD", world.keys.objections("a"), "1000", "w1")
     #expect(try await object(world, "w2") == .others, "w1 lives, and may have been mended")
   }
 
   @Test(arguments: Backend.allCases)
-  func whoResumesACampaignWantsItTriedAgain(on backend: Backend) async throws {
+  func resumeMakesEarlierDeclinesOutdated(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
     _ = try await world.store.campaigns.control("a", .pause, reason: "r")
     #expect(try await object(world, "w1") == .outdated)

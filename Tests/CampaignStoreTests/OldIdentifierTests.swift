@@ -7,8 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A store that an older version wrote, with user ids in forms that nothing looks up today: what `store check` finds, and
-/// what the store is after its repair.
+/// A store of an older version with user ids in forms that no lookup uses today. The tests cover the findings of
+/// `store check` and the state of the store after its repair.
 @Suite struct OldIdentifierTests {
   /// A form in which an older version may have stored an id.
   struct Form: Sendable, CustomTestStringConvertible {
@@ -31,7 +31,7 @@ import Testing
 
   private func check(_ world: TestStore, mending mends: Bool = false) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    // Nothing is in motion.
+    // Nothing changes during the check.
     _ = try await world.store.repair.check(mending: mends, pause: .zero) { findings += $0 }
     return findings
   }
@@ -50,7 +50,7 @@ import Testing
       DeviceRegistration(user: "eé", device: device(6)),
       DeviceRegistration(user: id("eé"), device: device(7), attributes: name("E")),
     ])
-    // Opt-outs of an old user, and of one who has devices under the present form.
+    // Opt-outs of a user with the old form, and of one who has devices under the present form.
     let optOut = MembershipStatement(isMember: true, at: now - 5000)
     try await store.audiences.set([id("adé"): optOut, id("cé"): optOut], in: Self.optOuts)
     try await store.audiences.set([id("dé"): optOut], in: Self.offers)
@@ -65,7 +65,8 @@ import Testing
         user: id("bé"), token: Registry.OwnedToken(TestStore.token(2), TestStore.service.name),
         action: .quarantine, instant: now, note: notice.bytes)
     ])
-    // Both forms have attributes and badges. The newer statement stands. In two calls: as texts both forms may be equal.
+    // Both forms have attributes and badges, and the newer statement wins. The test makes two calls, because both forms
+    // may be equal as texts.
     try await store.registry.apply([
       RegistrationEvent(.attributes(user: "eé", ["city": "Ulm"]), at: now - 4000),
       RegistrationEvent(.badge(user: "hé", app: "news", value: 9), at: now - 4000),
@@ -78,7 +79,7 @@ import Testing
       RegistrationEvent(.badge(user: id("hé"), app: "news", value: 2), at: now - 5000),
       RegistrationEvent(.badge(user: id("ié"), app: "news", value: 2), at: now - 4000),
     ])
-    // Campaigns that came to the users count against their caps.
+    // Campaigns that reached the users count against their caps.
     for (user, campaign, isRetained) in [(id("eé"), "old", false), (id("gé"), "other", true)] {
       let time = UserPressure.Time(at: now / 1000 - 5, category: [0, 0, 0, 0], campaign: NameDigest.bytes(campaign))
       let partition = Partition.of(user: user, count: world.keys.partitions)
@@ -88,13 +89,13 @@ import Testing
     }
   }
 
-  /// What stands in the store, without what counts how often tokens and users moved.
+  /// Returns the contents of the store, without the counters of moved tokens and users.
   private func lines(_ world: TestStore) async throws -> [String] {
     let counts = [":departures ", ":taken ", ":removals ", ":devices "]
     var lines = try await StoreDump(world: world, names: [:]).lines().filter { line in
       !counts.contains { line.contains($0) }
     }
-    // The order of a user's devices means nothing.
+    // The order of a user's devices has no meaning.
     try await world.store.registry.forEachUser { users in
       for user in users {
         let devices = user.devices.sorted { $0.token.lexicographicallyPrecedes($1.token) }
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: Form.all)
-  func aRepairedStoreEqualsOneThatWasWrittenInThePresentForm(form: Form) async throws {
+  func repairedStoreEqualsAStoreInThePresentForm(form: Form) async throws {
     let (old, present) = (try await TestStore(on: .cluster), try await TestStore(on: .cluster))
     let now = try await old.store.time() / 1000
     try await populate(old, form, now: now)
@@ -139,8 +140,8 @@ import Testing
     #expect(difference.isEmpty, "\(difference.sorted())")
   }
 
-  /// The same, where the process ends after each step in turn that writes. No user who has opted out can be reached
-  /// meanwhile.
+  /// The same repair, with a process that ends before each step that writes. In the meantime, a user who has opted out
+  /// can't be reached.
   @Test func aRepairThatIsKilledAtAnyStepIsCompletedByTheNext() async throws {
     let form = Form(name: "trailing blank and NFD") { $0.decomposedStringWithCanonicalMapping + " " }
     // A server of its own counts the writes of this test only.
@@ -178,7 +179,7 @@ import Testing
     await server.stop()
   }
 
-  /// How often the server was written to.
+  /// The number of writes that the server has counted.
   private func writes(_ world: TestStore) async throws -> Int {
     let line = try await world.command("INFO", "persistence").string?.split(whereSeparator: \.isNewline).first {
       $0.hasPrefix("rdb_changes_since_last_save:")
@@ -186,14 +187,14 @@ import Testing
     return try #require(line.flatMap { Int($0.split(separator: ":")[1]) })
   }
 
-  /// A row: what was said of both forms, and what stands after the repair.
+  /// A row: the statements about both forms, and the result of the repair.
   private struct Statements {
     var old: Int?
-    /// Whether and when the present form was said to be a member, in ms before now.
+    /// The statement about the present form: whether it is a member, and when, in ms before now.
     var present: (isMember: Bool, at: Int)?
     var list = OldIdentifierTests.optOuts
     var isErased = false
-    /// When the user is a member in the end, in ms before now; 0 for a time that is forgotten, `nil` for no member.
+    /// The time of the final membership, in ms before now; 0 for an unknown time, `nil` for no member.
     var expected: Int?
   }
 
@@ -201,7 +202,7 @@ import Testing
     Statements(old: 5000, expected: 5000),
     Statements(old: 5000, present: (true, 4000), expected: 4000),
     Statements(old: 4000, present: (true, 5000), expected: 4000),
-    // A newer consent stands. At the same time the opt-out stands.
+    // A newer opt-in wins. If the times are equal, the opt-out wins.
     Statements(old: 5000, present: (false, 4000), expected: nil),
     Statements(old: 5000, present: (false, 5000), expected: 5000),
     Statements(old: 4000, present: (false, 5000), expected: 4000),
@@ -213,7 +214,7 @@ import Testing
     Statements(old: 5000, present: (false, 5000), list: "vip", expected: nil),
   ]
 
-  @Test func theLatestStatementAboutBothFormsStands() async throws {
+  @Test func latestStatementAboutBothFormsWins() async throws {
     let world = try await TestStore(on: .cluster)
     let now = try await world.store.time() / 1000
     for (number, row) in Self.statements.enumerated() {
@@ -245,7 +246,7 @@ import Testing
     }
   }
 
-  /// Ids that no reader accepts are named, with the danger and what to do, and stay as they are.
+  /// Ids that no reader accepts are reported with the risk and the remedy. They stay unchanged.
   @Test(arguments: ["\u{200B}zoe", "zoe\u{FEFF}", "\u{A0}zoe", " ", "zoe\u{1}"])
   func anUnusableIDIsNamedAndNeverRemoved(id: String) async throws {
     let world = try await TestStore(on: .cluster)
@@ -261,7 +262,7 @@ import Testing
     }
   }
 
-  /// An erasure that has not ended goes by the ids with which it began. The old form stays on its lists meanwhile.
+  /// An erasure that has not ended uses the ids with which it began, so the old form stays on its lists until then.
   @Test func aUserWhoseErasureHasNotEndedIsLeftForTheNextCheck() async throws {
     let world = try await TestStore(on: .cluster)
     try await world.store.registry.register([DeviceRegistration(user: " x", device: TestStore.device(1))])
@@ -278,9 +279,10 @@ import Testing
     #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
   }
 
-  /// Before the repair a campaign reaches a user whose opt-out has another form of the id; after it, nobody.
+  /// Before the repair a campaign reaches a user whose opt-out has another form of the id. After the repair it does
+  /// not.
   @Test(arguments: [false, true])
-  func aCampaignAfterTheRepairDoesNotReachTheUserWhoOptedOut(isDeviceOld: Bool) async throws {
+  func campaignAfterTheRepairRespectsTheOptOut(isDeviceOld: Bool) async throws {
     let world = try await TestStore(on: .cluster, partitions: 1)
     let (device, optOut) = isDeviceOld ? (" ada", "ada") : ("ada", " ada")
     var record = TestStore.device(1)
@@ -296,7 +298,7 @@ import Testing
   }
 
   /// A campaign that has sealed its targets withholds the push of a user whose opt-out gets the present form.
-  @Test func aRunningCampaignLearnsOfTheOptOut() async throws {
+  @Test func runningCampaignRespectsTheRepairedOptOut() async throws {
     let world = try await TestStore(on: .cluster, partitions: 1)
     try await world.store.registry.register([DeviceRegistration(user: "ada", device: TestStore.device(1))])
     try await world.store.audiences.add([" ada"], to: Self.optOuts)
@@ -310,8 +312,8 @@ import Testing
     #expect(news?.users == [UserFingerprint.of(chunk.user(0))])
   }
 
-  /// A replacement that is read in meanwhile keeps the opt-out, as it keeps those that apps say meanwhile.
-  @Test func aReplacementThatIsReadInMeanwhileKeepsTheOptOut() async throws {
+  /// A replacement that is being imported keeps the opt-out, as it keeps opt-outs that apps send at the same time.
+  @Test func replacementDuringTheRepairKeepsTheOptOut() async throws {
     let world = try await TestStore(on: .cluster)
     try await world.store.audiences.add([" ada"], to: Self.optOuts)
     var replacement = try await world.store.audiences.replacement(of: Self.optOuts)
@@ -324,9 +326,9 @@ import Testing
   }
 }
 
-/// The steps of a caller of a store: which of them follow a write, and before which the caller ends.
+/// Steps of a caller of a store: which of them follow a write, and before which the caller ends.
 private final class Steps: Sendable {
-  /// The error that ends the caller.
+  /// Error that ends the caller.
   struct Killed: Error {}
 
   private struct State {
@@ -341,15 +343,15 @@ private final class Steps: Sendable {
 
   init(until last: Int = .max) { self.last = last }
 
-  /// How many steps there were.
+  /// The number of steps.
   var count: Int { state.withLock(\.count) }
-  /// The steps before which the store was written to.
+  /// The steps that follow a write.
   var deaths: [Int] { state.withLock(\.deaths) }
 
-  /// Notes a step.
+  /// Records a step.
   ///
-  /// - Parameter writes: how often the server was written to before it.
-  /// - Returns: whether there was a write since the step before.
+  /// - Parameter writes: the server's number of writes before the step.
+  /// - Returns: whether there was a write since the previous step.
   func next(writes: Int) -> Bool {
     state.withLock { state in
       state.count += 1

@@ -5,13 +5,13 @@ import Redis
 import TestSupport
 import Testing
 
-/// The outcome of a target in every state of its record and its slice, as each reader tells it.
+/// Outcome of a target in every state of its record and its slice, as each reader derives it.
 ///
-/// The rows come from the enumerations. `Tests/Pages/outcomes.md` has the table. A new outcome, state or phase fails until the
-/// table has its row. A reader that derives another outcome fails, too.
+/// The rows come from the enumerations. `Tests/Pages/outcomes.md` has the table. The test fails for a new outcome,
+/// state or phase until the table has its row. It also fails for a reader that derives another outcome.
 struct OutcomeTableTests {
-  /// What is told of one target: its record, whether it is below its slice's high-water mark, and whether its present
-  /// attempt is withheld.
+  /// State of one target: its record, whether it is below its slice's high-water mark, and whether its present attempt
+  /// is withheld.
   private struct Row: Hashable {
     var state: UInt8
     var isAmbiguous: Bool
@@ -33,7 +33,7 @@ struct OutcomeTableTests {
   }
 
   /// Every record that the scripts can write. A target that was never granted has none, and one with an outcome was
-  /// granted; an outcome that says undelivered never stands beside an ambiguous attempt.
+  /// granted. An undelivered outcome never occurs together with an ambiguous attempt.
   private static let rows: [Row] =
     [Row(state: 0, isAmbiguous: false, isGranted: false)]
     + [0, 1].flatMap { state in [false, true].map { Row(state: state, isAmbiguous: $0, isGranted: true) } }
@@ -43,7 +43,7 @@ struct OutcomeTableTests {
         .map { Row(state: outcome.rawValue, isAmbiguous: $0, isGranted: true) }
     }
 
-  /// The phases in which a slice has targets, with the rows that it can have then.
+  /// Returns the rows that a slice in this phase can have.
   private static func rows(in phase: SlicePhase) -> [Row] {
     switch phase {
     case .expanding: []
@@ -56,7 +56,7 @@ struct OutcomeTableTests {
     ["record", "ambiguous attempt"] + SlicePhase.allCases.map { "slice \($0.rawValue)" }
     + ["line with `results: all`", "with `failures`", "found by `{\"campaign\": …}`", "gets a correction"]
 
-  /// What the readers said of a row, in the order of the phases.
+  /// Results of the readers for a row, in the order of the phases.
   private struct Told {
     var outcomes: [SlicePhase: Outcome?] = [:]
     var lines: [ResultsMode: String] = [:]
@@ -64,7 +64,7 @@ struct OutcomeTableTests {
     var isCorrected = false
   }
 
-  @Test func everyReaderTellsTheOutcomeOfTheTable() async throws {
+  @Test func everyReaderDerivesTheOutcomeOfTheTable() async throws {
     var told: [Row: Told] = [:]
     for phase in SlicePhase.allCases where !Self.rows(in: phase).isEmpty {
       for mode in [ResultsMode.all, .failures] {
@@ -83,8 +83,8 @@ struct OutcomeTableTests {
     #expect(try table.documented() == table.markdown)
   }
 
-  /// The rules that the table must keep, whatever it says.
-  @Test func whatMayHaveBeenDeliveredIsNeverCalledUndelivered() {
+  /// Rules that the table must obey, whatever its rows are.
+  @Test func possibleDeliveryIsNeverUndelivered() {
     for row in Self.rows where row.state < Outcome.accepted.rawValue {
       let outcome = row.record.outcome(in: .cancelled, isGranted: row.isGranted)
       #expect(
@@ -101,7 +101,7 @@ struct OutcomeTableTests {
   }
 
   @Test(arguments: Outcome.allCases)
-  func scriptsHaveTheSameListOfWhatSaysUndelivered(_ outcome: Outcome) async throws {
+  func scriptsHaveTheSameUndeliveredOutcomes(_ outcome: Outcome) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     let ledger = try await world.sealed("a", count: 1)
     try await ledger.commit(credit: 1)
@@ -109,12 +109,12 @@ struct OutcomeTableTests {
     retry.history.isAmbiguous = true
     try await ledger.commit([0: retry])
     #expect(try await ledger.commit(credit: 1).retries.map(\.history.isAmbiguous) == [true])
-    // No worker says so; the script keeps the record all the same, and the target stays in doubt.
+    // No worker records this outcome. If it did, the script would keep the record, and the target would stay in doubt.
     try await ledger.commit([0: .terminal(outcome, attempt: 1)])
     let record = try await ledger.record(0)
     #expect(record.state == (outcome.saysUndelivered ? .granted : .terminal(outcome)))
     #expect(outcome.saysUndelivered == record.history.isAmbiguous)
-    // Nor does a stale owner end what its new owner may have sent.
+    // A stale owner can't end a target that its new owner may have sent either.
     let other = try await world.sealed("b", count: 1)
     try await other.commit(credit: 1)
     try await world.endLease("b")
@@ -134,7 +134,7 @@ struct OutcomeTableTests {
     #expect(try await world.expand(ledger, campaign) == rows.count)
     let granted = rows.count { $0.isGranted }
     let chunk = try await ledger.targets(from: 0, count: rows.count)
-    // Users of withheld targets have had enough.
+    // Users of withheld targets have reached the cap.
     for (index, row) in rows.enumerated() where row.isWithheld {
       let user = String(decoding: chunk.user(index), as: UTF8.self)
       let before = try await world.activate("before\(index)", audience: #"{"users":["\#(user)"]}"#)
@@ -164,7 +164,7 @@ struct OutcomeTableTests {
     var tally: [Outcome: Int] = [:]
     for (index, row) in rows.enumerated() {
       let outcome = results[index].outcome
-      // The function itself.
+      // The function in the code.
       #expect(outcome == row.record.outcome(in: phase, isGranted: row.isGranted), "\(row) in \(phase)")
       if let outcome { tally[outcome, default: 0] += 1 }
       #expect((results[index].at > 0) == (outcome != nil))
@@ -176,7 +176,7 @@ struct OutcomeTableTests {
     // `campaign show`, webhooks and reports.
     #expect(try await world.store.campaigns.show("a")?.counters.outcomes == tally)
     if let counters { #expect(counters.outcomes == tally) }
-    // Retargeting, for each outcome alone, and a correction, which takes the default ones.
+    // Retargeting for each outcome alone, and a correction, which selects the default outcomes.
     for outcome in Outcome.allCases where phase != .sealed {
       for user in try await audience(of: #"{"campaign":"a","outcome":"\#(outcome.name)"}"#, world) {
         let index = try #require(users.firstIndex(of: user))
@@ -194,7 +194,7 @@ struct OutcomeTableTests {
         told[row]?.isCorrected = mayHaveIt
       }
     }
-    // The plain hash.
+    // The results hash.
     for (index, row) in rows.enumerated() where phase == .cancelled {
       let token = TestStore.service.text(of: try #require(results[index].token))
       let line = try await world.command("HGET", world.keys.results(0, "a"), token).string
@@ -211,20 +211,20 @@ struct OutcomeTableTests {
       }
       #expect(streamed == results.map { [$0.outcome] })
     }
-    // The check of the store derives the same from the ledger.
+    // The check of the store derives the same counters from the ledger.
     var findings: [StoreFinding] = []
     _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
     #expect(findings.filter { $0.kind == .wrongCounters }.isEmpty, "\(findings)")
   }
 
-  /// Records the rows as workers do: what waits first, then outcomes with their lines.
+  /// Records the rows as workers do: waiting targets first, then outcomes with their lines.
   private func commit(
     _ rows: [Row], _ chunk: TargetChunk, _ mode: ResultsMode, to ledger: SliceLedger
   ) async throws {
     var batch = OutcomeBatch()
     for (index, row) in rows.enumerated() where row.isGranted && (row.state > 0 || row.isAmbiguous) {
       let keepsLine = mode == .all || row.state != Outcome.accepted.rawValue
-      // One that is granted once more was waiting before.
+      // A target that is granted again was waiting before.
       let record = row.state == 0 ? Row(state: 1, isAmbiguous: true, isGranted: true).record : row.record
       batch.append(
         row.state == 0 ? .waiting(isAmbiguous: true) : record, at: index, action: .none, token: chunk.token(index),
@@ -235,7 +235,7 @@ struct OutcomeTableTests {
     #expect(try await ledger.commit(credit: again).retries.count == again)
   }
 
-  /// The users whom a campaign to an audience reaches.
+  /// Returns the users whom a campaign to an audience reaches.
   private func audience(of audience: String, _ world: TestStore) async throws -> [String] {
     let job = TestStore.job("c", audience: audience)
     let campaign = try CampaignJob.parse(job, .any(TestStore.service))

@@ -3,12 +3,12 @@ import PushCore
 import Redis
 import Testing
 
-/// What an outcome does beyond the ledger: to the device, the results hash, the reasons, the outbox.
+/// Effects of an outcome outside the ledger: on the device, the results hash, the reasons and the outbox.
 struct OutcomeTests {
   @Test(
     arguments: Backend.allCases,
     [
-      // registeredAt, timestamp of the answer, whether the device goes
+      // Columns: registeredAt, timestamp of the answer, whether the device is pruned.
       (1000, 999, false), (1000, 1000, true), (1000, 1001, true), (0, 1, true), (0, 0, true),
       (1_700_000_000_001, 1_700_000_000_000, false),
     ] as [(UInt64, UInt64, Bool)])
@@ -25,12 +25,12 @@ struct OutcomeTests {
     #expect(isGone == rule.isPruned)
     #expect(try await world.slice("a").numbers["pruned"] == (rule.isPruned ? 1 : nil))
     #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == (rule.isPruned ? 1 : 0))
-    // The outcome stands either way.
+    // The outcome is recorded in both cases.
     #expect(try await world.slice("a").numbers["17"] == 1)
   }
 
   @Test(arguments: Backend.allCases)
-  func deviceThatRegisteredAgainWhileThePushWasUnderWayStays(on backend: Backend) async throws {
+  func deviceThatRegisteredAgainDuringThePushStays(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<1, registeredAt: 1000)
     let (ledger, chunk) = try await world.everybody("a")
@@ -90,7 +90,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func outcomeThatLostAgainstAnotherPrunesNothing(on backend: Backend) async throws {
+  func supersededOutcomePrunesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<1)
     let (ledger, chunk) = try await world.everybody("a")
@@ -103,7 +103,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func resultsHashHasWhatTheCallerKeeps(on backend: Backend) async throws {
+  func resultsHashHasTheLinesOfTheMode(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<4)
     let (ledger, chunk) = try await world.everybody("a")
@@ -133,7 +133,7 @@ struct OutcomeTests {
     var batch = OutcomeBatch()
     for position in 0..<3 { batch.append(.unknown, chunk, position, reason: "Strange") }
     _ = try await ledger.commit(&batch, credit: 0)
-    // As with `failures`: an acceptance comes without a detail. And as with `all`.
+    // In `failures` mode an acceptance has no detail; in `all` mode it has one.
     batch.removeAll()
     batch.append(.terminal(.accepted), at: 0)
     batch.append(.accepted, chunk, 1)
@@ -148,7 +148,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func reasonThatNobodyKnowsIsKeptInItsWords(on backend: Backend) async throws {
+  func unknownReasonIsKeptAsText(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<2)
     let (ledger, chunk) = try await world.everybody("a")
@@ -163,7 +163,7 @@ struct OutcomeTests {
       return true
     }
     #expect(reasons == ["TooManyMoons", "BadPath"])
-    // Only the one that has no code of its own takes room beside the ledger.
+    // Only a reason without a code of its own takes space outside the ledger.
     #expect(try await world.command("HLEN", world.keys.reasons(0, "a")).integer == 1)
   }
 
@@ -180,7 +180,7 @@ struct OutcomeTests {
       let chunk = try await ledger.targets(from: 0, count: count)
       var batch = OutcomeBatch()
       for position in 0..<count {
-        // Tokens 0 and 3 are unregistered, 1 and 4 bad; 3 and 4 are nobody's.
+        // Tokens 0 and 3 are unregistered, 1 and 4 are bad. Tokens 3 and 4 have no owner.
         switch Int(chunk.token(position).last ?? 0) % 3 {
         case 0: batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
         case 1: batch.append(.badToken, chunk, position, .quarantine, reason: "BadDeviceToken")

@@ -6,11 +6,11 @@ import Redis
 import TestSupport
 import Testing
 
-/// Targets that each have a time of their own: they are sealed in its order, and granted when it has come.
+/// Targets with a time of their own. The seal orders them by time, and each is granted when its time has come.
 struct OwnTimeTests {
   private static let wall = "2026-12-01T09:00:00"
 
-  /// - Parameter zones: offsets of made-up zones, by names.
+  /// - Parameter zones: offsets of made-up zones, by name.
   private func world(
     _ backend: Backend, partitions: Int = 1, _ zones: [String: Int]
   ) async throws -> (world: TestStore, folder: ScratchFolder) {
@@ -50,7 +50,7 @@ struct OwnTimeTests {
     try await world.command("HSET", world.keys.slice(0, of: id), "times", passed.bytes, "readyAt", 1)
   }
 
-  /// More targets are between the two than one read returns.
+  /// One read returns fewer targets than there are between the two devices.
   @Test func previewHasTheDevicesOfAUserInSeveralZones() async throws {
     let (world, folder) = try await world(.cluster, ["Test/A": 0, "Test/B": -3600])
     defer { withExtendedLifetime(folder) {} }
@@ -71,16 +71,16 @@ struct OwnTimeTests {
     #expect(tokens == Set([0, 2000].map { TestStore.device($0).token }))
   }
 
-  // MARK: Against a reference
+  // MARK: Comparison with a reference
 
-  /// 4,000 users in all kinds of zones, with hours of their own or none; when each is due is found by looking at their
-  /// clocks minute by minute.
+  /// 4,000 users in all kinds of zones, with hours of their own or none. The reference reads their clocks minute by
+  /// minute to find when each is due.
   @Test(arguments: Backend.pair(for: "dueTimesAreThoseAtWhichClocksShowThem"))
   func dueTimesAreThoseAtWhichClocksShowThem(on backend: Backend) async throws {
     var seed = Seed("dueTimesAreThoseAtWhichClocksShowThem")
     let system = ZoneDatabase.system
     guard system.isThere else { return }
-    // Those of the night of a change, with half hours, quarters and both ends of the world.
+    // Zones with a change in this night, with half hours, quarter hours, and at both ends of the world.
     let names = [
       "Europe/Berlin", "Europe/London", "America/New_York", "America/St_Johns", "Asia/Kathmandu", "Asia/Kolkata",
       "Australia/Lord_Howe", "Pacific/Kiritimati", "Etc/GMT+12", "Africa/Casablanca", "", "Nowhere/Land",
@@ -93,7 +93,7 @@ struct OwnTimeTests {
       return (names.randomElement(using: &seed) ?? "", attributes.randomElement(using: &seed) ?? "")
     }
     try await register(world, users)
-    // Clocks change in Europe in this night, at 01:00 UTC, and soon before it in America and Australia.
+    // Clocks in Europe change in this night at 01:00 UTC, and those in America and Australia shortly before.
     for (id, more) in [
       ("fixed", #","sendAt":"2027-03-28T02:30:00","localTime":true,"defaultTimezone":"Asia/Tokyo""#),
       ("own", #","sendAt":"2027-03-28T09:15:00","localTime":{"attribute":"hour"},"defaultTimezone":"Asia/Tokyo""#),
@@ -124,7 +124,7 @@ struct OwnTimeTests {
     }
   }
 
-  /// When the clock of a user has reached its time, in ms: found by watching it.
+  /// Returns the time in ms at which the clock of a user shows the send time, found by watching the clock.
   private func due(_ user: (zone: String, attributes: String), isOwn: Bool, _ zones: ZoneDatabase) throws -> Int {
     let day = try #require(Timestamp.milliseconds("2027-03-28T00:00:00Z")) / 1000
     var wall = day + (isOwn ? 9 * 3600 + 900 : 2 * 3600 + 1800)
@@ -136,14 +136,14 @@ struct OwnTimeTests {
     return instant * 1000
   }
 
-  // MARK: Granting
+  // MARK: Grants
 
   @Test(arguments: Backend.allCases)
   func targetsAreGrantedWhenTheirTimeHasComeAndNotBefore(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, ["A": 0, "B": 3600, "C": -3600])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<300).map { (["A", "B", "C"][$0 % 3], "") })
-    // The clocks of the east show it already: it has begun.
+    // The clocks of the east show the time already, so the campaign has begun.
     let soon = WallTime.format(try await world.store.time() / 1_000_000 + 43200)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     #expect(try await world.store.campaigns.find("a")?.state == .active)
@@ -153,7 +153,7 @@ struct OwnTimeTests {
     #expect(zip(times.steps, times.steps.dropFirst()).allSatisfy { $1.due - $0.due == 3_600_000 })
     var answer = try await ledger.commit(credit: 500)
     #expect(answer.granted == 0 && answer.later == 300 && answer.waiting == 0)
-    // B is first: in 11 hours.
+    // Zone B is first, in 11 hours.
     #expect((10 * 3_600_000...11 * 3_600_000 + 60_000).contains(try #require(answer.nextRetry)))
     let shown = try #require(try await world.store.campaigns.show("a"))
     #expect(shown.counters.later == 300 && shown.nextTime == times.steps[0].due && shown.pending == 300)
@@ -163,7 +163,7 @@ struct OwnTimeTests {
     #expect(answer.granted == 30 && answer.later == 200)
     answer = try await ledger.commit(credit: 500)
     #expect(answer.granted == 100 && answer.later == 200)
-    // Who comes next knows what waits, and until when.
+    // The next owner gets the number of waiting targets and their times.
     try await ledger.unclaim()
     let next = try await world.claimed("a")
     #expect(next.standing.later == 200 && next.standing.granted == 100 && next.standing.inDoubt == 100)
@@ -182,7 +182,7 @@ struct OwnTimeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func cancelledNobodyGetsItLater(on backend: Backend) async throws {
+  func cancelEndsTargetsThatWaitForTheirTime(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, ["A": 0])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<10).map { _ in ("A", "") })
@@ -198,7 +198,7 @@ struct OwnTimeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatRedisForgotIsSealedAgainWithItsTimes(on backend: Backend) async throws {
+  func lostSealIsRestoredWithItsTimes(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, ["A": 0, "B": 7200])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<20).map { (["A", "B"][$0 % 2], "") })
@@ -218,7 +218,7 @@ struct OwnTimeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func damagedTimesAreToldOf(on backend: Backend) async throws {
+  func damagedTimesAreReported(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, ["A": 0])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<10).map { _ in ("A", "") })
@@ -235,11 +235,11 @@ struct OwnTimeTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func bunchesKeepToTheTimesToo(on backend: Backend) async throws {
+  func batchesObeyTheTimes(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, partitions: 8, ["A": 0, "B": -14400])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<60).map { (["A", "B"][$0 % 2], "") })
-    // A's clock shows it already, B's in four hours.
+    // The clock of A shows the time already, that of B in four hours.
     let soon = WallTime.format(try await world.store.time() / 1_000_000 - 60)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     let ledgers = (0..<8).map {
@@ -261,7 +261,7 @@ struct OwnTimeTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func withALimitTheBestHaveTheirTimesToo(on backend: Backend) async throws {
+  func usersWithinALimitHaveTheirTimes(on backend: Backend) async throws {
     let (world, folder) = try await world(backend, ["A": 0, "B": -14400])
     defer { withExtendedLifetime(folder) {} }
     try await world.store.registry.register(
@@ -283,7 +283,7 @@ struct OwnTimeTests {
     #expect(Set(users) == Set(30..<40) && users[..<5].allSatisfy { $0 % 2 == 0 })
   }
 
-  @Test func namesOfZonesLeadNowhereElse() {
+  @Test func namesOfZonesCannotNameOtherFiles() {
     for name in ["", "/etc/passwd", "../passwd", "a/../b", ".hidden", "a//b", "a b", "a\0b", "-x", "é"] {
       #expect(!ZoneDatabase.isName(name))
       #expect(ZoneDatabase.system.rules(name) == nil)
@@ -291,7 +291,7 @@ struct OwnTimeTests {
     for name in ["Europe/Berlin", "Etc/GMT+12", "America/Argentina/Buenos_Aires", "Etc/GMT-14"] {
       #expect(ZoneDatabase.isName(name))
     }
-    // An older store may have abbreviations. The database has files of these names.
+    // An older store may have abbreviations. The database has files with these names.
     for name in ["EST", "MST", "HST"] { #expect(ZoneDatabase.system.rules(name) == nil, "\(name)") }
     let nowhere = ZoneDatabase(folder: "/nowhere")
     #expect(!nowhere.isThere && nowhere.rules("UTC") == .utc && nowhere.rules("Europe/Berlin") == nil)

@@ -7,17 +7,19 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Campaigns with parts under random schedules of calls: after each call Redis says what ``PartModel`` says.
+/// Campaigns with parts under random schedules of calls. After each call the state in Redis must equal that of
+/// ``PartModel``.
 ///
-/// Calls come from several callers: they are repeated, as if the reply was lost; they come late, with what was true before;
-/// some callers die between two steps, and Redis loses its last writes. `Tests/LedgerModel/README.md` lists the mutants of scripts that this finds.
+/// Several callers make the calls. Some calls are repeated, as after a lost reply. Some come late, with an earlier
+/// state. Some callers die between two steps, and Redis loses its last writes. `Tests/LedgerModel/README.md` lists the
+/// mutants of scripts that this test finds.
 struct PartModelTests {
   private static let steps = 60
   private static let schedules = TestForm.count(short: 12, long: 40)
 
-  /// One call of the store, with all that its caller knew.
+  /// One call of the store, with the state that its caller had read.
   private enum Call {
-    /// - Parameter id: of the campaign or of a part.
+    /// - Parameter id: the id of the campaign or of a part.
     case person(ControlVerb, id: String, by: String)
     case dyingPerson(ControlVerb)
     case worker(round: Int, gate: Int?, needsApproval: Bool)
@@ -25,12 +27,12 @@ struct PartModelTests {
     case end(part: Int)
     case look(dueAt: Int)
     case open(stage: Int)
-    /// A worker that has sent pushes of a stage tells Redis again that it had begun.
+    /// A worker that has sent pushes of a stage restores the stage's beginning.
     case restore(stage: Int)
     case activate, promote, repair, hourPasses, loseGate, redisFalls
   }
 
-  /// What Redis says after a call.
+  /// State in Redis after a call.
   private struct Sight {
     var facts: [String: String] = [:]
     var state: CampaignState?
@@ -50,16 +52,16 @@ struct PartModelTests {
     let approval: String?
     let ids: [String]
     let partitions: [Int]
-    /// Whether pushes of the stages, and of the companions, may be accepted: where none is, the campaign can fail.
+    /// Whether pushes of the stages, and of the companions, may be accepted. If none is, the campaign can fail.
     let accepts: (stages: Bool, companions: Bool)
     var model: PartModel
     var sight = Sight()
     /// Calls that were made, and calls that a worker was about to make.
     var calls: [Call] = []
-    /// What Redis falls back to, with what the model said then.
+    /// The state to which Redis falls back, with the model of that time.
     private var snapshot: (values: [(key: String, value: [UInt8])], model: PartModel)?
     private var hasFallen = false
-    /// When the stages began that workers have sent pushes of, by place.
+    /// The start times of the stages whose pushes workers have sent, by place.
     private var starts: [Int: Int] = [:]
 
     init(on backend: Backend, _ seed: inout Seed) async throws {
@@ -83,9 +85,9 @@ struct PartModelTests {
 
     // MARK: Calls
 
-    /// Makes a call, and plays it on the model.
+    /// Makes a call and applies it to the model.
     ///
-    /// - Returns: how the answer differs from the model's; `nil` if it does not.
+    /// - Returns: the difference between the answer and the model's; `nil` if there is none.
     mutating func make(_ call: Call) async throws -> String? {
       let store = world.store
       switch call {
@@ -94,7 +96,7 @@ struct PartModelTests {
         model.control(verb, by: person)
         return answer == model.state ? nil : "\(verb) answered \(answer)"
       case .dyingPerson(let verb):
-        // It reads the campaign and its parts, and runs `control.lua`.
+        // The caller reads the campaign and its parts, and then runs `control.lua`.
         try await dying(after: 3) { _ = try await store.campaigns.controlEverywhere(Self.id, verb, lease: 1000) }
         model.control(verb, by: "", dies: true)
       case .worker(let round, let gate, let needsApproval):
@@ -161,7 +163,7 @@ struct PartModelTests {
       return nil
     }
 
-    /// Runs a call whose caller dies before it sends the pipeline behind these.
+    /// Runs a call whose caller dies before it sends the pipeline after these.
     private func dying(after pipelines: Int, _ body: () async throws -> Void) async throws {
       let count = Mutex(0)
       let step: @Sendable () throws -> Void = {
@@ -174,9 +176,9 @@ struct PartModelTests {
       do { try await StoreSteps.$beforeEach.withValue(step, operation: body) } catch is Death {}
     }
 
-    // MARK: Losing writes
+    // MARK: Lost writes
 
-    /// Takes note of what Redis may fall back to.
+    /// Records a state to which Redis may fall back.
     mutating func remember() async throws {
       var values: [(String, [UInt8])] = []
       for key in try await keysThere() {
@@ -194,14 +196,14 @@ struct PartModelTests {
       try await world.command("KEYS", "*\(world.keys.namespace)*").compactMap(\.string)
     }
 
-    /// The last stage that workers know to have begun, and Redis does not.
+    /// The last stage that workers know to have begun and Redis does not.
     var lost: Int? {
       guard model.state == .active || model.state == .paused else { return nil }
       return starts.keys.max().flatMap { $0 > model.stage ? $0 : nil }
     }
 
     private mutating func letHourPass() async throws {
-      // Redis falls back by seconds.
+      // Redis falls back by a few seconds only.
       snapshot = nil
       let keys = world.keys
       var pipeline = RedisPipeline()
@@ -216,9 +218,9 @@ struct PartModelTests {
       model.letHourPass()
     }
 
-    // MARK: Looking
+    // MARK: State in Redis
 
-    /// The names of the parts that these ids name, and `campaign`.
+    /// The names of the parts with these ids, and `campaign`.
     private func names(_ ids: [String]) -> Set<String> { Set(ids.map(name)) }
 
     private func name(_ id: String) -> String {
@@ -269,7 +271,7 @@ struct PartModelTests {
       return sight
     }
 
-    /// What is wrong after a call, whatever the model says.
+    /// Returns violations of rules that hold after every call, independent of the model.
     func broken(_ now: Sight, after was: Sight) -> [String] {
       var broken: [String] = []
       func require(_ isRight: Bool, _ text: String) { if !isRight { broken.append(text) } }
@@ -286,7 +288,7 @@ struct PartModelTests {
       for (part, (new, old)) in zip(model.parts, zip(now.parts, was.parts)) where part.place > 0 {
         if old.start != nil { require(new.start == old.start, "\(part.name) has begun twice") }
         guard old.isGated, !new.isGated else { continue }
-        // What has begun before Redis fell begins again, whatever else Redis has lost.
+        // A stage that had begun before Redis fell back begins again, whatever else Redis has lost.
         if hasFallen { continue }
         let before = zip(model.parts, was.parts).filter { $0.0.place == part.place - 1 && $0.0.isStage }
         require(before.allSatisfy { $1.finishedAt != nil }, "\(part.name) has begun before the stage before it ended")
@@ -295,9 +297,9 @@ struct PartModelTests {
       return broken
     }
 
-    /// Makes a call and compares.
+    /// Makes a call and compares the states.
     ///
-    /// - Returns: what is wrong.
+    /// - Returns: the differences.
     mutating func step(_ call: Call) async throws -> [String] {
       calls.append(call)
       var wrong = [try await make(call)].compactMap(\.self)
@@ -314,18 +316,18 @@ struct PartModelTests {
       return wrong
     }
 
-    // MARK: Choosing
+    // MARK: Choice of calls
 
-    /// The call that a worker or person makes next, or one from before.
+    /// Returns the next call of a worker or person, or an earlier one.
     mutating func choose(_ seed: inout Seed) -> Call? {
       if let lost, Bool.random(using: &seed) { return .restore(stage: lost) }
-      // A stage that has just begun is what a fall may take back.
+      // A fall may undo the beginning of a stage that has just begun.
       if let snapshot, snapshot.model.stage < model.stage, Int.random(in: 0..<4, using: &seed) == 0 {
         return .redisFalls
       }
       guard let call = chooseAny(&seed) else { return nil }
-      // Nobody has a slice of a part that has not begun, or, where Redis has forgotten what was counted, of one that has
-      // ended without it.
+      // No worker has a slice of a part that has not begun. After a fall, no worker has one of a part that has ended
+      // either.
       if case .finish(let part, _, _, _, _) = call {
         if model.parts[part].isGated || hasFallen && model.parts[part].hasEnded { return nil }
       }
@@ -362,7 +364,7 @@ struct PartModelTests {
       }
     }
 
-    /// What a worker would do that has looked at the gate now, and stands still for some time before it does it.
+    /// Adds the call of a worker that has checked the gate now and is suspended before it acts.
     private mutating func noteLateCalls() {
       guard model.state == .active else { return }
       switch model.gateVerdict {
@@ -385,7 +387,7 @@ struct PartModelTests {
       }
     }
 
-    /// What brings the campaign to its end, when nobody cancels it.
+    /// Returns the call that leads the campaign to its end without a cancel.
     func ending(_ seed: inout Seed) -> Call {
       if let name = model.unhandled.sorted().first {
         return .end(part: model.parts.firstIndex { $0.name == name } ?? 0)
@@ -404,15 +406,15 @@ struct PartModelTests {
   }
 
   @Test(arguments: Backend.allCases, 0..<6)
-  func partsAreWhatTheModelSays(on backend: Backend, group: Int) async throws {
-    var seed = Seed("partsAreWhatTheModelSays \(backend) \(group)")
+  func partsEqualTheModel(on backend: Backend, group: Int) async throws {
+    var seed = Seed("partsEqualTheModel \(backend) \(group)")
     for schedule in 0..<Self.schedules {
       var run = try await Run(on: backend, &seed)
       var wrong: [String] = []
       var stepsAfterEnd = 5
       for _ in 0..<Self.steps where wrong.isEmpty && stepsAfterEnd > 0 {
         if run.model.hasEnded { stepsAfterEnd -= 1 }
-        // The keys of several nodes can't be put back at once.
+        // The keys of several nodes can't be restored in one step.
         if backend != .nodes, Int.random(in: 0..<6, using: &seed) == 0 { try await run.remember() }
         if let call = run.choose(&seed) { wrong = try await run.step(call) }
       }

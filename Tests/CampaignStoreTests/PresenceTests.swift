@@ -4,7 +4,7 @@ import PushCore
 import Redis
 import Testing
 
-/// What a worker leaves behind comes back, as soon as its lease has run out and not before.
+/// Recovery of the slices and jobs of a dead worker, as soon as its lease has expired and not before.
 struct PresenceTests {
   @Test(arguments: Backend.allCases)
   func parkedSliceComesBackWhenItIsDue(on backend: Backend) async throws {
@@ -18,7 +18,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.due == [soon])
-    // Several workers may do it at once.
+    // Several workers may unpark slices at the same time.
     for worker in ["w", "v"] { try await world.store.slices.unpark(pulse.due, worker: worker) }
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == soon)
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == nil)
@@ -26,7 +26,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func parkedSliceOfACampaignThatHasGoneIsForgotten(on backend: Backend) async throws {
+  func parkedSliceOfAnExpiredCampaignIsRemoved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -36,7 +36,7 @@ struct PresenceTests {
     #expect(try await world.store.chores("w", timeout: 10_000).due == [])
   }
 
-  /// - Returns: what listens, and what it hears: `nil` as soon as it listens.
+  /// - Returns: the listener and its messages, with `nil` when the subscription begins.
   private func listen(
     _ world: TestStore, as instance: WorkerInstance
   ) async -> (WakeListener, AsyncStream<WakeMessage?>) {
@@ -52,7 +52,7 @@ struct PresenceTests {
     return (listener, messages)
   }
 
-  /// A beat costs Redis a write for each worker: where no campaign runs, only those that were asked for are given.
+  /// A leader signal costs Redis a write for each worker. While no campaign runs, it is only sent on request.
   @Test(arguments: Backend.allCases)
   func beatsAreFewerWhileNoCampaignRuns(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -71,7 +71,7 @@ struct PresenceTests {
     #expect(await heard.next() == .slices(1))
     try await keepHouse(nil)
     #expect(await heard.next() == .beat(campaigns: 1, epoch: 0, next: 250))
-    // Nothing of it is left to take, and it runs.
+    // The campaign has no slice left to take, but it is running.
     _ = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     try await keepHouse(nil)
@@ -79,9 +79,9 @@ struct PresenceTests {
     await listener.close()
   }
 
-  /// Others take it whatever they have in hand, so they are told whose it was.
+  /// Other workers take abandoned slices even if their own hands are full, so the message names the slices.
   @Test(arguments: Backend.allCases)
-  func whatADeadWorkerLeftIsSaid(on backend: Backend) async throws {
+  func slicesOfADeadWorkerAreAnnounced(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
     let (listener, messages) = await listen(world, as: WorkerInstance(name: "w", nonce: "0"))
@@ -92,7 +92,7 @@ struct PresenceTests {
     #expect(await heard.next() == .left(slice))
     let another = SliceReference(campaign: "a", partition: 1 - slice.partition)
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == slice)
-    // Another has taken the first meanwhile.
+    // Another worker has taken the first slice in the meantime.
     #expect(try await world.store.slices.dequeueFirst(of: [slice, another], worker: "w") == another)
     #expect(try await world.store.slices.dequeueFirst(of: [slice, another], worker: "w") == nil)
     #expect(try await processing(world, "w") == [another.description])
@@ -103,9 +103,10 @@ struct PresenceTests {
     await listener.close()
   }
 
-  /// Who starts under the name of one that died looks twice, and between the two another may have taken it off the list.
+  /// A worker that starts under the name of a dead one checks twice. Between the checks another worker may have removed
+  /// the name from the list.
   @Test(arguments: Backend.allCases)
-  func whoIsOffTheListDoesNotLive(on backend: Backend) async throws {
+  func workerOffTheListIsNotAlive(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = WorkerInstance(name: "w", nonce: "0")
     #expect(try await world.store.fleet.join(dead))
@@ -114,7 +115,7 @@ struct PresenceTests {
       try await world.store.fleet.sights(of: [dead]).contains { $0.isAlive(since: seen) }
     }
     #expect(try await !livesNow())
-    // By Redis' clock, of which a millisecond must have passed.
+    // Redis' clock must have advanced by a millisecond.
     while try await world.store.time() / 1000 <= seen.heartbeat {}
     try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
     #expect(try await livesNow())
@@ -143,7 +144,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.takeOver(from: "slow") == [])
     #expect(try await processing(world, "slow") == [slice.description])
     try await world.store.fleet.removeWorker("slow")
-    // It stays listed as long as something of it is.
+    // The worker stays listed as long as one of its slices is listed.
     try await world.command("ZADD", world.keys.workers, 1, "slow")
     try await world.store.fleet.removeWorker("slow")
     #expect(try await world.store.chores("w", timeout: 10_000).dead == ["slow"])
@@ -156,12 +157,12 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceThatWasNeverClaimedComesBackAtOnce(on backend: Backend) async throws {
+  func unclaimedReferenceComesBackImmediately(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
     let lost = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let held = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
-    // The worker itself finds what a lost reply, or an earlier life of its name, left in its list.
+    // The worker itself finds references in its list that a lost reply, or an earlier process of its name, left there.
     #expect(try await world.store.slices.processing(of: "w") == [lost, held])
     #expect(try await world.store.slices.takeOver(from: "w", only: [lost]) == [lost])
     #expect(try await processing(world, "w") == [held.description])
@@ -169,7 +170,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceToASliceThatAnotherHoldsIsSetAsideUntilItsLeaseWouldHaveRunOut(on backend: Backend) async throws {
+  func referenceToAHeldSliceIsParkedUntilItsLeaseExpires(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "old"))
@@ -184,7 +185,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func heldSliceOfACancelledCampaignIsSetAsideToo(on backend: Backend) async throws {
+  func heldSliceOfACancelledCampaignIsParked(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -208,7 +209,7 @@ struct PresenceTests {
   @Test(arguments: Backend.allCases)
   func jobOfADeadWorkerIsNextInTurn(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    // Oldest right, in both lists.
+    // The oldest job is on the right in both lists.
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), "1", "2")
     try await world.command("LPUSH", world.keys.campaigns, "3", "4")
     try await world.command("ZADD", world.keys.workers, 1, "dead")
@@ -232,7 +233,7 @@ struct PresenceTests {
     let (records, isOwner) = try await ledger.records(from: 0, count: standing.granted)
     #expect(isOwner)
     #expect(records.indices.filter { records[$0].state == .granted } == Array(30..<70))
-    // The dead one was only slow: its answers still count, and the new owner sees fewer in doubt.
+    // The worker was only slow, not dead. Its answers still count, and the new owner has fewer targets in doubt.
     try await dead.commit(.accepted, 30..<40)
     #expect(try await !dead.records(from: 0, count: standing.granted).isOwner)
     #expect(try await ledger.commit().inDoubt == 30)
@@ -247,7 +248,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.park(dequeued[0], for: 3_600_000, worker: "w"))
     _ = try await world.store.slices.finish(dequeued[1], counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(try await world.store.slices.reopenLost().opened == 0)
-    // Two references get lost, as by two workers that share a name and a list.
+    // Two references get lost, as when two workers share a name and a list.
     for slice in dequeued[2...3] { try await world.store.slices.dismiss(slice, worker: "w") }
     #expect(try await world.store.slices.reopenLost().opened == 2)
     #expect(try await world.store.slices.reopenLost().opened == 0)
@@ -265,7 +266,7 @@ struct PresenceTests {
     try await world.store.campaigns.control("a", .pause)
     try await world.store.slices.dismiss(slice, worker: "w")
     #expect(try await world.store.slices.reopenLost().opened == 1)
-    // Paused, it is open and on no lane.
+    // The slice of the paused campaign is open and on no lane.
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     try await world.store.campaigns.control("a", .resume)
     var open: Set<Int> = []
@@ -274,7 +275,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignThatHasGoneOrEndedIsNotLookedAfter(on backend: Backend) async throws {
+  func endedOrExpiredCampaignIsNotRepaired(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for id in ["gone", "ended"] { try await world.activate(id) }
     try await world.command("DEL", world.keys.campaign("gone"))

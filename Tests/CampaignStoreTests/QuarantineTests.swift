@@ -4,9 +4,10 @@ import PushCore
 import Redis
 import Testing
 
-/// Devices that are kept, and not sent to.
+/// Quarantined devices, which are kept but get no pushes.
 @Suite struct QuarantineTests {
-  /// Users `x` and `y` with a device each, of which a campaign to users (or, raw, to tokens) has found the first bad.
+  /// Users `x` and `y` with a device each. A campaign to users (or, if raw, to tokens) found that the first token is
+  /// bad.
   private func made(on backend: Backend, isRaw: Bool = false) async throws -> (TestStore, [QuarantinedDevice]) {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.registry.register([
@@ -64,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func purgedDeviceIsGoneAndTold(on backend: Backend) async throws {
+  func purgedDeviceIsRemovedAndReported(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
     #expect(try await world.store.results.purge(devices) == [true])
     #expect(try await world.store.registry.user("x")?.devices.isEmpty != false)
@@ -77,7 +78,7 @@ import Testing
   @Test(arguments: Backend.allCases)
   func deviceThatRegistersAgainIsFree(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
-    // The same registration once more says nothing new.
+    // A repeated registration changes nothing.
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))
     ])
@@ -88,12 +89,12 @@ import Testing
     ])
     #expect(try await listed(world) == [])
     #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == false)
-    // Purging what was listed before does not reach it.
+    // A purge of the earlier list does not affect the device.
     #expect(try await world.store.results.purge(devices) == [false])
     #expect(try await world.store.registry.user("x")?.devices.count == 1)
   }
 
-  /// An answer to what was sent to somebody who had the device before, of the same partition.
+  /// A late answer to a push to the former user of the device, in the same partition.
   @Test(arguments: Backend.allCases)
   func lateAnswerForTheFormerUserLeavesTheNote(on backend: Backend) async throws {
     let (world, _) = try await made(on: backend)
@@ -111,18 +112,19 @@ import Testing
       ])
     }
     #expect(try await listed(world).map(\.user) == ["z"])
-    // One that is left of a device that has gone leaves with the next word about it.
+    // A note of a removed device is removed with the next edit of that device.
     _ = try await world.command("HDEL", world.keys.devices(0), "z")
     _ = try await world.store.registry.edit([.init(user: "z", token: token, action: .prune, instant: 7000)])
     #expect(try await listed(world) == [])
   }
 
-  /// A device moves between users of one partition: it is written with the new one before it leaves the former.
+  /// A device moves between users of one partition. Redis writes it to the new user before it removes it from the
+  /// former one.
   @Test(arguments: Backend.allCases)
-  func deviceThatLeavesItsFormerUserLeavesTheNoteOfTheNewOne(on backend: Backend) async throws {
+  func deviceMoveKeepsTheNoteOfTheNewUser(on backend: Backend) async throws {
     let (world, _) = try await made(on: backend)
     let token = Registry.OwnedToken(TestStore.token(1), "apns")
-    // The half of a move that is written first; the other half is the prune below.
+    // The test writes the first half of a move. The prune below is the other half.
     let x = try #require(try await world.command("HGET", world.keys.devices(0), "x").bytes)
     let flags = 3
     #expect(x[flags] == 1)

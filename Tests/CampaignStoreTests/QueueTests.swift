@@ -3,14 +3,14 @@ import APNs
 import PushCore
 import Testing
 
-/// Jobs that no worker has made a campaign of are seen, and taken off, where they wait.
+/// Jobs that wait in a queue before a worker activates them: how to find and remove them.
 struct QueueTests {
   private func submit(_ id: String, _ world: TestStore, _ more: String = "") async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     #expect(try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService()))) == .new)
   }
 
-  /// As `awaitJob` does.
+  /// Takes a job as `awaitJob` does.
   private func take(_ world: TestStore, worker: String) async throws {
     _ = try await world.store.fleet.heartbeat(worker: worker, timeout: 60_000)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: worker), "RIGHT", "LEFT")
@@ -37,7 +37,7 @@ struct QueueTests {
     #expect(queue.nameless == 1 && queue.unseen == 0)
   }
 
-  /// Pages end by their number of jobs, and by their bytes.
+  /// A page ends after a number of jobs or of bytes.
   @Test(arguments: Backend.allCases)
   func longQueueIsReadInPages(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
@@ -63,7 +63,7 @@ struct QueueTests {
     let world = try await TestStore(on: backend)
     try await submit("a", world)
     try await submit("b", world)
-    // Once more in another writing, and another job under the id.
+    // The same job in another spelling, and another job under the id.
     let spaced = Array(
       (" " + String(decoding: TestStore.job("a", audience: #"{"segment":"*"}"#), as: UTF8.self) + "\n").utf8)
     try await world.command("LPUSH", world.keys.campaigns, spaced)
@@ -76,7 +76,7 @@ struct QueueTests {
     try await submit("a", world, #","priority":5"#)
   }
 
-  /// What a worker has is not taken from it: the caller cancels the campaign that it becomes.
+  /// A job that a worker holds is not removed. The caller cancels the campaign that it becomes.
   @Test(arguments: Backend.allCases)
   func workerThatHasTheJobWins(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
@@ -90,14 +90,14 @@ struct QueueTests {
       try await world.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
     #expect(try await unqueued == false)
     #expect(try await world.store.queue.memory(of: "a") == .activated)
-    // A copy that comes later goes, and the id stays the campaign's.
+    // A later copy is removed, and the id stays that of the campaign.
     try await world.command("LPUSH", world.keys.campaigns, job)
     #expect(try await world.store.queue.unqueue("a", patience: 0))
     #expect(try await world.store.queue.memory(of: "a") == .activated)
   }
 
   @Test(arguments: Backend.allCases)
-  func workersAreAbsentWhenNoneGivesASignOfLife(on backend: Backend) async throws {
+  func workersAreAbsentWithoutAHeartbeat(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     #expect(try await world.store.campaigns.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: nil))
     let now = try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000).now

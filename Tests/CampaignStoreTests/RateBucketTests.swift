@@ -4,9 +4,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// Pushes of campaigns and apps that have a rate.
+/// Token buckets of campaigns and apps that have a rate.
 @Suite struct RateBucketTests {
-  /// The script with a clock of the test's own: seconds and µs are its last two arguments.
+  /// The script with a clock of the test's own. Seconds and µs are its last two arguments.
   private static let timed = RedisScript(
     name: "rate",
     source: StoreScripts.rate.source.replacing("redis.call('TIME')", with: "{ARGV[#ARGV - 1], ARGV[#ARGV]}"))
@@ -39,25 +39,25 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func whatNobodyAskedForIsABurstAtMostAndIsCaughtUpSlowly(on backend: Backend) async throws {
+  func missedPushesAreAtMostABurstAndAreCaughtUpSlowly(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await lend(world, 1, at: Self.start)
     let first = Self.start + 3_000_000
     #expect(try await lend(world, 5000, at: first).lent == 178)
     var lent = 178
     for slice in 1...480 { lent += try await lend(world, 5000, at: first + slice * RateBucket.slice).lent }
-    // Sixty seconds at 1.02 times the rate; the three that were missed are two hundredths of 150.
+    // Sixty seconds at 1.02 times the rate. The three missed seconds are two hundredths of 150.
     #expect((61_300...61_400).contains(lent), "\(lent)")
   }
 
   @Test(arguments: Backend.allCases)
-  func whatComesBackIsLentAgain(on backend: Backend) async throws {
+  func returnedPermitsAreGrantedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await lend(world, 1, at: Self.start)
     #expect(try await lend(world, 125, at: Self.start + 125_000).lent == 125)
     #expect(try await lend(world, 0, returned: 40, at: Self.start + 125_000).lent == 0)
     #expect(try await lend(world, 1000, at: Self.start + 250_000).lent == 165)
-    // However much comes back, it is no burst.
+    // Returned permits never allow a burst, however many there are.
     #expect(try await lend(world, 9000, returned: 5000, at: Self.start + 375_000).lent == 178)
   }
 
@@ -71,9 +71,9 @@ import Testing
     #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 3_900_000).lent == 0)
   }
 
-  /// After a failover the time may be an earlier one, and what is stored may be anything.
+  /// After a failover the time may go back, and the stored values may be anything.
   @Test(arguments: Backend.allCases)
-  func clockThatGoesBackAndValuesThatCannotBeRightHoldNothingUp(on backend: Backend) async throws {
+  func clockThatGoesBackAndCorruptValuesBlockNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await lend(world, 1, at: Self.start)
     let earlier = Self.start - 3_600_000_000
@@ -98,14 +98,14 @@ import Testing
         lent[worker] += try await lend(world, 500, at: now).lent
       }
     }
-    // What is asked for in a slice of time stays in the bucket that long.
+    // Permits that are granted for a slice of time stay in the bucket for that time.
     #expect((9800...10_000).contains(lent.reduce(0, +)), "\(lent)")
     #expect(lent.allSatisfy { (2000...3000).contains($0) }, "\(lent)")
   }
 
-  /// A worker gives back what it has left when the campaign has ended, and its keys have gone.
+  /// A worker returns its remaining permits after the campaign has ended and its keys have expired.
   @Test(arguments: Backend.allCases)
-  func whatComesBackOfNoBucketMakesNone(on backend: Backend) async throws {
+  func returnedPermitsCreateNoBucket(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for rate in [CampaignRate.perSecond(100), .over(seconds: 60)] {
       #expect(try await world.store.limits.lend(0, of: .campaign("a"), at: rate, returned: 5).lent == 0)
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  /// By the store's own call, and Redis' own clock.
+  /// Uses the store's own call and Redis' own clock.
   @Test(arguments: Backend.allCases)
   func campaignAndAppHaveBucketsOfTheirOwnWhichExpire(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

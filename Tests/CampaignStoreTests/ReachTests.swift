@@ -5,18 +5,18 @@ import Redis
 import TestSupport
 import Testing
 
-/// Partitions in which a campaign can mean nobody get no slice, and cost nothing.
+/// Partition pruning. A partition without a possible target gets no slice and costs nothing.
 struct ReachTests {
   private static let names = ["a", "b", "c"]
 
   // MARK: The bound
 
-  @Test func boundIsNeverFalseWhereSomebodyIsMeant() {
-    var seed = Seed("boundIsNeverFalseWhereSomebodyIsMeant")
+  @Test func boundNeverExcludesAPartitionWithTargets() {
+    var seed = Seed("boundNeverExcludesAPartitionWithTargets")
     var (leftOut, needless) = (0, 0)
     for _ in 0..<20_000 {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 5, using: &seed))
-      // A partition with a few people, many sets of it empty. Some members have never registered.
+      // The partition has a few users, and many of its sets are empty. Some members have never registered.
       let everybody = Set((0..<Int.random(in: 0...3, using: &seed)).map { "u\($0)" })
       var segments: [String: Set<String>] = [:]
       for name in Self.names where Bool.random(using: &seed) {
@@ -38,7 +38,7 @@ struct ReachTests {
       leftOut += bound ? 0 : 1
       needless += bound && !isAnybodyMeant ? 1 : 0
     }
-    // It is worth asking: most of what is empty is found to be.
+    // The check is useful: it finds most of the empty partitions.
     #expect(leftOut > needless, "\(leftOut) were left out, \(needless) were not and could have been")
   }
 
@@ -55,10 +55,10 @@ struct ReachTests {
     #expect(!PartitionBitmap().contains(0))
   }
 
-  // MARK: Campaigns that begin at once
+  // MARK: Campaigns that begin immediately
 
   @Test(arguments: Backend.allCases)
-  func campaignHasSlicesWhereSomebodyCanBeMeantOnly(on backend: Backend) async throws {
+  func campaignHasSlicesOnlyWhereTargetsArePossible(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<100)
     try await world.store.audiences.add(["u1", "u2", "u3"], to: "a")
@@ -72,7 +72,7 @@ struct ReachTests {
     try await expect("*", Set((0..<100).map { "u\($0)" }), world)
   }
 
-  /// Runs a campaign to its end, and holds it against whom it means and where its slices may be.
+  /// Runs a campaign to its end, and compares it with its audience and the partitions of its slices.
   private func expect(
     _ expression: String, _ users: Set<String>, _ world: TestStore, bound: Set<Int>? = nil
   ) async throws {
@@ -82,7 +82,8 @@ struct ReachTests {
     try await world.expectEnd(of: campaign, users)
   }
 
-  /// A campaign waits for a worker, an approval or a busy lane: whoever joins its audience meanwhile is reached.
+  /// A campaign waits for a worker, an approval or a busy lane. A user who joins its audience during the wait is
+  /// reached.
   @Test(arguments: Backend.allCases)
   func userWhoJoinsBeforeTheFirstSliceIsTakenIsReached(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
@@ -101,7 +102,7 @@ struct ReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignThatCanMeanNobodyEndsWithoutTargets(on backend: Backend) async throws {
+  func campaignWithoutPossibleTargetsEnds(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     let campaign = try await world.activate("a", narrowing: true)
     #expect(try await world.openSlices("a") == [0])
@@ -116,7 +117,7 @@ struct ReachTests {
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     try await world.store.audiences.add(["u9"], to: "b")
     let here = try #require(Self.partitions(["u1", "u2"]).first)
-    // What a server that forgets part of it may leave: the slice, but not who was in the segment.
+    // A server that loses some writes may keep the slice and lose the members of the segment.
     let campaign = try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: false)
     let ledger = try await world.claimed("x", here).ledger
     #expect(try await world.expand(ledger, campaign) == 0)
@@ -129,10 +130,10 @@ struct ReachTests {
     #expect(try await world.openSlices("x").count < 4)
   }
 
-  /// Redis forgot who was in a partition, and with that the beginning of the campaign, which has begun anew without it;
-  /// then comes a worker that has sealed its slice there.
+  /// Redis lost the users of a partition and the beginning of the campaign, which then began again without that
+  /// partition. Later a worker appears that has sealed its slice there.
   @Test(arguments: Backend.allCases, [false, true])
-  func sliceThatSomebodyHasSealedIsCountedThoughItWasLeftOut(on backend: Backend, hasEnded: Bool) async throws {
+  func sealedSliceOfAPrunedPartitionIsCounted(on backend: Backend, hasEnded: Bool) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
@@ -149,18 +150,18 @@ struct ReachTests {
     if !hasEnded { #expect(try await world.workOff(campaign) == reached) }
     #expect(try await world.store.campaigns.find("x")?.state == .active)
     #expect(try await world.command("TTL", world.keys.campaign("x")).integer == -1)
-    // Its reference is nowhere, and is found again.
+    // No list has the reference of the slice, and the repair finds it.
     #expect(try await world.store.slices.reopenLost().opened == 1)
     #expect(try await world.openSlices("x") == [slice.partition])
     try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
-    // A slice that it has is none that was left out.
+    // A slice that the campaign already has does not count as pruned.
     try await world.store.audiences.addSlice(slice)
     #expect(try await world.store.campaigns.find("x")?.state == .completed)
   }
 
-  /// The campaign began anew without the partition after the worker had looked whether its slice was left out.
+  /// The campaign began again without the partition after the worker had checked whether its slice was pruned.
   @Test(arguments: Backend.allCases)
-  func sliceThatEndsThoughItWasLeftOutIsCountedOnce(on backend: Backend) async throws {
+  func endedSliceOfAPrunedPartitionIsCountedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
@@ -179,7 +180,7 @@ struct ReachTests {
     #expect(!record.absent.contains(late))
     #expect(try await world.workOff(campaign) == reached)
     #expect(try await world.store.campaigns.find("x")?.state == .completed)
-    // It has ended by then: it has one more slice, and has ended.
+    // The campaign has ended by then. It gets one more slice and stays ended.
     let later = try #require((0..<64).first { !reached.contains($0) && $0 != late })
     let last = SliceReference(campaign: "x", partition: later)
     #expect(try await world.store.slices.finish(last, counters: counters, lane: .normal, worker: "w") == .completed)
@@ -188,7 +189,7 @@ struct ReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func unnarrowedItHasThemAll(on backend: Backend) async throws {
+  func campaignWithoutPruningHasAllSlices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await world.activate("a", narrowing: false)
@@ -206,12 +207,12 @@ struct ReachTests {
     #expect(try await world.workOff(campaign, ending: .cancel) == reached)
     let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
-    // None of its slices comes back.
+    // None of the pruned slices comes back.
     #expect(try await world.store.slices.reopenLost().opened == 0)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
-  // MARK: What it costs
+  // MARK: Cost
 
   @Test func fiveTargetsCostWhatFiveSlicesCost() async throws {
     let server = try await RedisServer.start()
@@ -224,11 +225,11 @@ struct ReachTests {
     let campaign = try await world.activate("a", audience: #"{"segment":"few"}"#, narrowing: true)
     #expect(try await world.workOff(campaign).count == slices)
     let calls = try await Self.calls(world)
-    // One look into each partition.
+    // One check of each partition.
     #expect((256...264).contains(calls["exists", default: 0]), "\(calls)")
     #expect(calls["eval", default: 0] + calls["evalsha", default: 0] <= 4 + 12 * slices, "\(calls)")
     #expect(calls["expire", default: 0] <= 4 + 6 * slices, "\(calls)")
-    // The same campaign with a slice everywhere, so that the count is one that can't but notice.
+    // The same campaign with a slice in every partition shows that the counts depend on pruning.
     try await world.command("CONFIG", "RESETSTAT")
     #expect(try await world.workOff(world.activate("b", audience: #"{"segment":"few"}"#)).count == 256)
     let unnarrowed = try await Self.calls(world)
@@ -237,7 +238,7 @@ struct ReachTests {
     await server.stop()
   }
 
-  /// Calls of each command since the last reset, those of scripts too.
+  /// The number of calls of each command since the last reset, including calls by scripts.
   private static func calls(_ world: TestStore) async throws -> [String: Int] {
     var calls: [String: Int] = [:]
     for (name, value) in try await world.redis.serverInfo(section: "commandstats").fields {

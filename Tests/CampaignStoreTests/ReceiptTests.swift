@@ -3,10 +3,10 @@ import PushCore
 import Redis
 import Testing
 
-/// What users did with pushes, by the word of the app.
+/// Receipts: the actions of users on pushes, as the app reports them.
 struct ReceiptTests {
   @Test(arguments: Backend.allCases)
-  func usersCountOnceForEachThingAndTheirReceiptsGoWithTheResults(on backend: Backend) async throws {
+  func userCountsOnceForEachReceiptKind(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<700)
     let campaign = try await world.activate("a", #","ttl":"1h""#)
@@ -16,7 +16,7 @@ struct ReceiptTests {
     func receipts() async throws -> [ReceiptEvent.Kind: Int] {
       try await world.store.results.receipts(of: #require(try await world.store.campaigns.find("a")))
     }
-    // Some come while it is being sent, some twice, and some of a campaign that nobody knows.
+    // Some receipts come during the sending, some come twice, and some name an unknown campaign.
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       try await world.end(slice, of: campaign)
       try await note(.delivered, 0..<600)
@@ -25,7 +25,7 @@ struct ReceiptTests {
     try await note(.opened, 50..<150)
     try await note(.opened, 0..<10, of: "unknown")
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 0])
-    // After its end they expire with it, those that come later too.
+    // Receipts of an ended campaign expire with it, including later ones.
     try await world.store.campaigns.end("a")
     try await note(.dismissed, 0..<20)
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 20])
@@ -36,11 +36,11 @@ struct ReceiptTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func receiptOfAUserToWhomNothingWasSentCountsNowhere(on backend: Backend) async throws {
+  func receiptOfAUserWithoutAPushIsIgnored(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<8)
     let campaign = try await world.activate("a")
-    // Before anything is sealed nobody has got anything.
+    // Before the seal there are no recipients.
     let everybody = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
     try await world.store.results.apply(everybody)
     let ledger = try await world.claimed("a").ledger
@@ -51,7 +51,7 @@ struct ReceiptTests {
     ]
     try await ledger.commit(
       Dictionary(uniqueKeysWithValues: outcomes.enumerated().map { ($0, LedgerRecord(state: $1)) }))
-    // Who registers now was not meant; the sixth got it without an answer, the rest waits.
+    // A user who registers now is not a recipient. The sixth user got the push without an answer, and the others wait.
     try await world.registerUsers(8..<9)
     let chunk = try await ledger.targets(from: 0, count: 8)
     let reached = [0, 1, 5].map { String(decoding: chunk.user($0), as: UTF8.self) }
@@ -59,23 +59,23 @@ struct ReceiptTests {
       try await world.store.results.apply(everybody)
       let opened = try await world.command("SMEMBERS", world.keys.receipts(0, .opened, "a")).compactMap(\.string)
       #expect(Set(opened) == Set(reached) && opened.count == 3)
-      // An index of another list of targets is not believed.
+      // Redis ignores an index of another list of targets.
       try await world.command("SET", world.keys.recipients(0, "a"), "another")
     }
-    // Nobody knows the users of raw tokens.
+    // The users of raw tokens are unknown.
     _ = try await world.sealed("b", count: 3)
     try await world.store.results.apply([ReceiptEvent(.opened, campaign: "b", user: "u0")])
     #expect(try await world.command("EXISTS", world.keys.receipts(0, .opened, "b")).integer == 0)
   }
 
   @Test(arguments: Backend.allCases)
-  func everyUserOfALargeSliceIsFoundAndNobodyElse(on backend: Backend) async throws {
+  func exactlyTheRecipientsOfALargeSliceAreFound(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    // More than one page, users with several devices, and more entries of one user than are read at once.
+    // There is more than one page, users have several devices, and one user has more entries than Redis reads at once.
     try await world.store.registry.register(
       (0..<5000).map { DeviceRegistration(user: "u\($0 < 90 ? 0 : $0 % 4400)", device: TestStore.device($0)) })
     let (ledger, chunk) = try await world.everybody("a")
-    // Of each user the last device accepted it.
+    // The last device of each user accepted the push.
     var last: [String: Int] = [:]
     for position in 0..<chunk.count { last[String(decoding: chunk.user(position), as: UTF8.self)] = position }
     for start in stride(from: 0, to: chunk.count, by: 500) {
@@ -95,7 +95,7 @@ struct ReceiptTests {
     #expect(try await world.command("SCARD", world.keys.receipts(0, .opened, "a")).integer == last.count)
   }
 
-  @Test func receiptsAreReadAndWhatIsWrongIsSaid() throws {
+  @Test func receiptsAreReadOrRejectedWithAReason() throws {
     func receipt(_ text: String) throws -> ReceiptEvent {
       try ReceiptEvent(parsing: Array(text.utf8), now: 1_800_000_000_000)
     }

@@ -5,11 +5,11 @@ import Redis
 import TestSupport
 import Testing
 
-/// What a job says of its recipients, in it and beside it, from the store to the payload.
+/// Values of recipients, inside and outside the job, from the store to the payload.
 struct RecipientValueTests {
   private static let payload = #"{"id":"c","app":"news","payload":{"aps":{"alert":"{{x|none}}"}},"#
 
-  /// What each user is sent.
+  /// Returns the text that each user is sent.
   private static func texts(_ world: TestStore, _ campaign: Campaign) async throws -> [String: String] {
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
     let content = try #require(campaign.message.content)
@@ -39,7 +39,7 @@ struct RecipientValueTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func jobSaysWhatItsRecipientsAreTold(backend: Backend) async throws {
+  func jobContainsTheValuesOfItsRecipients(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.registerUsers(0..<20)
     let users = (0..<20).map { $0 % 2 == 0 ? #"{"user":"u\#($0)","vars":{"x":\#($0)}}"# : #""u\#($0)""# }
@@ -50,7 +50,7 @@ struct RecipientValueTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func valuesOfMillionsComeBesideTheJob(backend: Backend) async throws {
+  func valuesAreUploadedSeparatelyFromTheJob(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.registerUsers(0..<20)
     let lines = (0..<10).map { #"{"user":"u\#($0)", "vars":{"x": "v\#($0)"}}"# }
@@ -71,7 +71,7 @@ struct RecipientValueTests {
     #expect(error?.code == .invalid)
   }
 
-  /// The values stand under the campaign, whatever parts it has, and stay until all of these have ended.
+  /// The values are stored under the campaign, whatever parts it has. They stay until all parts have ended.
   @Test(arguments: Backend.wholeWay)
   func partsHaveTheValuesOfTheWhole(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)

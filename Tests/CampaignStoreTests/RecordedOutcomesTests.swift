@@ -4,14 +4,14 @@ import Redis
 import TestSupport
 import Testing
 
-/// What is told again does what it did when it was told first, though it was kept without tokens and users.
+/// Replay of outcomes that were kept without tokens and users. It has the same effects as the first commit.
 struct RecordedOutcomesTests {
-  /// More targets than are read at once.
+  /// More targets than Redis reads at once.
   private static let count = 700
 
   @Test(arguments: Backend.allCases)
-  func toldAgainTheyDoTheSame(on backend: Backend) async throws {
-    var seed = Seed("toldAgainTheyDoTheSame on \(backend)")
+  func replayedOutcomesHaveTheSameEffects(on backend: Backend) async throws {
+    var seed = Seed("replayedOutcomesHaveTheSameEffects on \(backend)")
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<Self.count)
     let (ledger, chunk) = try await world.everybody("a")
@@ -70,7 +70,7 @@ struct RecordedOutcomesTests {
     return dumps
   }
 
-  /// Everything that outcomes leave behind, but for the times at which Redis was told.
+  /// All effects of outcomes, except the times at which Redis received them.
   private func state(_ world: TestStore) async throws -> [[UInt8]] {
     let keys = world.keys
     var state: [[UInt8]] = []
@@ -94,7 +94,7 @@ struct RecordedOutcomesTests {
       .sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// A note and an entry begin with the time at which Redis was told.
+  /// The length of the time with which a note and an entry begin.
   private static let timeOfNotice = 6
 
   private static func bytes(_ reply: RedisReply) -> [UInt8] { Array(reply.bytes ?? []) }

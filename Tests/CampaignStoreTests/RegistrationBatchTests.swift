@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Many registrations in few calls come to the same as one after the other.
+/// Batches of registrations. The result equals that of single registrations in the same order.
 struct RegistrationBatchTests {
   @Test(arguments: Backend.allCases)
   func batchesComeToTheSameAsRowByRow(on backend: Backend) async throws {
@@ -16,7 +16,7 @@ struct RegistrationBatchTests {
       let batched = try await TestStore(on: backend)
       var rest = rows[...]
       while !rest.isEmpty {
-        // A token is in a batch for one user only, as an import has it.
+        // A token belongs to only one user of a batch, as in an import.
         var users: [[UInt8]: String] = [:]
         let batch = rest.prefix { row in
           users.updateValue(row.user, forKey: row.device.token).map { $0 == row.user } ?? true
@@ -42,7 +42,7 @@ struct RegistrationBatchTests {
           return DeviceRegistration(user: "u\((row + number * 100) % 90)", device: device)
         })
     }
-    // The first is in its last step when the third begins.
+    // The first batch is in its last step when the third begins.
     var bound = try await world.store.registry.bind(batches[0])
     let first = try await world.store.registry.enter(bound)
     bound = try await world.store.registry.bind(batches[1])
@@ -72,15 +72,16 @@ struct RegistrationBatchTests {
     for (number, seen, registered) in [(1, 300, 10), (2, 300, 20), (3, 100, 90)] as [(Int, UInt64, UInt64)] {
       #expect(try await register(number, lastSeen: seen, registeredAt: registered) == [true])
     }
-    // The one seen longest ago, of those seen at once the one that registered first.
+    // The device that was seen longest ago leaves. If devices were seen at the same time, the one that registered first
+    // leaves.
     _ = try await register(4, lastSeen: 500, registeredAt: 30)
     #expect(try await numbers() == [1, 2, 4])
     _ = try await register(5, lastSeen: 500, registeredAt: 40)
     #expect(try await numbers() == [2, 4, 5])
-    // Whoever registers now is seen now.
+    // A registration counts as seen now.
     _ = try await register(6, lastSeen: 0, registeredAt: 600)
     #expect(try await numbers() == [4, 5, 6])
-    // One that was seen longer ago than all others doesn't come in, and the known ones may register again.
+    // A device that was seen longer ago than all others is not added, and the known devices may register again.
     _ = try await register(7, lastSeen: 1, registeredAt: 1)
     _ = try await register(4, lastSeen: 500, registeredAt: 31)
     #expect(try await numbers() == [4, 5, 6])
@@ -105,7 +106,7 @@ struct RegistrationBatchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func scriptStopsAtLargeRecordsAndIsGoneOnWith(on backend: Backend) async throws {
+  func scriptStopsAtLargeRecordsAndIsContinued(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let rows = (0..<90).map { number in
       var device = TestStore.device(number)
@@ -128,7 +129,7 @@ struct RegistrationBatchTests {
       user: "u\(Int.random(in: 0..<12, using: &seed))", device: device, attributes: attributes)
   }
 
-  /// Records, attributes, users and owners, as text: all that registrations leave.
+  /// Returns all data that registrations leave as text: records, attributes, users and owners.
   private static func everything(in world: TestStore) async throws -> Set<String> {
     var lines: Set<String> = []
     for partition in 0..<world.keys.partitions {

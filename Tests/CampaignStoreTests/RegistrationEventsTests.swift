@@ -4,11 +4,11 @@ import PushCore
 import Redis
 import Testing
 
-/// Events of the registrations list. `EventHistoryTests` holds random histories of them against a model.
+/// Events of the registrations list. `EventHistoryTests` compares random histories of them with a model.
 struct RegistrationEventsTests {
   private static let day = 86_400_000
 
-  /// A registry with the user `ada`, and the words in which events are told.
+  /// A registry with the user `ada`, and short forms of events.
   private struct Scene {
     let world: TestStore
     /// ms since the epoch, an hour ago.
@@ -27,7 +27,7 @@ struct RegistrationEventsTests {
       return row
     }
 
-    /// Applies events one by one, each told by a change and ms behind ``then``.
+    /// Applies events one by one. Each is a change and its time in ms after ``then``.
     @discardableResult
     func apply(_ events: (RegistrationEvent.Change, Int)...) async throws -> Int {
       var superseded = 0
@@ -87,7 +87,7 @@ struct RegistrationEventsTests {
     _ = try await scene.world.store.erasure.forget("ada")
     #expect(try await scene.apply(scene.login("ada", 2, 31), scene.register("ada", 3, 32)) == 2)
     #expect(try await scene.tokens(of: "ada") == [])
-    // Who logs in afterwards is somebody again.
+    // A user who logs in afterwards is registered again.
     let erased = try await scene.world.store.time() / 1000
     while try await scene.world.store.time() / 1000 <= erased {}
     try await scene.apply(scene.login("ada", 2, erased + 1 - scene.then))
@@ -102,7 +102,7 @@ struct RegistrationEventsTests {
     #expect(try await scene.tokens(of: "ada") == [1])
     #expect(
       try await scene.world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["ada"])
-    // Before the login arrives, too.
+    // The logout may also arrive before the login.
     try await scene.apply(scene.logout("ben", 2, 5))
     try await scene.apply(scene.login("ben", 2, 6))
     #expect(try await scene.tokens(of: "ben") == [2])
@@ -136,7 +136,7 @@ struct RegistrationEventsTests {
     #expect(try await Int(store.registry.user("ada")?.devices.first?.registeredAt ?? 0) <= store.time() / 1000)
     try await scene.apply(scene.logout("ada", 1, ahead))
     #expect(try await scene.tokens(of: "ada") == [])
-    // Of 2126, by an import.
+    // An import has a time in 2126.
     var device = TestStore.device(2, registeredAt: UInt64(now + 100 * 365 * Self.day))
     device.lastSeen = device.registeredAt
     try await store.registry.register([DeviceRegistration(user: "ada", device: device)])
@@ -165,7 +165,7 @@ struct RegistrationEventsTests {
       #expect(try await scene.lists(of: "ada") == [list.segment], "at the same time the opt-out stands")
       try await scene.apply((.preference(user: "ada", list, isAllowed: true), 12))
     }
-    // A command says it now.
+    // A command has the time of its call.
     let list = SuppressionList(app: "news")
     try await scene.world.store.audiences.add(["ada"], to: list.segment)
     #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), 20)) == 1)
@@ -184,11 +184,11 @@ struct RegistrationEventsTests {
     try await scene.apply(tag(true, 11))
     #expect(try await scene.apply(tag(false, 5)) == 1)
     #expect(try await scene.lists(of: "ada") == ["vip"])
-    // In one page only the latest counts, wherever it stands.
+    // Only the latest statement of a page counts, at any position.
     let page = [tag(false, 30), tag(true, 20), tag(true, 30)].map { RegistrationEvent($0.0, at: scene.then + $0.1) }
     #expect(try await scene.world.store.registry.apply(page) == 2)
     #expect(try await scene.lists(of: "ada") == [])
-    // Commands say it now, as an import does, and the removal of the segment.
+    // Commands, an import and the removal of a segment have the time of their call.
     try await scene.world.store.audiences.add(["ada"], to: "vip")
     #expect(try await scene.apply(tag(false, 40)) == 1)
     #expect(try await scene.world.store.audiences.removeSegment("vip"))
@@ -204,7 +204,7 @@ struct RegistrationEventsTests {
     try await store.audiences.add(["old", "late"], to: list)
     var replacement = try await store.audiences.replacement(of: list)
     _ = try await store.audiences.add(["new", "in", "gone"], to: &replacement)
-    // Meanwhile somebody opts out, and somebody in.
+    // During the import one user opts out and another opts in.
     while try await store.time() / 1000 <= replacement.at {}
     try await store.audiences.add(["out"], to: list)
     _ = try await store.audiences.remove(["in"], from: list)
@@ -213,13 +213,13 @@ struct RegistrationEventsTests {
     var members: Set<String> = []
     try await store.audiences.forEachMember(ofSegment: list) { members.formUnion($0) }
     #expect(members == ["new", "out"])
-    // What was said before it began, and arrives later, changes nothing.
+    // Statements from before the import that arrive later change nothing.
     try await scene.apply((.preference(user: "new", SuppressionList(app: "news"), isAllowed: true), 0))
     try await scene.apply((.preference(user: "old", SuppressionList(app: "news"), isAllowed: false), 0))
     members = []
     try await store.audiences.forEachMember(ofSegment: list) { members.formUnion($0) }
     #expect(members == ["new", "out"])
-    // An older import that ends later doesn't either, and one that ends twice changes nothing.
+    // An older import that ends later changes nothing either. Neither does one that ends twice.
     let older = try await store.audiences.replacement(of: list)
     while try await store.time() / 1000 <= older.at {}
     var newer = try await store.audiences.replacement(of: list)
@@ -237,12 +237,12 @@ struct RegistrationEventsTests {
     func preference(_ user: String, isAllowed: Bool, _ at: Int) -> (RegistrationEvent.Change, Int) {
       (.preference(user: user, list, isAllowed: isAllowed), at)
     }
-    // The file is of `then` + 100. One user opts out before it, two after it, and one opts in again after it.
+    // The file has the time `then` + 100. One user opts out before it, two after it, and one opts in again after it.
     try await scene.apply(preference("before", isAllowed: false, 50), preference("same", isAllowed: false, 100))
     try await scene.apply(preference("after", isAllowed: false, 150))
     var replacement = try await store.audiences.replacement(of: list.segment, asOf: scene.then + 100)
     _ = try await store.audiences.add(["listed", "back"], to: &replacement)
-    // These arrive while the file is read.
+    // These statements arrive while the file is read.
     try await scene.apply(preference("meanwhile", isAllowed: false, 200), preference("back", isAllowed: true, 200))
     // The time of these opt-outs is before that of the file. The first user was on the list already.
     try await scene.apply(preference("before", isAllowed: false, 60), preference("overtaken", isAllowed: false, 70))
@@ -252,7 +252,7 @@ struct RegistrationEventsTests {
     var members: Set<String> = []
     try await store.audiences.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
     #expect(members == ["listed", "same", "after", "meanwhile", "before", "overtaken"])
-    // What arrived during one import is nothing new to the next.
+    // Statements that arrived during one import are old for the next.
     var next = try await store.audiences.replacement(of: list.segment)
     _ = try await store.audiences.add(["listed"], to: &next)
     #expect(try await store.audiences.putInForce(next))
@@ -279,7 +279,7 @@ struct RegistrationEventsTests {
       let json = try await scene.world.store.registry.user("ada")?.attributes ?? []
       return json.isEmpty ? nil : String(decoding: json, as: UTF8.self)
     }
-    // Before the user is known, too.
+    // Attributes may also arrive before the user is known.
     try await scene.apply(attribute("b", 10))
     try await scene.apply(scene.register("ada", 1, 0, plan: "a"))
     #expect(try await plan() == #"{"plan":"b"}"#)
@@ -303,7 +303,7 @@ struct RegistrationEventsTests {
     #expect(try await scene.world.pressure(of: "ada")?.apps["news"]?.badge == 0)
   }
 
-  // MARK: Memory
+  // MARK: Retention
 
   @Test(arguments: Backend.allCases)
   func removalsAreForgottenAfterThirtyDays(on backend: Backend) async throws {
@@ -316,7 +316,7 @@ struct RegistrationEventsTests {
         scene.register(user, token, at - 1, plan: "a"), scene.logout(user, token, at), scene.unregister(token, at),
         (.tag(user: user, segments: ["vip"], isMember: false), at))
     }
-    // Since when they have no device is by Redis' clock.
+    // The time since which a user has no device comes from Redis' clock.
     for partition in 0..<world.keys.partitions {
       if try await !world.command("ZSCORE", world.keys.retained(partition), "ada").isNull {
         try await world.command("ZADD", world.keys.retained(partition), 1, "ada")
@@ -339,7 +339,7 @@ struct RegistrationEventsTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func optOutOfWhichTheTimeWasForgottenStandsAgainstWhatIsOlder(on backend: Backend) async throws {
+  func optOutWithoutATimeOverridesOlderOptIns(on backend: Backend) async throws {
     let scene = try await Scene(on: backend)
     let list = SuppressionList(app: "news")
     try await scene.apply((.preference(user: "ada", list, isAllowed: false), -40 * Self.day))
@@ -372,7 +372,7 @@ struct RegistrationEventsTests {
     }
   }
 
-  // MARK: The list
+  // MARK: The list of events
 
   @Test(arguments: Backend.allCases)
   func onlyTheHousekeeperTakesEventsOffTheList(on backend: Backend) async throws {
@@ -392,7 +392,7 @@ struct RegistrationEventsTests {
     #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [], as: other) == false)
     let dead = Registry.DeadEvent(event: Array("e1".utf8), reason: "registration event: none")
     #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [dead], as: mine))
-    // A housekeeper that lost its lease and got it back has a page that others have taken off.
+    // A maintenance leader that lost its lease and got it back has a page that others have taken off.
     #expect(try await world.store.registry.takeOff(page(2), .registrations, dead: [], as: mine) == false)
     #expect(try await world.store.registry.events(on: .registrations).events == (2..<5).map { Array("e\($0)".utf8) })
     var found: [DeadJob] = []
@@ -400,11 +400,11 @@ struct RegistrationEventsTests {
     let entry = try #require(found.first)
     #expect(
       found.count == 1 && entry.list == .registrations && entry.reason == "registration event: none" && entry.id == nil)
-    // Back on the list, behind what came since.
+    // The event is back on the list, after all later events.
     try await world.store.registry.retryEvent(entry)
     #expect(try await world.store.registry.events(on: .registrations).events.last == Array("e1".utf8))
     await #expect(throws: StoreError.self) { try await world.store.registry.retryEvent(entry) }
-    // On a busy machine the lease has run out by now.
+    // On a busy machine the lease has expired by now.
     _ = try await world.store.fleet.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
     #expect(try await world.store.registry.takeOff(page(4, after: 2), .registrations, dead: [], as: mine))
     #expect(try await world.command("EXISTS", world.keys.events(.registrations)).integer == 0)
@@ -412,7 +412,7 @@ struct RegistrationEventsTests {
     #expect(none?.events == [])
   }
 
-  @Test func attributesThatNobodyChangesStayByteForByte() {
+  @Test func unchangedAttributesStayByteForByte() {
     let known = Array(#"{"":[5],"a":1.50,"b":[1, 2],"c":"\u00e9","d":12345678901234567890}"#.utf8)
     func changed(_ known: [UInt8], _ changes: [String: String?], at: Int = 9) -> String {
       var attributes = UserAttributes(stored: known)

@@ -5,12 +5,13 @@ import Redis
 import TestSupport
 import Testing
 
-/// A store that is given another number of partitions: nothing is lost, nothing is where it was, and nothing begins meanwhile.
+/// Change of a store's number of partitions. Nothing is lost, all data moves to its new place, and no campaign begins
+/// during the change.
 struct RepartitionTests {
   private static let users = 0..<60
 
   @Test(arguments: Backend.allCases, [7, 8, 64])
-  func everythingIsWhereTheNewNumberWantsIt(on backend: Backend, count: Int) async throws {
+  func allDataIsInItsNewPartition(on backend: Backend, count: Int) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await fill(world)
     let spread = try await world.store.repartition.hold(for: count)
@@ -24,7 +25,7 @@ struct RepartitionTests {
   }
 
   @Test(arguments: Backend.allCases, [0, 1, 3])
-  func interruptedItGoesOnOrBack(on backend: Backend, passed: Int) async throws {
+  func interruptedChangeContinuesOrIsUndone(on backend: Backend, passed: Int) async throws {
     struct Interruption: Error {}
     let world = try await TestStore(on: backend, partitions: 4)
     try await fill(world)
@@ -43,9 +44,9 @@ struct RepartitionTests {
     }
   }
 
-  /// A registration that began before the hold, and is written in the middle of it.
+  /// A registration that began before the hold and is written during it.
   @Test(arguments: Backend.allCases)
-  func whatIsWrittenMeanwhileMovesToo(on backend: Backend) async throws {
+  func registrationDuringTheChangeMovesToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<40)
     let spread = try await world.store.repartition.hold(for: 32)
@@ -139,9 +140,9 @@ struct RepartitionTests {
     #expect(try await new.store.queue.activate(campaign, job: job, worker: "w") == .new)
   }
 
-  /// It stood still for longer than the others waited for it.
+  /// The worker was suspended for longer than the others waited for it.
   @Test(arguments: Backend.allCases)
-  func workerOfTheOldNumberBeginsNothing(on backend: Backend) async throws {
+  func workerWithTheOldNumberBeginsNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     _ = try await world.store.repartition.change(to: 4, spread: world.store.repartition.hold(for: 4))
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
@@ -156,7 +157,7 @@ struct RepartitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whoIsInTheWayIsNamed(on backend: Backend) async throws {
+  func blockingCampaignsAndWorkersAreNamed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     try await world.activate("b")
@@ -184,11 +185,11 @@ struct RepartitionTests {
     #expect(error?.code == .held)
     let checkpoint = ImportCheckpoint(offset: 1, line: 1, rows: 1, skipped: 0, imported: 1, outdated: 0, crowdedOut: 0)
     await #expect(throws: StoreError.self) { try await world.store.registry.keep(checkpoint, of: "f") }
-    // What the import had done is known all the same.
+    // The progress of the import can still be read.
     #expect(try await world.store.registry.importCheckpoint(of: "f") == checkpoint)
   }
 
-  // MARK: A store with something of everything
+  // MARK: A store with data of every kind
 
   private func fill(_ world: TestStore) async throws {
     try await world.store.registry.register(
@@ -199,7 +200,7 @@ struct RepartitionTests {
     try await world.store.audiences.add(Self.users.map { "u\($0)" }, to: "all")
     try await world.store.registry.apply(
       Self.users.map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: $0 + 1), at: 1) })
-    // Nobody has a device of theirs.
+    // These users have no device.
     try await world.store.audiences.add((0..<10).map { "stranger\($0)" }, to: "all")
     _ = try await world.store.registry.edit(
       Self.held.map { number in
@@ -209,7 +210,7 @@ struct RepartitionTests {
       })
   }
 
-  /// Whose devices are in quarantine.
+  /// Numbers of the users with devices in quarantine.
   private static let held = [3, 14, 15, 44]
 
   private func expectAll(in world: TestStore, names: String = "") async throws {
@@ -226,7 +227,7 @@ struct RepartitionTests {
       #expect(try await world.pressure(of: user)?.apps["news"]?.badge == number + 1)
     }
     #expect(try await world.store.audiences.size(ofSegment: "all") == Self.users.count + 10)
-    // Nothing is in two places, and none of the places is beyond the last.
+    // Nothing is in two partitions, and no partition is beyond the last.
     var fields = 0
     for partition in 0..<70 {
       for key in [

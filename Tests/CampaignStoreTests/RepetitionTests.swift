@@ -4,7 +4,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Jobs that ask for a campaign again and again: each run is begun once, and made up for once where it was missed.
+/// Recurring campaigns. Each run begins once, and several missed runs are replaced by one.
 struct RepetitionTests {
   private static let hour = 3_600_000
 
@@ -14,7 +14,7 @@ struct RepetitionTests {
     try await world.activate("digest", #","repeat":{"cron":"\#(cron)"\#(more)}"# + job)
   }
 
-  /// Makes the time of the next run come without waiting for it: so many hours ago.
+  /// Makes the time of the next run come without waiting for it: `hours` hours ago.
   private func letPass(hours: Int = 0, _ world: TestStore) async throws {
     let id = "digest"
     let now = try await world.store.time() / 1000
@@ -27,7 +27,7 @@ struct RepetitionTests {
     try await world.command("LRANGE", world.keys.campaigns, 0, -1).compactMap(\.string)
   }
 
-  /// What a worker does with the request that waits.
+  /// Takes in the waiting request, as a worker does.
   private func takeIn(_ world: TestStore, again: Bool = false) async throws -> Campaign {
     let request = try #require(try await world.store.queue.awaitJob(worker: "w", seconds: 1, now: 1))
     let id = try #require(RunRequest.id(request))
@@ -81,12 +81,12 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func eightWorkersBeginARunOnceAndWhatWasMissedOnce(on backend: Backend) async throws {
+  func eightWorkersBeginEachRunAndMissedRunsOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
     var ids: Set<String> = []
     for round in 0..<5 {
-      // Nobody was there for hours.
+      // No worker was running for hours.
       try await letPass(hours: round + 3, world)
       let begun = try await withThrowingTaskGroup(of: [String].self) { group in
         for _ in 0..<8 {
@@ -101,10 +101,10 @@ struct RepetitionTests {
       }
       #expect(begun.count == 1)
       #expect(try await jobs(world).count == 1)
-      // Until it is taken in no other begins.
+      // No other run begins before the waiting one is taken in.
       try await letPass(hours: 1, world)
       #expect(try await world.store.queue.promote(["digest"]) == [])
-      // The last of what was missed, not the first: all are of this hour, or the next if it has just begun.
+      // The last missed run begins, not the first. All runs are of this hour, or of the next one if it has just begun.
       if ids.insert(begun[0]).inserted { _ = try await takeIn(world) } else { _ = try await takeIn(world, again: true) }
     }
     #expect(try await world.store.campaigns.find("digest")?.repetition?.runs == 5)
@@ -117,7 +117,7 @@ struct RepetitionTests {
     try await activate(world, #","count":2"#)
     for run in 1...2 {
       try await letPass(world)
-      // Runs of one hour in a test have one id: each is taken in before the next.
+      // Runs in one hour have the same id, so the test takes in each before the next.
       #expect(try await world.store.queue.promote(["digest"]).count == 1)
       #expect(try await world.store.campaigns.find("digest")?.state == (run == 2 ? .completed : .scheduled))
       _ = try await takeIn(world, again: run == 2)
@@ -157,7 +157,7 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func pausedNothingBeginsAndResumedNothingIsMadeUpFor(on backend: Backend) async throws {
+  func runsMissedDuringAPauseAreSkipped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
     #expect(try await world.store.campaigns.control("digest", .pause) == .paused)
@@ -168,7 +168,7 @@ struct RepetitionTests {
     #expect(try #require(try await world.store.campaigns.find("digest")?.sendAt) > now)
     #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await jobs(world) == [])
-    // Cancelled it has ended, and what it has begun ends with it, be it taken in or not.
+    // A cancel ends the recurring campaign and its run, whether a worker has taken the run in or not.
     try await letPass(world)
     #expect(try await world.store.queue.promote(["digest"]).count == 1)
     #expect(try await world.store.campaigns.control("digest", .cancel) == .cancelled)
@@ -194,7 +194,7 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whatHasNoTimeLeftIsRefused(on backend: Backend) async throws {
+  func scheduleWithoutAFutureTimeIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job(
       "late", audience: #"{"segment":"*"}"#, #","repeat":{"cron":"0 9 * * *","end":"2020-01-01T00:00:00Z"}"#)
@@ -203,9 +203,9 @@ struct RepetitionTests {
     #expect(error?.code == .invalid && error?.message.contains("no time of '0 9 * * *' is left") == true)
   }
 
-  /// A run is what its repeated campaign lists, and nothing else: no producer can make one.
+  /// Only runs that the recurring campaign lists exist. A producer can't make one.
   @Test(arguments: Backend.wholeWay)
-  func whatTheRepeatedCampaignDoesNotListIsNoRun(on backend: Backend) async throws {
+  func runThatTheCampaignDoesNotListDoesNotExist(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world)
     #expect(try await world.store.queue.job(ofRun: "digest~20261201T0900") == nil)
@@ -217,9 +217,9 @@ struct RepetitionTests {
     #expect(throws: JobError.self) { try CampaignJob.parse(Array(text.utf8), .any(APNsService())) }
   }
 
-  /// Pause, resume and cancel of a repeated campaign reach the run that goes on.
+  /// Pause, resume and cancel of a recurring campaign reach its active run.
   @Test(arguments: Backend.wholeWay)
-  func controlReachesTheRunThatGoesOn(on backend: Backend) async throws {
+  func controlReachesTheActiveRun(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world, "", #","stages":[{"share":0.5}]"#)
     try await letPass(world)
@@ -237,7 +237,7 @@ struct RepetitionTests {
     #expect(try await states() == [.paused, .paused, .paused, .paused])
     #expect(try await world.store.campaigns.control("digest", .resume) == .scheduled)
     #expect(try await states() == [.scheduled, .active, .active, .waiting])
-    // A run by itself is paused apart from its job.
+    // A pause of the run alone does not pause the recurring campaign.
     #expect(try await world.store.campaigns.control(run, .pause) == .paused)
     #expect(try await states() == [.scheduled, .paused, .paused, .paused])
     #expect(try await world.store.campaigns.control("digest", .cancel) == .cancelled)

@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A job is known to be on more than one server.
+/// Confirmation that a job is on more than one server.
 struct ReplicaTests {
   @Test func replicasThatHaveTheJobAreCounted() async throws {
     let primary = try await RedisServer.start()
@@ -24,7 +24,7 @@ struct ReplicaTests {
     #expect(try await replica.command("llen", store.keys.campaigns) == "1")
     #expect(try await store.queue.awaitReplicas(2, of: "a", timeout: .milliseconds(50)) == 1)
 
-    // Another connection, to which nothing of the job is known, does not take its word either.
+    // Another connection has no write of the job, so it does not count the replica either.
     await replica.kill(SIGSTOP)
     let other = TestStore.job("b", audience: #"{"segment":"*"}"#)
     #expect(try await store.queue.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .new)

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The results hash says of every token what the ledger says, whatever came in which order.
+/// Agreement of the results hash with the ledger for every token, in any order of outcomes.
 struct ResultLineTests {
   /// More than two pages of targets.
   private static let count = 300
@@ -20,7 +20,7 @@ struct ResultLineTests {
     let chunk = try await owner.targets(from: 0, count: Self.count)
     try await owner.commit(credit: Self.count)
     for round in 0..<60 {
-      // First all neighbours, as a campaign goes; then what was touched before, with gaps, and targets twice.
+      // First all neighbours, as in a campaign. Then targets from before, with gaps, and some targets twice.
       let start = round < 4 ? round * 70 : Int.random(in: 0..<Self.count, using: &seed)
       let indexes =
         round < 4
@@ -57,7 +57,7 @@ struct ResultLineTests {
     for index in 0..<80 { batch.append(.terminal(.accepted), at: index, token: chunk.token(index)) }
     _ = try await ledger.commit(&batch, credit: 0)
     let key = world.keys.results(0, "a")
-    // Before Redis 7 the small one is a ziplist.
+    // Before Redis 7 the small hash is a ziplist.
     let encoding = try #require(await world.command("OBJECT", "ENCODING", key).string)
     #expect(size.encodings.contains(encoding))
     #expect(try await world.command("HLEN", key).integer == 80)

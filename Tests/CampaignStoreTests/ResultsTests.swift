@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What became of every target can be read at any time, whatever `results` says.
+/// Results of targets. They can be read at any time, whatever value `results` has.
 struct ResultsTests {
   @Test(arguments: Backend.allCases)
   func exportHasEveryTargetOnceAndInPages(on backend: Backend) async throws {
@@ -53,13 +53,13 @@ struct ResultsTests {
     }
     #expect(results.map(\.outcome) == [.accepted, nil, nil, nil])
     #expect(results.map(\.at) == [5000, 0, 0, 0])
-    // The last answer of one that waits is told.
+    // The last answer of a waiting target is returned.
     #expect(results[1].status == 503)
     #expect(results[1].reason == "ServiceUnavailable")
   }
 
   @Test(arguments: Backend.allCases)
-  func resultOfATokenIsFoundWhereverItStands(on backend: Backend) async throws {
+  func resultOfATokenIsFoundInAnyPartition(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<20)
     let campaign = try await world.activate("a")
@@ -73,7 +73,7 @@ struct ResultsTests {
       _ = try await ledger.commit(&batch, credit: 0)
       if slice.partition.isMultiple(of: 2) { try await world.store.results.deliverFeedback(from: [slice.partition]) }
     }
-    // Of some the owner is known still, of others not.
+    // Some tokens still have an owner, others do not.
     for number in 0..<20 {
       let result = try await world.store.results.result(of: TestStore.deviceToken(number), in: "a")
       #expect(result?.user == "u\(number)")
@@ -92,7 +92,7 @@ struct ResultsTests {
     let count = try #require(try await world.expand(done, campaign))
     try await done.commit(credit: count)
     try await done.commit(.accepted, 0..<count)
-    // Closed and not yet counted for its campaign, counted, and the other half-way: always the same sum.
+    // The sum is the same if the first slice is closed and not counted, or counted, while the other is half-way.
     let counters = try #require(try await done.close(.finish).counters)
     #expect(try await world.store.campaigns.show("a")?.counters.outcomes == [.accepted: count])
     #expect(try await world.store.campaigns.find("a")?.counters.targets == 0)
@@ -115,7 +115,7 @@ struct ResultsTests {
     #expect(record.state == .active)
   }
 
-  @Test func onlyWhoeverAsksForTheJobReadsIt() async throws {
+  @Test func jobIsReadOnlyOnRequest() async throws {
     let server = try await RedisServer.start()
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     let users = (0..<20_000).map { "\"user-\($0)\"" }.joined(separator: ",")
@@ -142,7 +142,7 @@ struct ResultsTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func recordTellsWhatTheJobSaid(on backend: Backend) async throws {
+  func recordHasTheValuesOfTheJob(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let before = try await world.store.time() / 1000
     try await world.activate("a", #","lane":"urgent","ttl":"2d","expiration":"4h""#)

@@ -4,11 +4,11 @@ import PushCore
 import Redis
 import Testing
 
-/// A scheduled campaign begins once, at its time, by Redis' clock; or never, when it was cancelled before.
+/// Scheduled campaigns. A campaign begins once, at its time by Redis' clock, or never if it is cancelled before.
 struct ScheduleTests {
   private static let hour = 3_600_000
 
-  /// Activates a campaign that begins in so many ms, and says when that is.
+  /// Activates a campaign that begins after `milliseconds`, and returns its start time.
   @discardableResult
   private func schedule(
     _ id: String, in milliseconds: Int = hour, _ world: TestStore, _ more: String = "", narrowing: Bool = false
@@ -92,13 +92,13 @@ struct ScheduleTests {
       }
       #expect(begun == [id])
       #expect(try await lane(world).filter { $0 == id } == [id])
-      // Nobody is registered: all eight have found that the first partition will do.
+      // No user is registered, so all eight workers choose the first partition.
       #expect(try await world.command("LRANGE", world.keys.open(id), 0, -1).map(\.string) == ["0"])
     }
   }
 
   @Test(arguments: Backend.allCases)
-  func cancelledBeforeItsTimeItHasEndedWithoutTargets(on backend: Backend) async throws {
+  func cancelBeforeTheStartEndsItWithoutTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
     #expect(try await world.store.campaigns.control("a", .cancel, reason: "wrong text") == .cancelled)
@@ -111,7 +111,7 @@ struct ScheduleTests {
     #expect(try await world.store.queue.promote(["a"]) == [])
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.isIdle())
-    // It goes by itself, like any that has ended.
+    // The campaign expires, like any campaign that has ended.
     #expect(try #require(try await world.command("TTL", world.keys.campaign("a")).integer) > 0)
     #expect(try await world.command("EXISTS", world.keys.open("a")).integer == 0)
     #expect(try await world.store.campaigns.control("a", .resume) == .cancelled)
@@ -133,14 +133,14 @@ struct ScheduleTests {
       #expect(record.state == .cancelled)
       #expect((record.finishedAt == nil) == hasBegun)
       #expect(try await world.store.queue.promote([id]) == [])
-      // Begun, its slice is there to be closed; if not, nothing is.
+      // If the campaign has begun, its slice can be dequeued and closed. Otherwise there is no slice.
       #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
     }
     await other.close()
   }
 
   @Test(arguments: Backend.allCases)
-  func pausedItWaitsAndResumedItIsScheduledAgainOrBegins(on backend: Backend) async throws {
+  func resumeSchedulesOrBeginsAPausedCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", world)
     #expect(try await world.store.campaigns.control("a", .pause) == .paused)
@@ -157,13 +157,13 @@ struct ScheduleTests {
     #expect(try await world.store.campaigns.control("a", .resume) == .active)
     #expect(try await world.store.campaigns.isIdle() == false)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
-    // Once begun it is paused and resumed like any other.
+    // After its start the campaign is paused and resumed like any other.
     #expect(try await world.store.campaigns.control("a", .pause) == .paused)
     #expect(try await world.store.campaigns.control("a", .resume) == .active)
   }
 
   @Test(arguments: Backend.allCases)
-  func pausedBeforeItsTimeItIsCancelledAtOnce(on backend: Backend) async throws {
+  func pausedScheduledCampaignIsCancelledImmediately(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
     try await world.store.campaigns.control("a", .pause)
@@ -192,7 +192,7 @@ struct ScheduleTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func expirationCountsFromItsTimeAndItsIDIsRememberedFromThereToo(on backend: Backend) async throws {
+  func expirationAndIDLifetimeCountFromTheStart(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", in: 200 * 24 * Self.hour, world, #","expiration":"4h""#)
     #expect(try await world.store.campaigns.find("a")?.expiration == sendAt / 1000 + 14_400)

@@ -4,10 +4,11 @@ import Redis
 import TestSupport
 import Testing
 
-/// A scheduled campaign has slices in every partition until it begins to expand, and then where somebody can be meant.
+/// Partition pruning of a scheduled campaign. It has slices in every partition until it begins to expand, and then only
+/// in partitions with a possible target.
 struct ScheduledReachTests {
   @Test(arguments: Backend.allCases)
-  func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
+  func scheduledCampaignReachesUsersWhoJoinBefore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<20)
     try await world.store.audiences.add(["u1"], to: "a")
@@ -16,13 +17,13 @@ struct ScheduledReachTests {
     try await world.store.audiences.add(["u2"], to: "a")
     try await letPass("later", world)
     #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    // It has begun and waits for a worker: whoever joins meanwhile is in.
+    // The campaign has begun and waits for a worker. A user who joins now is reached.
     try await world.store.audiences.add(["u3"], to: "a")
     #expect(try await world.openSlices("later") == Set(0..<64))
     #expect(try await world.store.audiences.narrow(campaign) != nil)
     let reached = Self.partitions(["u1", "u2", "u3"])
     #expect(try await world.openSlices("later") == reached)
-    // Its partitions are fixed once.
+    // The partitions are fixed once.
     try await world.store.audiences.add(["u4"], to: "a")
     #expect(try await world.store.audiences.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
@@ -53,9 +54,10 @@ struct ScheduledReachTests {
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
 
-  /// Redis forgot that it had begun, and was told of a slice that had ended before it begins again.
+  /// Redis lost the beginning of the campaign. A worker replays a slice that has ended, and then the campaign begins
+  /// again.
   @Test(arguments: Backend.allCases)
-  func sliceThatEndedBeforeABeginningWhichRedisForgotIsCountedOnce(on backend: Backend) async throws {
+  func sliceThatEndedBeforeALostBeginningIsCountedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
@@ -80,7 +82,7 @@ struct ScheduledReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func pausedUntilAfterItsTimeItBeginsWhenResumed(on backend: Backend) async throws {
+  func resumeAfterTheStartTimeBeginsTheCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)

@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What can be seen of a script without running it.
+/// Checks of the scripts' source text.
 struct ScriptTests {
   private static let all = [
     StoreScripts.initialise, StoreScripts.hold, StoreScripts.reslice, StoreScripts.moveUsers,
@@ -37,7 +37,7 @@ struct ScriptTests {
   ]
 
   @Test func noneIsLeftOut() throws {
-    // Functions that several scripts share have files of their own.
+    // Functions that several scripts share are in files of their own.
     let shared: Set = [
       "device", "sound", "pressure", "absent", "outcome", "marks", "recipients", "departures", "depart", "grant",
     ]
@@ -45,7 +45,7 @@ struct ScriptTests {
     #expect(files.subtracting(shared) == Set(Self.all.map(\.name)))
   }
 
-  /// A cluster refuses an undeclared key of another slot only: one of the same slot would work until slots move.
+  /// A cluster rejects an undeclared key of another slot only. A key of the same slot would work until slots move.
   @Test func everyKeyIsDeclared() {
     for script in Self.all { expectDeclaredKeys(script) }
   }
@@ -58,7 +58,7 @@ struct ScriptTests {
           #expect(call.hasPrefix("'TIME')"), "\(script.name): \(line)")
           continue
         }
-        // The parameters of functions that several scripts share, which get their keys from the scripts.
+        // Parameters of shared functions, which get their keys from the scripts.
         let parameters: [Substring] = [
           "devices", "users", "attributes", "pressure", "quarantine", "campaign", "erased", "retained",
           "recipients", "ledger", "departures", "targets", "listed",
@@ -71,7 +71,7 @@ struct ScriptTests {
     }
   }
 
-  @Test func headSaysWhatItIsAndWhatItKeeps() {
+  @Test func headHasTheSummaryAndTheInvariant() {
     for script in Self.all { expectHead(script) }
   }
 

@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Segments come and go by name; users are spread over partitions.
+/// Segments by name, with members in all partitions.
 struct SegmentTests {
   @Test(arguments: Backend.allCases)
   func segmentIsTheSumOfWhatWasAdded(on backend: Backend) async throws {
@@ -17,7 +17,7 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func replacementIsSeenByNobodyBeforeItIsInForceAndThenWhole(on backend: Backend) async throws {
+  func replacementTakesEffectAsAWhole(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<300)
     try await world.store.audiences.add((0..<200).map { "u\($0)" }, to: "optedout")
@@ -36,7 +36,7 @@ struct SegmentTests {
     #expect(try await world.command("TTL", world.keys.segment(partition, "optedout")).integer == -1)
     #expect(try await world.command("EXISTS", read).integer == 0)
 
-    // Redis ran the script, and its answer was lost with the connection: the client runs the script again.
+    // Redis ran the script, and its answer was lost with the connection, so the client runs the script again.
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.putInForce,
@@ -72,7 +72,7 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func countIsOfUsersAndOfDevicesThatCouldBeSentTo(on backend: Backend) async throws {
+  func countIsOfUsersAndReachableDevices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     var quarantined = TestStore.device(9)
     quarantined.isQuarantined = true

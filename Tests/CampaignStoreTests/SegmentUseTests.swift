@@ -5,12 +5,12 @@ import Redis
 import TestSupport
 import Testing
 
-/// A segment that a campaign names or excludes stays for as long as the campaign may still be expanded, and names that are
-/// read later keep their meaning.
+/// Segments that a campaign names or excludes. They stay for as long as the campaign may still be expanded, and names
+/// that are read later keep their meaning.
 struct SegmentUseTests {
   private static let audience = #"{"segment":"fans & !churned"}"#
 
-  /// Twenty fans, fifteen of whom have churned.
+  /// A store with twenty fans, fifteen of whom have churned.
   private func world(on backend: Backend, partitions: Int = 2) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: partitions)
     try await world.registerUsers(0..<20)
@@ -41,10 +41,10 @@ struct SegmentUseTests {
       "\(error?.message ?? "")")
     #expect(error?.hint.contains("carillon campaign cancel again") == true)
     #expect(await refusal(world, "fans")?.message.hasSuffix("not ended: again, queued, running, scheduled") == true)
-    // Nothing has been touched.
+    // The segment is unchanged.
     #expect(try await world.store.audiences.segmentNames() == ["churned", "fans"])
     #expect(try await world.store.audiences.size(ofSegment: "churned") == 15)
-    // One that has ended keeps nothing.
+    // A campaign that has ended protects no segment.
     try await world.command("LTRIM", world.keys.campaigns, 1, 0)
     for id in ["scheduled", "again", "running", "paused"] { try await world.store.campaigns.control(id, .cancel) }
     #expect(try await world.store.audiences.removeSegment("churned"))
@@ -53,13 +53,13 @@ struct SegmentUseTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func ruleThatACampaignNamesIsNotRemovedNorAreTheListsOfItsRule(on backend: Backend) async throws {
+  func ruleOfACampaignAndItsListsAreNotRemoved(on backend: Backend) async throws {
     let world = try await world(on: backend)
     let rule = SegmentDefinition(expression: try AudienceExpression(parsing: "fans & !churned"))
     try await world.store.audiences.define("loyal", rule)
     let campaign = try await world.activate("a", audience: #"{"segment":"loyal"}"#)
     #expect(await refusal(world, "loyal")?.message.hasSuffix("not ended: a") == true)
-    // The running campaign keeps the rule as it was: it still needs the list that the rule named.
+    // The running campaign keeps the earlier rule, so it still needs the list that the rule named.
     try await world.store.audiences.define(
       "loyal", SegmentDefinition(expression: try AudienceExpression(parsing: "fans")))
     #expect(await refusal(world, "churned")?.message.hasSuffix("not ended: a") == true)
@@ -75,22 +75,23 @@ struct SegmentUseTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func segmentWithoutMembersIsThereAndOneThatWasNeverImportedIsNot(on backend: Backend) async throws {
+  func emptySegmentExistsAndANeverImportedOneDoesNot(on backend: Backend) async throws {
     let world = try await world(on: backend)
     let campaign = try await world.activate("a", audience: Self.audience)
     _ = try await world.store.audiences.remove((0..<20).map { "u\($0)" }, from: "churned")
     #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
-    // Somebody else removed its name.
+    // Another program removed the segment's name.
     try await world.command("SREM", world.keys.segments, "churned")
     #expect(try await world.store.audiences.missingSegment(of: campaign) == "churned")
     try await world.store.audiences.add(["u1"], to: "churned")
     #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
-    // The start of a Live Activity leaves out who has it already, which is nobody yet.
+    // The start of a Live Activity excludes its present users. There are none yet.
     let start = try await world.activate("start", audience: #"{"segment":"fans","exclude":{"activity":"match"}}"#)
     #expect(try await world.store.audiences.missingSegment(of: start) == nil)
   }
 
-  /// Whoever comes first: the segment stays, or the job is refused, or whoever expands its campaign finds the segment gone.
+  /// For any order of events: the segment stays, or the job is rejected, or the worker that expands the campaign finds
+  /// that the segment is missing.
   @Test(arguments: Backend.allCases)
   func removalAndIntakeAtOnceNeverWidenAnAudience(on backend: Backend) async throws {
     let world = try await world(on: backend)
@@ -122,10 +123,10 @@ struct SegmentUseTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func replacementBetweenTwoSlicesGivesEachTheOldOrTheNewList(on backend: Backend) async throws {
+  func replacementGivesEachSliceTheOldOrTheNewList(on backend: Backend) async throws {
     let world = try await world(on: backend, partitions: 4)
     let campaign = try await world.activate("a", audience: #"{"segment":"fans"}"#)
-    // Old are the even ones, new are the odd ones.
+    // The old members have even numbers, the new members odd ones.
     _ = try await world.store.audiences.remove((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, from: "fans")
     func users(_ partition: Int) async throws -> Set<String> {
       let ledger = try await world.claimed("a", partition).ledger
@@ -139,7 +140,7 @@ struct SegmentUseTests {
     #expect(try await users(0) == expected(0, 0))
     var replacement = try await world.store.audiences.replacement(of: "fans")
     _ = try await world.store.audiences.add((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, to: &replacement)
-    // What is being read in is nobody's yet.
+    // The replacement has no effect while it is imported.
     #expect(try await users(1) == expected(1, 0))
     #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
     try await world.store.audiences.putInForce(replacement)
@@ -148,7 +149,7 @@ struct SegmentUseTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func optOutOptInAndErasureBetweenTwoSlicesCountForTheNextOne(on backend: Backend) async throws {
+  func optOutAndErasureBetweenSlicesCountForTheNext(on backend: Backend) async throws {
     let world = try await world(on: backend)
     let list = SuppressionList(app: "news").segment
     let second = (0..<20).map { "u\($0)" }.filter { Partition.of(user: $0, count: 2) == 1 }
@@ -158,7 +159,7 @@ struct SegmentUseTests {
     let first = try await world.claimed("a", 0).ledger
     #expect(try await world.expand(first, campaign) == 20 - second.count)
     try await world.store.audiences.add([out], to: list)
-    // The last opt-out of a list that is taken back leaves the list without members, and that is an opt-in.
+    // An opt-in removes the last opt-out of the list. The list without members stays.
     _ = try await world.store.audiences.remove([back], from: list)
     _ = try await world.store.erasure.forget(erased)
     let ledger = try await world.claimed("a", 1).ledger
@@ -170,7 +171,7 @@ struct SegmentUseTests {
 }
 
 extension Result where Failure == any Error {
-  /// What an asynchronous call came to.
+  /// Creates a result from an asynchronous call.
   fileprivate init(_ body: () async throws -> Success) async {
     do { self = .success(try await body()) } catch { self = .failure(error) }
   }

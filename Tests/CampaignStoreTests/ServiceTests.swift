@@ -5,19 +5,19 @@ import Redis
 import TestPushService
 import Testing
 
-/// The store keeps what any service has, and asks the service for texts.
+/// Independence of the store from push services. It stores the data of any service and gets texts from the service.
 struct ServiceTests {
   private static let service = TextService()
   private static let services = PushServices(
     standard: TestStore.service, others: [service], apps: ["web": service])
   private static let gone = TextService.Word.gone.code
-  /// As long as a token can be, and longer than its length would fit into a byte.
+  /// Tokens up to the maximum length, and with lengths that exceed one byte.
   private static let tokens = [2048, 300, 5, 40].enumerated().map { number, length in
     "t:\(number)" + String(repeating: "x", count: length - 3)
   }
 
   @Test(arguments: Backend.allCases)
-  func anotherServicesCampaignIsKeptInItsOwnWords(on backend: Backend) async throws {
+  func campaignOfAnotherServiceHasItsTexts(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     let store = CampaignStore(redis: world.redis, keys: world.keys, services: Self.services)
     let tokens = try Self.tokens.map { try #require(Self.service.token($0)) }
@@ -30,7 +30,7 @@ struct ServiceTests {
       } + [DeviceRegistration(user: "u0", device: TestStore.device(1))])
     #expect(try await store.registry.owners(of: tokens, Self.service) == ["u0", "u1", "u2", "u3"])
     for token in tokens {
-      // Where other languages look for it: by the CRC16 of the text.
+      // Programs in other languages look for the token in the partition of the CRC16 of its text.
       let partition = Int(CRC16.of(Self.service.text(of: token))) % 4
       #expect(try await world.command("HEXISTS", world.keys.owner(partition), token.bytes).integer == 1)
     }
@@ -52,11 +52,11 @@ struct ServiceTests {
     let told = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
     #expect(told.count == 4)
     for text in Self.tokens { #expect(told.contains { $0.contains("\"token\":\"\(text)\"") }) }
-    // APNs' device of the same user was no target.
+    // The APNs device of the same user was not a target.
     #expect(try await store.registry.user("u0")?.devices.map(\.service) == ["apns"])
   }
 
-  /// Sends to everybody of the service, who are all gone.
+  /// Sends to all users of the service. The service answers that each token is gone.
   private func answer(_ store: CampaignStore) async throws {
     let job = Array(
       TestStore.job("a", audience: #"{"segment":"*"}"#).split(separator: Array("news".utf8)).joined(

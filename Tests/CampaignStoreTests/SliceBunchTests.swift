@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Slices that are taken through their steps together are fenced one by one.
+/// Batches of slices. The slices take their steps together, but each has a fence of its own.
 struct SliceBunchTests {
   private func ledgers(_ world: TestStore, _ id: String, _ partitions: Range<Int>) -> [SliceLedger] {
     partitions.map {
@@ -34,7 +34,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatIsNoPartitionIsLeftOutOfWhatIsDequeued(on backend: Backend) async throws {
+  func invalidPartitionIsNotDequeued(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.activate("a")
     try await world.command("LPUSH", world.keys.open("a"), "17", "x", "1.0")
@@ -43,7 +43,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases, [#"{"segment":"*"}"#, #"{"segment":"a & !b"}"#, #"{"segment":"a"}"#])
-  func bunchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
+  func batchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<30)
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "a")
@@ -70,7 +70,7 @@ struct SliceBunchTests {
         continue
       }
       #expect(answer.commit?.granted == counts[position])
-      // What it says to have sealed is what stands there.
+      // The batch and Redis have the same sealed targets.
       let chunk = try await ledgers[position].targets(from: 0, count: 10)
       #expect(chunk.bytes == bunch.targets(of: position).chunk.bytes && chunk.count == counts[position])
       var outcomes = OutcomeBatch()
@@ -88,18 +88,18 @@ struct SliceBunchTests {
     #expect(try await world.store.slices.finish(ended, lane: .normal, worker: "w") == .completed)
     let record = try #require(try await world.store.campaigns.show("c"))
     #expect(record.counters.targets == expected && record.counters.outcomes == [.accepted: expected])
-    // What ended is counted once, whoever tells of it again.
+    // An ended slice is counted once, however often its end is reported.
     #expect(try await world.store.slices.finish(ended, lane: .normal, worker: "w") == nil)
     #expect(try await world.store.campaigns.show("c")?.counters.targets == expected)
   }
 
   @Test(arguments: Backend.allCases)
-  func whatFailsForOneSliceFailsForItAlone(on backend: Backend) async throws {
+  func failureOfOneSliceDoesNotAffectTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.registerUsers(0..<40)
     let campaign = try await world.activate("c")
     let ledgers = ledgers(world, "c", 0..<4)
-    // One is another's, one can't be read, and of one the claim is lost before the seal.
+    // One slice belongs to another worker, one can't be read, and one loses its claim before the seal.
     _ = try await world.claimed("c", 0, worker: "other")
     try await world.command("DEL", world.keys.users(1))
     try await world.command("SET", world.keys.users(1), "x")
@@ -121,7 +121,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func sliceWithManyMembersIsLeftToItself(on backend: Backend) async throws {
+  func sliceWithManyMembersLeavesTheBatch(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3000)
     let campaign = try await world.activate("c")
@@ -129,7 +129,7 @@ struct SliceBunchTests {
     var bunch = bunch(ledgers, world, campaign)
     _ = try await bunch.claim(worker: "w", gracePeriod: 0)
     #expect(try await bunch.expand([0])[0].get() == nil)
-    // Under the same claim, and nobody is in it twice.
+    // The slice is expanded alone under the same claim, and every user occurs once.
     #expect(try await world.expand(ledgers[0], campaign) == 3000)
   }
 

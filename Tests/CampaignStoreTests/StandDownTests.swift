@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// A worker of whose answers most are bad, among others.
+/// Withdrawal of a worker with mostly bad answers from a campaign that other workers can send.
 @Suite struct StandDownTests {
   private func tell(_ world: TestStore, _ news: GuardCounts = GuardCounts(), wanted: Int = 0) async throws
     -> GuardTrialAnswer
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func whoIsAloneStays(on backend: Backend) async throws {
+  func loneWorkerDoesNotWithdraw(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
     #expect(try await leave(world, "w1") == .stay)
     _ = try await world.store.fleet.heartbeat(worker: "w2", timeout: TestStore.patience)
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func answersOfWhoLeavesCountNoMoreAndItsSendsAreLentAgain(on backend: Backend) async throws {
+  func withdrawalDropsAnswersAndReleasesSends(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let (bad, good) = (GuardCounts(answers: 20, suspects: 19), GuardCounts(answers: 25, gone: 1))
     #expect(try await tell(world, bad, wanted: 100).leased == 100)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func lostReplyIsGivenAgainAndNothingIsForgottenTwice(on backend: Backend) async throws {
+  func repeatedWithdrawalGetsTheSameReply(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let (bad, good) = (GuardCounts(answers: 20, suspects: 20), GuardCounts(answers: 50))
     _ = try await tell(world, bad + good, wanted: 100)
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func whereTheOthersAreAnsweredAsBadlyNobodyLeaves(on backend: Backend) async throws {
+  func noWorkerWithdrawsIfAllAnswersAreBad(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let bad = GuardCounts(answers: 20, suspects: 19)
     for others in [GuardCounts(answers: 25, suspects: 3), GuardCounts(answers: 25, gone: 13)] {
@@ -67,9 +67,10 @@ import Testing
     }
   }
 
-  /// All that is known is bad, and it is one worker's: the others find out with what the fleet may send still.
+  /// The only known answers are bad and come from one worker. The others compare with the sends that the fleet still
+  /// may lease.
   @Test(arguments: Backend.allCases, [false, true])
-  func whereNothingIsKnownOfTheOthersOneLeaves(on backend: Backend, isOpen: Bool) async throws {
+  func oneWorkerWithdrawsIfTheOthersHaveNoAnswers(on backend: Backend, isOpen: Bool) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")
     let bad = GuardCounts(answers: 20, suspects: 20)
     #expect(try await tell(world, bad, wanted: 90).leased == 90)
@@ -79,9 +80,9 @@ import Testing
     #expect(try await leave(world, "w2", told: bad, leased: 110, isOpen: isOpen) == .stay)
   }
 
-  /// It was alone when the trial began. With what the others need to find out more would be sent than a trial may be.
+  /// The worker was alone when the trial began. A withdrawal would let the others exceed the trial's limit.
   @Test(arguments: Backend.allCases)
-  func whoHasMoreThanHalfOfATrialStays(on backend: Backend) async throws {
+  func workerWithMoreThanHalfOfTheTrialStays(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let bad = GuardCounts(answers: 20, suspects: 20)
     #expect(try await tell(world, wanted: 150).leased == 150)
@@ -91,9 +92,9 @@ import Testing
     #expect(try await leave(world, "w1", told: bad, leased: 100) == .leave)
   }
 
-  /// What they were answered during the trial says nothing of what came later.
+  /// Answers of the other workers during the trial do not cover later events.
   @Test(arguments: Backend.allCases)
-  func onceDevicesAreTouchedOneLeavesWhateverTheOthersWereAnswered(on backend: Backend) async throws {
+  func oneWorkerWithdrawsAfterTheTrialInAnyCase(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")
     _ = try await tell(world, GuardCounts(answers: 100), wanted: 100)
     #expect(try await leave(world, "w1", isOpen: true) == .leave)

@@ -4,33 +4,33 @@ import Redis
 import TestSupport
 import Testing
 
-/// What a check of the store finds, and mends.
+/// Findings and repairs of the store check.
 @Suite struct StoreCheckTests {
   @Test(arguments: Backend.wholeWay)
-  func nothingIsFoundWhereAllIsWell(on backend: Backend) async throws {
+  func checkOfAConsistentStoreFindsNothing(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     var findings: [StoreFinding] = []
     let tally = try await scene.store.repair.check(pause: CheckScene.pause) { findings += $0 }
     #expect(findings.isEmpty, "\(findings)")
     // One device was pruned.
     #expect(tally.users == 39)
-    // The index has not heard of it.
+    // The owner index does not have the prune yet.
     #expect(tally.tokens == 40)
     #expect(tally.campaigns == 7)
-    // Of the ended ones, and the one that somebody works on.
+    // The slices of ended campaigns, and the slice that a worker holds.
     #expect(tally.slices == 9)
     #expect(tally.keys == (try await scene.world.keyNames("{\(scene.keys.namespace)*").count))
   }
 
-  /// The short form has one wound of each kind.
+  /// The short form tries one corruption of each kind.
   @Test(arguments: Backend.allCases, TestForm.rows(StoreWound.all, oneOfEach: \.kind))
-  func whatIsWrongIsFoundAndMended(on backend: Backend, wound: StoreWound) async throws {
+  func corruptionIsFoundAndRepaired(on backend: Backend, wound: StoreWound) async throws {
     let scene = try await CheckScene(on: backend)
     try await wound.damage(scene)
     let first = try await scene.check()
     #expect(first.map(\.kind) == [wound.kind], "\(first)")
     #expect(first.first?.standing == (wound.isOpen ? .open : .mendable))
-    // A look changes nothing.
+    // A check without repair changes nothing.
     if TestForm.isLong { #expect(try await scene.check() == first) }
     let second = try await scene.check(mending: true)
     #expect(second.map(\.kind) == [wound.kind], "\(second)")
@@ -39,16 +39,16 @@ import Testing
     if !wound.isOpen { #expect(try await wound.isWhole(scene)) }
   }
 
-  @Test func everyKindHasAWound() {
+  @Test func everyKindHasACorruption() {
     #expect(Set(StoreWound.all.map(\.kind)) == Set(StoreFinding.Kind.allCases))
   }
 
   @Test(arguments: Backend.allCases)
-  func manyThingsAreMendedAtOnce(on backend: Backend) async throws {
+  func manyCorruptionsAreRepairedTogether(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     let wounds = StoreWound.all.filter { !$0.isOpen && $0.kind != .leftRegistration }
     for wound in wounds { try await wound.damage(scene) }
-    // Some cover others: who has attributes and no devices has a device of somebody else's by now.
+    // Some corruptions hide others: a user with attributes and without devices has a device of another user now.
     let found = try await scene.check(mending: true)
     #expect(Set(found.map(\.kind)).isSubset(of: Set(wounds.map(\.kind))))
     #expect(found.count > wounds.count / 2)
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func sliceThatWasTakenOutIsNotFound(on backend: Backend) async throws {
+  func isolatedSliceIsNotReported(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     _ = try await scene.command("HSET", scene.keys.slice(scene.slice.partition, of: "run"), "doubt", -5)
     _ = try await scene.store.repair.takeOut(scene.slice, reason: "damaged", hint: "look", worker: "w")
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignThatWasTakenOutIsNotFound(on backend: Backend) async throws {
+  func isolatedCampaignIsNotReported(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     #expect(try await scene.store.repair.takeOut(campaign: "run", reason: "damaged", hint: "look"))
     #expect(try await scene.check() == [])
@@ -104,7 +104,7 @@ import Testing
     #expect(segment?.problem == "the key has another type than it should: it is a string, but should be a set")
   }
 
-  /// A key of one partition, or of the names of segments, hides nothing that is wrong elsewhere.
+  /// A damaged key of one partition, or of the names of segments, hides no finding elsewhere.
   @Test(arguments: Backend.allCases)
   func damagedKeyHidesNothingElsewhere(on backend: Backend) async throws {
     for name in ["segment", "segments", "definitions"] {
@@ -121,8 +121,9 @@ import Testing
     }
   }
 
-  /// A crash leaves the notes of registrations that did not end, and prunes that nobody has delivered. Four times as many take
-  /// about four times the work, and not sixteen times. Counted by what the server sends: that does not depend on the machine.
+  /// A crash leaves notes of registrations that did not end, and prunes that were not delivered. Four times as many
+  /// need about four times the work, not sixteen times. The test counts the bytes that the server sends, so the result
+  /// does not depend on the machine.
   @Test(arguments: [false, true])
   func workGrowsWithWhatACrashLeaves(isOfPrunes: Bool) async throws {
     func bytes(_ count: Int) async throws -> Int {
@@ -133,7 +134,7 @@ import Testing
           DeviceRegistration(user: "u\($0)", device: TestStore.device($0))
         }
         if isOfPrunes {
-          // The index knows the tokens, and nobody has the devices.
+          // The index has the tokens, but no user has the devices.
           try await world.store.registry.register(registrations)
           try await world.command("DEL", world.keys.moving(0))
         } else {
@@ -175,6 +176,6 @@ import Testing
     #expect(many < 7 * few, "\(few) bytes of \(Self.few) registrations, \(many) of four times as many")
   }
 
-  /// Some pages, so that what is read again for each page shows.
+  /// There are several pages, so repeated reads for each page would show.
   private static let few = 1000
 }

@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What a target costs Redis. Measured, not asserted: it runs only when asked to, with the number of targets.
+/// Cost of a target in Redis. The test only measures. It runs if the variable has the number of targets:
 ///
 ///     CARILLON_MEASURE=200000 swift test --filter StoreCostMeasurement
 struct StoreCostMeasurement {
@@ -67,7 +67,8 @@ struct StoreCostMeasurement {
     await server.stop()
   }
 
-  /// In batches of 250, as a window of 1,000 on a few slices makes them; 3 in a hundred unregistered, 1 bad.
+  /// Answers targets in batches of 250, as a window of 1,000 does on a few slices. Of 100 targets 3 are unregistered
+  /// and 1 is bad.
   private func answerAll(_ ledger: SliceLedger, _ targets: Int) async throws {
     var batch = OutcomeBatch()
     var granted = try await ledger.commit(&batch, credit: 250).granted

@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A store is opened only on a server that can be trusted with it.
+/// Checks at the opening of a store. It opens only on a server that can store its data safely.
 struct StoreOpeningTests {
   @Test(arguments: Backend.allCases)
   func openingTwiceIsTheSameStore(on backend: Backend) async throws {
@@ -14,7 +14,7 @@ struct StoreOpeningTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whoOnlyReadsCreatesNoStore(on backend: Backend) async throws {
+  func readerCreatesNoStore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let keys = try #require(Keyspace(namespace: world.keys.namespace + "-mistyped", partitions: 4))
     let store = CampaignStore(redis: world.redis, keys: keys, services: TestStore.services)
@@ -58,7 +58,7 @@ struct StoreOpeningTests {
     #expect(error?.code == .readOnly)
   }
 
-  @Test func fullServerIsSaidToBeFull() async throws {
+  @Test func fullServerIsReported() async throws {
     let server = try await RedisServer.start(arguments: ["--maxmemory", "100kb"])
     let error = await #expect(throws: StoreError.self) { try await open(on: server) }
     #expect(error?.code == .readOnly)

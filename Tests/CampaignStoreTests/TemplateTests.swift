@@ -4,7 +4,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// Templates that are kept in the store, and what a job makes of them.
+/// Templates in the store, and jobs that use them.
 struct TemplateTests {
   private static func content(_ text: String) throws -> [UInt8] { try JobTemplate.content(Array(text.utf8)) }
 
@@ -30,8 +30,8 @@ struct TemplateTests {
     #expect(try await !world.store.campaigns.removeTemplate("hi"))
   }
 
-  /// The newest version counts when the job is taken in, and stays.
-  @Test func campaignKeepsTheVersionThatItWasTakenInWith() async throws {
+  /// A job gets the newest version at its intake and keeps it.
+  @Test func campaignKeepsTheVersionOfItsIntake() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     _ = try await world.store.campaigns.put(
       Self.content(#"{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#), asTemplate: "hi")
@@ -44,11 +44,11 @@ struct TemplateTests {
     let kept = try #require(try await world.store.campaigns.findWithJob("t")?.job)
     #expect(try CampaignJob.parse(kept, .any(APNsService())) == campaign)
     #expect(String(decoding: kept, as: UTF8.self).contains(#""template":{"name":"hi","version":1,"payload":"#))
-    // What the producer wrote is what the id stands for.
+    // The id stands for the job as the producer wrote it.
     #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
   }
 
-  @Test func wrongTemplatesAreToldApart() async throws {
+  @Test func wrongTemplatesHaveDifferentErrors() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     _ = try await world.store.campaigns.put(Self.content(#"{"payload":{"a":1}}"#), asTemplate: "welcome")
     for (template, says) in [

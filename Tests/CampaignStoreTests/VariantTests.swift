@@ -5,18 +5,18 @@ import Redis
 import TestSupport
 import Testing
 
-/// What becomes of each variant is counted with what becomes of targets.
+/// Counts of outcomes by variant, together with the outcomes of targets.
 struct VariantTests {
   private static let variants = #","variants":[{"name":"a"},{"name":"b","weight":2,"payload":{"n":2}}]"#
   private static let winner = variants + #","stages":[{"share":0.5,"winner":{"minimum":10}}]"#
 
-  /// A target with the place of its variant.
+  /// A variant's place and an outcome.
   private struct Place: Hashable {
     var variant: Int
     var outcome: Outcome
   }
 
-  /// A slice that is sealed and granted: what a user gets is looked up by who it is, and not by what was sealed.
+  /// A sealed and granted slice. The variant of a user is derived from the user's id, not from the sealed targets.
   private struct Scene {
     let world: TestStore
     let campaign: Campaign
@@ -63,7 +63,7 @@ struct VariantTests {
       return try await world.store.campaigns.variantCounts(of: record, variants)
     }
 
-    /// Holds the counters against what the outcomes of targets are.
+    /// Compares the counters with the outcomes of the targets.
     func expect(_ outcomes: [Int: Outcome]) async throws {
       var expected: [Place: Int] = [:]
       for (index, outcome) in outcomes { expected[Place(variant: places[index], outcome: outcome), default: 0] += 1 }
@@ -82,15 +82,15 @@ struct VariantTests {
     }
   }
 
-  // MARK: Counting
+  // MARK: Counts
 
   @Test(arguments: Backend.allCases)
-  func outcomesAreCountedOnceByVariantHoweverOftenTheyAreTold(on backend: Backend) async throws {
+  func repeatedOutcomesAreCountedOnceByVariant(on backend: Backend) async throws {
     let scene = try await Scene(on: backend)
-    var seed = Seed("outcomesAreCountedOnceByVariantHoweverOftenTheyAreTold")
+    var seed = Seed("repeatedOutcomesAreCountedOnceByVariant")
     var known: [Int: Outcome] = [:]
     let kinds: [Outcome] = [.accepted, .accepted, .accepted, .unregistered, .rejected, .failed, .capped, .expired]
-    // Whole stretches, single targets, and both mixed with what is known.
+    // Whole ranges, single targets, and both mixed with known outcomes.
     for _ in 0..<12 {
       let first = Int.random(in: 0..<250, using: &seed)
       let indexes = first..<first + Int.random(in: 1...50, using: &seed)
@@ -99,10 +99,10 @@ struct VariantTests {
       }
       for (index, outcome) in told where known[index] == nil || outcome == .accepted { known[index] = outcome }
       try await scene.commit(told)
-      // A reply was lost.
+      // The reply was lost.
       try await scene.commit(told)
       try await scene.expect(known)
-      // Redis has forgotten it, or somebody believes so.
+      // Redis lost the outcomes, or the worker only assumes so.
       var batch = scene.batch(told)
       _ = try await scene.ledger.commit(
         &batch, CommitRequest(seal: scene.ledger.claim, standing: .replay(granted: 300)))
@@ -110,7 +110,7 @@ struct VariantTests {
     }
     try await scene.commit((0..<300).map { ($0, .accepted) })
     for index in 0..<300 where known[index] == nil || known[index] != nil { known[index] = .accepted }
-    // What was another outcome is an acceptance now.
+    // Targets with another outcome are accepted now.
     try await scene.expect(known)
     var findings: [StoreFinding] = []
     _ = try await scene.world.store.repair.check(pause: .zero) { findings += $0 }
@@ -134,9 +134,9 @@ struct VariantTests {
     try await scene.expect(Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, .accepted) }))
   }
 
-  /// Of what is cancelled each variant has its part: what is in doubt is nobody's to know.
+  /// A cancel gives each variant its share of the outcomes. Targets in doubt become unknown.
   @Test(arguments: Backend.allCases)
-  func whatIsCancelledIsCountedByVariant(on backend: Backend) async throws {
+  func cancelledTargetsAreCountedByVariant(on backend: Backend) async throws {
     let scene = try await Scene(on: backend, granted: 240)
     try await scene.commit((0..<200).filter { $0 % 3 > 0 }.map { ($0, $0 % 4 == 0 ? .rejected : .accepted) })
     try await scene.ledger.commit([
@@ -157,9 +157,9 @@ struct VariantTests {
     #expect(try await scene.world.store.campaigns.show("a")?.pending == 0)
   }
 
-  /// Redis has lost the seal, and is told again.
+  /// Redis lost the seal, and the worker restores it.
   @Test(arguments: Backend.allCases)
-  func whatIsSealedOnceMoreHasAsManyTargetsOfEachVariant(on backend: Backend) async throws {
+  func restoredSealHasTheSameTargetsOfEachVariant(on backend: Backend) async throws {
     let scene = try await Scene(on: backend, granted: 0)
     let keys = scene.world.keys
     try await scene.world.command("DEL", keys.targets(0, "a"), keys.slice(0, of: "a"))
@@ -191,9 +191,9 @@ struct VariantTests {
     #expect(try await scene.world.store.results.receipts(of: record) == [.opened: 200, .delivered: 50, .dismissed: 0])
   }
 
-  /// What it costs those who have no variants: nothing.
+  /// A campaign without variants has no cost.
   @Test(arguments: Backend.allCases)
-  func plainCampaignHasNothingOfIt(on backend: Backend) async throws {
+  func campaignWithoutVariantsHasNoCounts(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<10)
     try await world.activate("a", #","variants":null"#)
@@ -209,10 +209,10 @@ struct VariantTests {
     #expect(try await ledger.record(0).variant == 0)
   }
 
-  // MARK: Deciding
+  // MARK: Decisions
 
   @Test(arguments: Backend.allCases)
-  func aPersonDecidesBeforeItIsTimeAndWhereItIsUnclear(on backend: Backend) async throws {
+  func personDecidesBeforeTheTimeOrWithoutAWinner(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("early", Self.winner)
     let (decision, state) = try await world.store.campaigns.decide("early", variant: "b", by: "ada")
@@ -222,7 +222,7 @@ struct VariantTests {
     try await world.activate("paused", Self.winner)
     try await world.store.campaigns.control("paused", .pause, reason: "no winner", gate: (0, needsApproval: false))
     #expect(try await world.store.campaigns.decide("paused", variant: "a", by: "").state == .active)
-    // What is paused for another reason stays so.
+    // A campaign that is paused for another reason stays paused.
     try await world.activate("other", Self.winner)
     try await world.store.campaigns.control("other", .pause, reason: "a typo")
     #expect(try await world.store.campaigns.decide("other", variant: "a", by: "").state == .paused)

@@ -1,16 +1,16 @@
 @testable import CampaignStore
 import Testing
 
-/// Why a campaign waits, and since when.
+/// The reason of a campaign's wait, and its beginning.
 struct WaitingTests {
   @Test(arguments: Backend.allCases)
-  func campaignWaitsSinceItIsThereAtMostAndByWhoeverWaitsLongest(on backend: Backend) async throws {
+  func waitIsTheLongestSinceTheStartOfTheCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<2)
     try await world.activate("a")
     let createdAt = try #require(try await world.store.campaigns.show("a")).createdAt
     #expect(try await world.store.campaigns.show("a")?.waiting == nil)
-    // The push service was out of reach long before.
+    // The push service had been unreachable for a long time before.
     try await world.store.campaigns.noteWaiting("a", worker: "w1", reason: "out of reach", since: 7)
     try await world.store.campaigns.noteWaiting("a", worker: "w2", reason: "not answering", since: createdAt + 5000)
     #expect(

@@ -2,24 +2,25 @@ import Foundation
 import Redis
 import TestSupport
 
-/// The servers that tests of the store run on: a single Redis, a cluster of one node, where a script that touches a second
-/// slot or an undeclared key fails, a single Redis over TLS, a cluster of six, the oldest Redis there may be, and Valkey.
+/// Servers for the tests of the store: a single Redis, the same with TLS, a cluster of one node, a cluster of six, the
+/// oldest supported Redis, and Valkey. On the cluster of one node, a script that uses a second slot or an undeclared
+/// key fails.
 enum Backend: String, CaseIterable, CustomStringConvertible {
   case single, cluster, tls, nodes
   case redis62 = "redis-6.2"
   case valkey
 
-  /// What every test runs on: where `CARILLON_TEST_REDIS` names one of them, that and nothing else.
+  /// Servers for every test. If `CARILLON_TEST_REDIS` names a server, the tests use only that one.
   ///
-  /// The cluster of one refuses what a single server would let pass. That a single one takes it all is shown by the tests of
-  /// workers and commands, and by `make faults`.
+  /// The default is the cluster of one node, because it rejects calls that a single server accepts. The tests of
+  /// workers and commands, and `make faults`, use a single server.
   static let allCases: [Backend] = named.map { [$0] } ?? [.cluster]
 
-  /// What a few tests run on, which go the whole way of a campaign, and bring much at once: each that is on this machine.
+  /// Servers for the few tests that run a whole campaign and so use many features: each server that is installed here.
   static let wholeWay: [Backend] = named.map { [$0] } ?? all.filter { $0.program.isPresent }
 
-  /// Returns the servers for such a test with much data: the cluster of one and another, which the test's name decides. The
-  /// long form has all of them.
+  /// Returns the servers for such a test with much data: the cluster of one node, and another that depends on the
+  /// test's name. The long form uses all of them.
   static func pair(for test: String) -> [Backend] {
     if TestForm.isLong || named != nil { return wholeWay }
     let others = wholeWay.filter { $0 != .cluster }
@@ -44,7 +45,7 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
 
   var description: String { rawValue }
 
-  /// A client that all tests share; nothing may block it.
+  /// A client that all tests share. No test may block it.
   var client: RedisClient {
     get async throws {
       switch self {
@@ -65,7 +66,7 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
   private static let redis62Client = Task { try await Backend.redis62.connect() }
   private static let valkeyClient = Task { try await Backend.valkey.connect() }
 
-  /// Another client.
+  /// Opens another client.
   func connect() async throws -> RedisClient {
     switch self {
     case .single: try Self.connect(to: await RedisServer.shared)
@@ -81,7 +82,8 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
     RedisClient(url: try RedisURL(server.url), options: options(server.certificates))
   }
 
-  /// Tests share two cores with compilers and other tests: patience costs nothing where nothing is expected to fail.
+  /// Long timeouts, because tests share two cores with compilers and other tests. They cost no time if no call is
+  /// expected to fail.
   private static func options(_ certificates: RedisCertificates? = nil) -> RedisOptions {
     RedisOptions(
       tls: RedisTLS(trustRoots: certificates?.trustRoots), answerTimeout: .seconds(60), patience: .seconds(60))

@@ -2,7 +2,8 @@
 import TestSupport
 
 extension CampaignStore {
-  /// A heartbeat of a worker, and what it is told as the housekeeper: there is no other in a test's store.
+  /// Sends a heartbeat of a worker and returns its due work as the maintenance leader. A test's store has no other
+  /// worker.
   func chores(_ worker: String, timeout: Int) async throws -> Fleet.Chores {
     try await fleet.heartbeat(worker: worker, timeout: timeout)
     guard

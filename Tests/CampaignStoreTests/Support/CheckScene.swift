@@ -5,16 +5,16 @@ import PushCore
 import Redis
 import Testing
 
-/// A store in which much has happened and more is under way, and all of it is as it should be.
+/// A consistent store with ended, active and waiting campaigns.
 struct CheckScene {
-  /// Short: nothing is in motion but what a test moves.
+  /// The pause is short, because only the test itself changes the store.
   static let pause = Duration.milliseconds(20)
 
   let world: TestStore
-  /// A slice of the running campaign with targets of each kind: 0 accepted, 1 pruned, 2 quarantined, 3 waiting, the others
-  /// in doubt.
+  /// A slice of the running campaign with targets of each kind: 0 accepted, 1 pruned, 2 quarantined, 3 waiting, the
+  /// others in doubt.
   let slice: SliceReference
-  /// Its targets' users, and the numbers of their tokens.
+  /// The users of the slice's targets. The user's name contains the number of the token.
   let users: [String]
 
   var store: CampaignStore { world.store }
@@ -35,7 +35,7 @@ struct CheckScene {
     (slice, users) = try await Self.run(in: world)
   }
 
-  /// Jobs and campaigns that wait for something.
+  /// Adds jobs and campaigns that wait for an event.
   private static func wait(in world: TestStore) async throws {
     let store = world.store
     try await world.activate("paused", audience: #"{"users":["u1","u2"]}"#, #","lane":"urgent""#)
@@ -54,7 +54,7 @@ struct CheckScene {
     _ = try await store.audiences.add(["u7"], to: &replacement)
   }
 
-  /// The running campaign.
+  /// Starts the running campaign.
   private static func run(in world: TestStore) async throws -> (SliceReference, [String]) {
     let campaign = try await world.activate("run", #","results":"all""#)
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -69,7 +69,7 @@ struct CheckScene {
     batch.append(.badToken, chunk, 2, .quarantine, reason: "BadDeviceToken")
     batch.append(.waiting(milliseconds: 3_600_000), at: 3)
     _ = try await ledger.commit(&batch, credit: 0)
-    // Another one, which has nothing to do for now.
+    // A second slice, which has nothing to do now.
     let parked = try #require(try await world.store.slices.dequeueSlice(worker: "v"))
     _ = try await world.store.slices.park(parked, for: 3_600_000, worker: "v")
     return (slice, (0..<count).map { String(decoding: chunk.user($0), as: UTF8.self) })
@@ -81,18 +81,18 @@ struct CheckScene {
     return findings
   }
 
-  // MARK: Where things are
+  // MARK: Partitions, users and tokens
 
   func partition(of user: String) -> Int { Partition.of(user: user, count: keys.partitions) }
 
-  /// Not the user's own.
+  /// Returns a partition that is not the user's own.
   func strange(to user: String) -> Int { (partition(of: user) + 1) % keys.partitions }
 
   func partition(ofToken number: Int) -> Int {
     Partition.of(token: TestStore.token(number), of: TestStore.service, count: keys.partitions)
   }
 
-  /// A user of the running slice who has the device still: its fourth target.
+  /// A user of the running slice who still has the device: that of target 4.
   var user: String { users[4] }
   /// The number of that user's token.
   var token: Int { Int(user.dropFirst()) ?? 0 }

@@ -3,11 +3,11 @@ import APNs
 import PushCore
 import Redis
 
-/// A store that has something under every key.
+/// A store with a value under every key.
 struct FormatScene {
   let world: TestStore
   private let ledger: SliceLedger
-  /// What no two runs share, and what is written for it.
+  /// Values that differ between runs, with their replacements.
   private var names: [String: String] = [:]
 
   init() async throws {
@@ -15,12 +15,12 @@ struct FormatScene {
     let slice = SliceReference(campaign: "a", partition: 0)
     ledger = SliceLedger(
       store: world.store, slice: slice, lease: 60_000, app: "news",
-      // Without caps: the time of one would be another each time.
+      // There are no caps, because the time of a cap would differ between runs.
       rules: GrantRules(app: "news", memory: 3600, badgeStep: 1))
     names[String(decoding: ledger.claim, as: UTF8.self)] = "<claim>"
   }
 
-  /// Plays it, and says what stands there then.
+  /// Runs the scene and returns the contents of the store.
   mutating func play() async throws -> [String] {
     try await registerDevices()
     try await takeInJobs()
@@ -39,14 +39,14 @@ struct FormatScene {
     try await store.audiences.add(["u0", "u1"], to: "vip")
     try await store.registry.keep(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
-    // A registration that is under way.
+    // A registration that has not ended.
     var moved = Self.device(5)
     moved.registeredAt += 1
     let bound = try await store.registry.bind(
       world.batch([DeviceRegistration(user: "mover", device: moved, attributes: [])]))
     for part in bound.parts { names[StoreDump.plain(part.note)] = "<note>" }
     try await store.registry.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 7), at: 1)])
-    // What is remembered of statements.
+    // Records of earlier statements.
     let stranger = try TestStore.deviceToken(9)
     try await store.registry.apply([
       RegistrationEvent(.attributes(user: "u0", ["plan": "gold", "age": nil]), at: 1001),
@@ -58,7 +58,7 @@ struct FormatScene {
     _ = try await store.erasure.forget("erased", at: 1005)
   }
 
-  /// Two bytes are token enough.
+  /// A token of two bytes is enough.
   private static func device(_ number: Int) -> DeviceRecord {
     var device = DeviceRecord(token: [0xD0, UInt8(number)], service: "apns")
     device.registeredAt = 1000
@@ -89,7 +89,7 @@ struct FormatScene {
     _ = try await store.slices.dequeueSlice(worker: "w")
     _ = try await ledger.claim(worker: "w")
     let users = (0..<6).map { "u\($0)" }
-    // Not in the order that a set happens to have.
+    // The order must not depend on the order of a set.
     var targets = SealedTargets()
     for (number, user) in users.enumerated() {
       ([0xD0, UInt8(number)] as [UInt8]).withUnsafeBytes { token in
@@ -123,7 +123,7 @@ struct FormatScene {
       returned: 0, round: 0)
     try await store.slices.noteFailover(for: 60_000)
     try await store.campaigns.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
-    // It is a remark of ten seconds, and a busy machine may take longer to look at it.
+    // The note expires after ten seconds, and a busy machine may read it later.
     try await world.command("PERSIST", world.keys.waiting("a"))
     _ = try await store.slices.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
     try await store.results.tellBackend([

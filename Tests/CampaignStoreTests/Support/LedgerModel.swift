@@ -1,6 +1,6 @@
 import PushCore
 
-/// What a slice's ledger should be, in the plainest Swift: the rules of the design, without their storage.
+/// Expected state of a slice's ledger in plain Swift: the rules of the design without their storage.
 struct LedgerModel {
   var records: [LedgerRecord]
   var granted = 0
@@ -10,7 +10,7 @@ struct LedgerModel {
     records = Array(repeating: LedgerRecord(state: .granted), count: count)
   }
 
-  /// Granted without an answer.
+  /// The number of targets that are granted without an answer.
   var inDoubt: Int { records[..<granted].count { $0.state == .granted } }
   var waiting: Int { records.count { $0.state == .waiting } }
 
@@ -19,9 +19,9 @@ struct LedgerModel {
   }
 
   mutating func merge(_ new: LedgerRecord, at index: Int, byOwner isOwner: Bool = true) {
-    // The owner may have sent since what a stale owner says was not delivered.
+    // The owner may have sent the target after the stale owner's undelivered outcome.
     if case .terminal(let outcome) = new.state, !isOwner, outcome.saysUndelivered { return }
-    // What was sent had been granted, even if Redis forgot it.
+    // A target that was sent had been granted, even if Redis lost the grant.
     granted = max(granted, index + 1)
     let old = records[index]
     var new = new
@@ -39,7 +39,7 @@ struct LedgerModel {
     records[index] = new
   }
 
-  /// Attempt first, then phase; terminal above all.
+  /// The rank of a record: attempt first, then phase. A terminal record has the highest rank.
   private static func rank(_ record: LedgerRecord) -> Int {
     switch record.state {
     case .granted: Int(record.attempt) * 2

@@ -2,14 +2,14 @@
 import PushCore
 import TestSupport
 
-/// The expected state of a campaign with parts, by the rules of `Sources/CampaignStore/README.md`.
+/// Expected state of a campaign with parts, by the rules of `Sources/CampaignStore/README.md`.
 ///
-/// The model has one method for each call of the store. It knows neither Redis nor the scripts: the caller supplies what
-/// depends on time.
+/// The model has one method for each call of the store. It uses neither Redis nor the scripts. The caller supplies
+/// everything that depends on time.
 struct PartModel {
-  /// The properties of a job on which parts depend.
+  /// Properties of a job on which parts depend.
   struct Job {
-    /// The conditions of a gate.
+    /// Conditions of a gate.
     struct Gate {
       /// Whether the gate opens an hour after the end of its stage.
       var waits: Bool
@@ -18,7 +18,7 @@ struct PartModel {
       var allowsNoFailure: Bool
     }
 
-    /// One for each stage; the rest follows the last one.
+    /// One gate for each stage. The rest of the audience follows the last one.
     var gates: [Gate]
     var hasCompanion: Bool
     /// Whether the campaign begins an hour after its activation.
@@ -26,7 +26,7 @@ struct PartModel {
     var needsApproval: Bool
     static let submitter = "ada"
 
-    /// A random job with up to three stages.
+    /// Creates a random job with up to three stages.
     init(using seed: inout Seed) {
       func once(in number: Int) -> Bool { Int.random(in: 0..<number, using: &seed) == 0 }
       hasCompanion = once(in: 2)
@@ -37,7 +37,7 @@ struct PartModel {
       needsApproval = once(in: 4)
     }
 
-    /// The members of the job, for ``TestStore/job(_:audience:_:)``.
+    /// Returns the members of the job, for ``TestStore/job(_:audience:_:)``.
     func members(sendAt: Int) -> String {
       var members = #","submittedBy":"\#(Self.submitter)""#
       let stages = gates.map {
@@ -69,13 +69,13 @@ struct PartModel {
     var refused = 0
   }
 
-  /// The result of a look at a gate.
+  /// Result of a check of a gate.
   enum Verdict: Equatable {
     case unfinished, wait, open
     case pause(needsApproval: Bool)
   }
 
-  /// When a gate is looked at next.
+  /// Time of the next check of a gate.
   enum Look: String {
     case now, later
   }
@@ -89,7 +89,7 @@ struct PartModel {
   private(set) var epoch = 0
   private(set) var stage = 0
   private(set) var gate: Look?
-  /// The states that webhooks hear of.
+  /// The state changes that webhooks get.
   private(set) var changes: [CampaignState]
   private var hasBegun = false
   private var isDue: Bool
@@ -98,12 +98,12 @@ struct PartModel {
   private var overruled: Int?
   private var approval: String?
   private var approver: String?
-  /// Ended parts, or `campaign`, whose end nobody has handled because a worker died.
+  /// Ended parts, or `campaign`, whose end was not handled because a worker died.
   private(set) var unhandled: Set<String> = []
 
-  /// An activated campaign.
+  /// Creates an activated campaign.
   ///
-  /// - Parameter partitions: those in which it has slices.
+  /// - Parameter partitions: the partitions in which it has slices.
   init(_ job: Job, partitions: [Int]) {
     (self.job, self.partitions) = (job, partitions)
     isDue = !job.isScheduled
@@ -124,7 +124,7 @@ struct PartModel {
     }
   }
 
-  /// What the gate behind the present stage says now; `nil` where there is no gate.
+  /// The present verdict of the gate after the current stage; `nil` if there is no gate.
   var gateVerdict: Verdict? {
     guard stage < job.gates.count, let part = parts.first(where: { $0.place == stage && $0.isStage }) else {
       return nil
@@ -139,18 +139,18 @@ struct PartModel {
 
   // MARK: Calls
 
-  /// Pauses, resumes, approves or cancels.
+  /// Pauses, resumes, approves or cancels the campaign.
   ///
   /// - Parameters:
   ///   - person: `nil` for a worker.
-  ///   - known: the round that the worker has read; `nil` for any.
-  ///   - dies: whether the caller dies before it handles the parts that end by this.
+  ///   - known: the generation that the worker has read; `nil` for any.
+  ///   - dies: whether the caller dies before it handles the parts that this call ends.
   mutating func control(
     _ verb: ControlVerb, by person: String?, round known: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil,
     dies: Bool = false
   ) {
     change(verb, by: person, round: known, gate: gate, dies: dies)
-    // Whoever calls next ends a cancelled campaign of which a worker died before it handled the last part.
+    // If a worker died before it handled the last part of a cancelled campaign, the next caller ends the campaign.
     guard state == .cancelled, !hasEnded, parts.allSatisfy(\.hasEnded) else { return }
     end()
     if dies { unhandled.insert("campaign") }
@@ -160,7 +160,7 @@ struct PartModel {
     _ verb: ControlVerb, by person: String?, round known: Int?, gate: (place: Int, needsApproval: Bool)?, dies: Bool
   ) {
     if let known, round > known { return }
-    // The gate is open by now.
+    // The gate has opened in the meantime.
     if let gate, gate.place != stage { return }
     epoch += 1
     switch verb {
@@ -267,7 +267,7 @@ struct PartModel {
     return true
   }
 
-  /// Begins a stage again whose beginning Redis has lost, with those before it that it has lost as well.
+  /// Begins a stage again whose beginning Redis lost, and all lost stages before it.
   mutating func restore(_ place: Int) {
     guard state == .active || state == .paused, place > stage else { return }
     for index in parts.indices where parts[index].isGated && parts[index].place <= place {
@@ -279,10 +279,10 @@ struct PartModel {
     gate = place < job.gates.count ? .now : nil
   }
 
-  /// Looks at the gate.
+  /// Checks the gate.
   ///
-  /// - Parameter isCurrent: whether the gate is still due at the time that the caller knows.
-  /// - Returns: the verdict that was carried out; `nil` where the look is put off.
+  /// - Parameter isCurrent: whether the gate is still due at the time that the caller has read.
+  /// - Returns: the verdict that was carried out; `nil` if the check is postponed.
   mutating func look(isCurrent: Bool) -> Verdict? {
     func putOff(_ look: Look?) { if isCurrent { gate = look } }
     guard !state.isFinal, let verdict = gateVerdict else {
@@ -304,7 +304,7 @@ struct PartModel {
     return verdict
   }
 
-  /// Begins parts whose time has come.
+  /// Begins the parts that are due.
   ///
   /// - Returns: their names.
   mutating func promote() -> Set<String> {
@@ -321,25 +321,25 @@ struct PartModel {
     return begun
   }
 
-  /// Restores the gate, and begins what is due.
+  /// Restores the gate, and begins the parts that are due.
   mutating func repair() -> Set<String> {
     if !state.isFinal, gate == nil { gate = .now }
     return promote()
   }
 
-  /// Redis loses when the gate is looked at.
+  /// Makes Redis lose the time of the next check of the gate.
   mutating func loseGate() { gate = nil }
 
-  /// An hour passes.
+  /// Lets an hour pass.
   mutating func letHourPass() {
     isDue = true
     if gate != nil { gate = .now }
     for place in parts.indices where parts[place].hasEnded { parts[place].isWaitOver = true }
   }
 
-  // MARK: What is to be seen
+  // MARK: Expected values
 
-  /// What Redis must say, by the names that a difference is reported with.
+  /// Expected values in Redis, by the names that a reported difference uses.
   var facts: [String: String] {
     var facts = [
       "state": state.rawValue, "end": "\(hasEnded)", "round": "\(round)", "epoch": "\(epoch)", "stage": "\(stage)",

@@ -2,7 +2,7 @@ import PushCore
 import TestSupport
 
 extension AudienceExpression.Node {
-  /// An expression over these segments, at most so deep.
+  /// Returns a random expression over these segments, with at most this depth.
   static func random(of names: [String], depth: Int, using seed: inout Seed) -> Self {
     func inner() -> Self { random(of: names, depth: depth - 1, using: &seed) }
     return switch Int.random(in: 0..<(depth > 0 ? 8 : 3), using: &seed) {
@@ -14,7 +14,7 @@ extension AudienceExpression.Node {
     }
   }
 
-  /// Whom it means, in plain Swift; some may never have registered.
+  /// Returns the members of the expression in plain Swift. Some may never have registered.
   func members(_ segments: [String: Set<String>], _ everybody: Set<String>) -> Set<String> {
     switch self {
     case .segment(let name): segments[name] ?? []

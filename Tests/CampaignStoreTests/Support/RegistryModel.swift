@@ -1,19 +1,19 @@
 @testable import CampaignStore
 import PushCore
 
-/// What is said of users and devices, and what the registry is after that: by the times of the statements alone, so it
-/// knows no order of arrival.
+/// Expected state of the registry after statements about users and devices. It follows from the times of the statements
+/// alone, so the order of arrival has no effect.
 struct RegistryModel {
-  /// A statement, with the number of its user and token in the history.
+  /// A statement with the user and token of the history.
   enum Statement {
     case event(RegistrationEvent)
-    /// The user is erased.
+    /// An erasure of the user.
     case erasure(user: String, at: Int)
   }
 
-  /// What is known of a user.
+  /// Registry data of a user.
   struct User: Equatable {
-    /// Token to what is known of the device.
+    /// Device data by token.
     var devices: [String: String] = [:]
     var attributes = ""
     var lists: Set<String> = []
@@ -35,7 +35,7 @@ struct RegistryModel {
   private var registrations: [String: Registration] = [:]
   private var unregistered: [String: Int] = [:]
   private var loggedOut: [Pair: Int] = [:]
-  /// User and app to the latest login where an app has one device a user, and its token.
+  /// For apps with one device for each user: the latest login and its token, by user and app.
   private var alone: [Pair: (at: Int, token: String)] = [:]
   private var erased: [String: Int] = [:]
   private var members: [Pair: (at: Int, isMember: Bool)] = [:]
@@ -43,7 +43,7 @@ struct RegistryModel {
   private var wholes: [String: (at: Int, values: [String: String])] = [:]
   private var values: [Pair: (at: Int, value: String?)] = [:]
 
-  /// - Parameter exclusive: apps of which a user has one device.
+  /// - Parameter exclusive: apps with one device for each user.
   init(_ statements: [Statement], exclusive: Set<String>) {
     for case .erasure(let user, let at) in statements { erased[user] = max(at, erased[user] ?? 0) }
     for case .event(let event) in statements { note(event, exclusive) }
@@ -100,7 +100,7 @@ struct RegistryModel {
       registrations[token] = Registration(user: row.user, at: at, app: row.app ?? "", locale: row.locale ?? "")
     }
     if !row.attributes.isEmpty, at > erased[row.user] ?? -1, at >= wholes[row.user]?.at ?? -1 {
-      // Of two of the same time the one with the greater text stands.
+      // If two statements have the same time, the one with the greater text wins.
       let (text, known) = (Self.text(row.attributes), wholes[row.user].map { Self.text($0.values) } ?? "")
       if at > wholes[row.user]?.at ?? -1 || text > known { wholes[row.user] = (at, row.attributes) }
     }
@@ -117,7 +117,7 @@ struct RegistryModel {
 
   static func name(_ token: DeviceToken) -> String { String(decoding: Hex.encode(token.bytes), as: UTF8.self) }
 
-  /// What is known of a user in the end.
+  /// Returns the final registry data of a user.
   func user(_ user: String) -> User {
     var known = User()
     for (token, device) in registrations where device.user == user {
@@ -141,7 +141,7 @@ struct RegistryModel {
     return known
   }
 
-  /// Who has each token that anybody has.
+  /// Returns the owner of each registered token.
   func owners(among users: [String]) -> [String: String] {
     var owners: [String: String] = [:]
     for name in users { for token in user(name).devices.keys { owners[token] = name } }

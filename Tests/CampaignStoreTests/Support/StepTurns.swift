@@ -2,34 +2,34 @@
 import Synchronization
 import TestSupport
 
-/// Decides in which order the steps of several callers of a store are done, by chance that can be repeated: each caller
-/// waits before each step until it is its turn, so it may stand still for as long as others need. Some are killed.
+/// Random, repeatable order of the steps of several callers of a store. Each caller waits for its turn before each
+/// step, so it may be suspended for as long as others need. Some callers are killed.
 final class StepTurns: Sendable {
-  /// What a killed caller's step throws.
+  /// Error that the step of a killed caller throws.
   struct Killed: Error {}
 
   private struct State {
     var seed: Seed
-    /// Callers that have not ended.
+    /// The number of callers that have not ended.
     var live: Int
     var waiting: [(caller: Int, turn: CheckedContinuation<Bool, Never>)] = []
     var killable: Set<Int>
   }
 
   private let state: Mutex<State>
-  /// One of so many steps of a caller that may be killed is its last.
+  /// The chance that a step of a killable caller is its last: one in this number.
   private static let stepsBeforeDeath = 12
 
   /// - Parameters:
-  ///   - callers: how many there are.
-  ///   - killable: those that may be killed.
+  ///   - callers: the number of callers.
+  ///   - killable: the callers that may be killed.
   init(callers: Int, killable: Set<Int>, _ seed: Seed) {
     state = Mutex(State(seed: seed, live: callers, killable: killable))
   }
 
-  /// Does what a caller has to do, step by step.
+  /// Runs the work of a caller step by step.
   ///
-  /// - Returns: false when it was killed.
+  /// - Returns: `false` if the caller was killed.
   func run(_ caller: Int, _ body: @Sendable () async throws -> Void) async throws -> Bool {
     defer {
       state.withLock { $0.live -= 1 }
@@ -51,7 +51,7 @@ final class StepTurns: Sendable {
     if !lives { throw Killed() }
   }
 
-  /// Gives a turn when all live callers wait for one.
+  /// Gives a turn if all live callers wait for one.
   private func next() {
     let chosen: (turn: CheckedContinuation<Bool, Never>, lives: Bool)? = state.withLock { state in
       guard state.live > 0, state.waiting.count == state.live else { return nil }

@@ -2,11 +2,11 @@
 import PushCore
 import Redis
 
-/// Everything that stands in a store, as lines of text: what is not printable as `\xNN`, and what no two runs share by
-/// its kind only.
+/// Contents of a store as lines of text. Unprintable bytes become `\xNN`. Values that differ between runs become the
+/// name of their kind.
 struct StoreDump {
   let world: TestStore
-  /// Random texts of the run, and what is written for each.
+  /// Random texts of the run, with their replacements.
   let names: [String: String]
 
   func lines() async throws -> [String] {
@@ -22,7 +22,8 @@ struct StoreDump {
   }
 
   private func content(of name: String, _ type: String) async throws -> [String] {
-    // A notice begins with the time in six bytes, an entry of a timeline with it as text, and the last record of the ledger ends in one.
+    // A notice begins with the time in six bytes, an entry of a timeline with the time as text. The last record of the
+    // ledger ends in a time.
     let cut = name.hasSuffix(":outbox") || name.hasSuffix(":quarantine") ? 6 : name.contains(":timeline:") ? 13 : 0
     let end = name.contains(":ledger:") ? -7 : -1
     switch type {
@@ -30,7 +31,7 @@ struct StoreDump {
     case "list": return try await world.command("LRANGE", name, 0, -1).map { text($0, after: cut) }
     case "set": return try await world.command("SMEMBERS", name).map { text($0) }.sorted()
     case "hash" where name.hasSuffix(":pressure"):
-      // It has times in it.
+      // The value contains times.
       let pairs = try await world.command("HGETALL", name)
       return stride(from: 0, to: pairs.count, by: 2).map {
         "\(text(pairs[$0])) = \(UserPressure(Array(pairs[$0 + 1].bytes ?? [])).text)"
@@ -49,7 +50,7 @@ struct StoreDump {
     }
   }
 
-  /// Bytes, with what is not printable as `\xNN`.
+  /// Returns the bytes as text, with unprintable bytes as `\xNN`.
   static func plain(_ bytes: [UInt8]) -> String {
     var text = ""
     for byte in bytes {
@@ -61,7 +62,7 @@ struct StoreDump {
 
   private func text(_ reply: RedisReply, after cut: Int = 0) -> String {
     let bytes = Array((reply.bytes ?? []).dropFirst(cut))
-    // A time of now in ms; those of the scenario are small.
+    // A present time in ms. Times of the scenario are small.
     if let number = reply.integer, number > 1_700_000_000_000 { return "<ms>" }
     var text = Self.plain(bytes)
     for (name, replacement) in names { text = text.replacing(name, with: replacement) }

@@ -3,14 +3,14 @@ import PushCore
 import Redis
 import Testing
 
-/// One way in which a store can be damaged, and what a check says of it.
+/// One corruption of a store, and the finding of the check.
 struct StoreWound: Sendable, CustomTestStringConvertible {
   let name: String
   let kind: StoreFinding.Kind
-  /// Whether a person has to mend it.
+  /// Whether only a person can repair it.
   var isOpen = false
   let damage: @Sendable (CheckScene) async throws -> Void
-  /// What holds when it is mended.
+  /// Condition that holds after the repair.
   var isWhole: @Sendable (CheckScene) async throws -> Bool = { _ in true }
 
   var testDescription: String { name }

@@ -4,7 +4,7 @@ import PushCore
 import Redis
 
 extension OutcomeBatch {
-  /// Adds an outcome of a target that stands in a chunk, as a worker does.
+  /// Adds an outcome of a target in a chunk, as a worker does.
   mutating func append(
     _ outcome: Outcome, _ chunk: TargetChunk, _ position: Int, _ action: Action = .none, at instant: UInt64 = 5000,
     keepsResult: Bool = true, reason: String = ""
@@ -23,7 +23,7 @@ extension LedgerRecord {
     LedgerRecord(state: .terminal(outcome), attempt: attempt, status: outcome == .accepted ? 200 : 400, at: at)
   }
 
-  /// As it goes into a commit: with its delay.
+  /// Returns a waiting record with its delay, as it is in a commit.
   static func waiting(attempt: UInt8 = 0, milliseconds: UInt64 = 0, isAmbiguous: Bool = false) -> LedgerRecord {
     LedgerRecord(
       state: .waiting, attempt: attempt, history: AttemptHistory(isAmbiguous: isAmbiguous), status: 503,
@@ -32,7 +32,7 @@ extension LedgerRecord {
 }
 
 extension SliceLedger {
-  /// Commits as an owner who has heard of everything so far.
+  /// Commits as an owner that has the current state of the slice.
   func commit(
     _ batch: inout OutcomeBatch, credit: Int, resent: Int = 0, departures: Int? = nil, suspects: [SealedTarget] = []
   ) async throws -> CommitAnswer {
@@ -47,7 +47,7 @@ extension SliceLedger {
     return try await commit(&batch, request)
   }
 
-  /// Commits records that concern nothing but the ledger.
+  /// Commits records that affect only the ledger.
   @discardableResult
   func commit(
     _ records: [Int: LedgerRecord] = [:], credit: Int = 0, resent: Int = 0, departures: Int? = nil,
@@ -83,7 +83,7 @@ extension CloseAnswer {
 }
 
 extension SealedTargets {
-  /// Pages with whatever bytes: only their order and number matter here.
+  /// Creates pages with the given bytes. Only their order and number matter here.
   init(pages: [[UInt8]]) {
     self.init()
     for page in pages {

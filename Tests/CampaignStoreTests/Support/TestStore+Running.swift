@@ -3,18 +3,18 @@ import PushCore
 import Redis
 import Testing
 
-/// Campaigns to their end, without a worker.
+/// Campaigns that run to their end without a worker.
 extension TestStore {
-  /// The partitions whose slices wait for a worker.
+  /// Returns the partitions whose slices wait for a worker.
   func openSlices(_ id: String) async throws -> Set<Int> {
     let open = try await command("LRANGE", keys.open(id), 0, -1).compactMap(\.integer)
     #expect(Set(open).count == open.count)
     return Set(open)
   }
 
-  /// Takes slice after slice of the one campaign there is, and ends each, with everybody accepted.
+  /// Takes slice after slice of the only campaign and ends each with all targets accepted.
   ///
-  /// - Returns: their partitions.
+  /// - Returns: the partitions of the slices.
   func workOff(_ campaign: Campaign, ending: Closing = .finish) async throws -> Set<Int> {
     var partitions: Set<Int> = []
     while let slice = try await store.slices.dequeueSlice(worker: "w") {
@@ -38,9 +38,10 @@ extension TestStore {
     _ = try await store.slices.finish(slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
   }
 
-  /// Works a campaign off, and holds the end against whom it means: results, counters, and an expiry on all it leaves.
+  /// Runs a campaign to its end and compares the result with its audience: results, counters, and the expiry of all its
+  /// keys.
   ///
-  /// - Parameter slices: how many it has in the end; `nil` for as many as are left.
+  /// - Parameter slices: its final number of slices; `nil` for the number of slices that this call ends.
   func expectEnd(
     of campaign: Campaign, _ users: Set<String>, slices: Int? = nil
   ) async throws {

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A store of its own for one test: a namespace that nobody else uses, on a server that all tests share.
+/// A store for one test, under a namespace of its own on a server that all tests share.
 struct TestStore {
   let store: CampaignStore
   let redis: RedisClient
@@ -13,18 +13,18 @@ struct TestStore {
 
   var keys: Keyspace { store.keys }
 
-  /// An initialised, empty store.
+  /// Creates an initialised, empty store.
   ///
   /// - Parameters:
-  ///   - streamLength: as the store's own.
-  ///   - server: a server of the test's own, if it does something to it.
+  ///   - streamLength: the store's parameter of this name.
+  ///   - server: a server of the test's own, if the test changes its state.
   init(
     on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, streamLength: Int = 0,
     server: RedisServer? = nil, zones: ZoneDatabase = .system, services: PushServices = TestStore.services
   ) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
-    // It ends as a key's name does: nobody may look for that in a key.
+    // The namespace ends like the name of a key. Code must not search a key for such a name.
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36) + "slice"
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
     store = CampaignStore(
@@ -33,14 +33,14 @@ struct TestStore {
     try await store.open(creating: true)
   }
 
-  /// The same store as somebody finds it who comes now.
+  /// Opens the same store as a new client does.
   init(opening other: TestStore) async throws {
     backend = other.backend
     redis = other.redis
     store = try await other.store.open(creating: false, adopting: true)
   }
 
-  /// Runs one command and fails on a refusal.
+  /// Runs one command and fails if Redis returns an error.
   @discardableResult
   func command<each Argument: RedisArgument>(
     _ name: StaticString, _ argument: repeat each Argument
@@ -48,7 +48,7 @@ struct TestStore {
     try await redis.command(name, repeat each argument).get()
   }
 
-  /// The keys that a pattern names.
+  /// Returns the keys that match a pattern.
   func keyNames(_ pattern: String) async throws -> [String] {
     guard backend == .nodes else { return try await command("KEYS", pattern).compactMap(\.string) }
     let cluster = try await RedisCluster.shared
@@ -60,7 +60,7 @@ struct TestStore {
     return names
   }
 
-  /// The fields of a slice's hash that are numbers, and the rest as text.
+  /// Returns the numeric fields of a slice's hash, and all fields as text.
   func slice(_ id: String, _ partition: Int = 0) async throws -> (numbers: [String: Int], text: [String: String]) {
     let reply = try await command("HGETALL", keys.slice(partition, of: id))
     var text: [String: String] = [:]
@@ -68,17 +68,17 @@ struct TestStore {
     return (text.compactMapValues { Int($0) }, text)
   }
 
-  /// How many ms of a slice's lease are left, by Redis' clock.
+  /// Returns the remaining time of a slice's lease in ms, by Redis' clock.
   func leaseLeft(_ id: String, _ partition: Int = 0) async throws -> Int {
     try await (slice(id, partition).numbers["lease"] ?? 0) - store.time() / 1000
   }
 
-  /// Makes a lease run out without waiting for it.
+  /// Ends a lease without waiting for it.
   func endLease(_ id: String, _ partition: Int = 0) async throws {
     try await command("HSET", keys.slice(partition, of: id), "lease", 1)
   }
 
-  /// The list that is built under a claim.
+  /// Returns the key of the list that is built under a claim.
   func building(_ ledger: SliceLedger) -> String {
     keys.building(
       ledger.slice.partition, ledger.slice.campaign, claim: String(decoding: ledger.claim, as: UTF8.self))
@@ -88,13 +88,13 @@ struct TestStore {
     try await command("EXISTS", building(ledger)).integer == 1
   }
 
-  /// What delivers the pushes of the app that campaigns are for.
+  /// The push service of the campaigns' app.
   static let service = APNsService()
   static let services = PushServices(standard: service)
-  /// What the campaigns reach.
+  /// Filter for the devices that the campaigns reach.
   static let filter = DeviceFilter(service: service.name, kind: .alert, app: "news", environment: "production")
 
-  /// What a campaign reaches, with its conditions.
+  /// Returns the filter for the devices that a campaign reaches, with its conditions.
   static func filter(of campaign: Campaign, start: Int = 0) -> DeviceFilter {
     DeviceFilter(
       service: service.name, kind: .alert, app: "news", environment: "production",
@@ -105,7 +105,7 @@ struct TestStore {
 
   // MARK: Devices
 
-  /// A token that only this number has: 32 bytes, like Apple's.
+  /// Returns a token that only this number has: 32 bytes, like Apple's.
   static func token(_ number: Int) -> [UInt8] {
     (0..<32).map { UInt8(truncatingIfNeeded: $0 < 24 ? $0 &* 7 &+ 1 : number >> (8 * (31 - $0))) }
   }
@@ -114,7 +114,7 @@ struct TestStore {
     try #require(DeviceToken(bytes: token(number)))
   }
 
-  /// The text of the token of this number.
+  /// Returns the text of the token of this number.
   static func text(_ number: Int) -> String { String(decoding: Hex.encode(token(number)), as: UTF8.self) }
 
   static func device(_ number: Int, registeredAt: UInt64 = 1000) -> DeviceRecord {
@@ -139,20 +139,20 @@ struct TestStore {
     return batch
   }
 
-  /// The steps of registrations behind the first.
+  /// Performs all steps of registrations after the first.
   func complete(_ bound: Registry.BoundRegistrations) async throws -> [Bool] {
     try await store.registry.settle(store.registry.enter(bound)).stands
   }
 
   // MARK: Campaigns
 
-  /// A job in which only the audience matters, unless more is given as JSON members.
+  /// Returns a job with this audience. Other fields can be added as JSON members.
   static func job(_ id: String, audience: String, _ more: String = "") -> [UInt8] {
     Array(#"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#.utf8)
   }
 
-  /// Makes a campaign active without going through the intake list. Unless it is narrowed it has a slice in every
-  /// partition, though nobody be registered.
+  /// Activates a campaign without the intake list. Without pruning the campaign has a slice in every partition, even if
+  /// no user is registered.
   @discardableResult
   func activate(
     _ id: String, audience: String = #"{"segment":"*"}"#, _ more: String = "", narrowing: Bool = false
@@ -167,17 +167,17 @@ struct TestStore {
     return narrowed
   }
 
-  /// What the call that submits a job leaves behind: who it was, where the job of the test says so.
+  /// Records the submitter of the job, as the submitting call does, if the test's job names one.
   func noteSubmitter(of job: [UInt8], _ campaign: Campaign) async throws {
     guard let person = campaign.submittedBy else { return }
     let script = "return redis.call('SET', KEYS[1], redis.sha1hex(ARGV[1]) .. ' ' .. ARGV[2], 'EX', 90)"
     try await command("EVAL", script, 1, keys.submitter(campaign.id), store.queue.forms(of: job).meaning, person)
   }
 
-  /// ms; longer than any test takes.
+  /// Milliseconds; longer than any test takes.
   static let patience = 3_600_000
 
-  /// A store with the active campaign `a` and these live workers.
+  /// Creates a store with the active campaign `a` and these live workers.
   static func made(on backend: Backend, workers: String...) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
@@ -185,7 +185,7 @@ struct TestStore {
     return world
   }
 
-  /// A ledger of one slice, claimed.
+  /// Claims a slice and returns its ledger.
   func claimed(
     _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000, rules: GrantRules? = nil
   ) async throws -> (ledger: SliceLedger, standing: SliceStanding) {
@@ -197,7 +197,7 @@ struct TestStore {
     return (ledger, standing)
   }
 
-  /// A slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
+  /// Returns a slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
   func sealed(_ id: String, count: Int, lease: Int = 60_000, _ more: String = "") async throws -> SliceLedger {
     let tokens = (0..<count).map { "\"\(Self.text($0))\"" }.joined(separator: ",")
     let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)
@@ -206,7 +206,7 @@ struct TestStore {
     return ledger
   }
 
-  /// A slice of everybody in the only partition of the store, claimed, sealed and granted.
+  /// Returns a slice of all users in the only partition of the store, claimed, sealed and granted.
   func everybody(_ id: String) async throws -> (ledger: SliceLedger, chunk: TargetChunk) {
     let campaign = try await activate(id)
     let ledger = try await claimed(id).ledger

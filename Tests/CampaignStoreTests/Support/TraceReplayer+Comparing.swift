@@ -4,7 +4,7 @@ import LedgerModel
 import PushCore
 import Redis
 
-/// Both stores as text that can be compared, and the real one made what the model's is.
+/// Comparison of both stores as text, and writing the model's state to the real store.
 extension TraceReplayer {
   private static let names = ["none", "expanding", "sealed", "done", "cancelled"]
   private static let numbers = [
@@ -23,7 +23,7 @@ extension TraceReplayer {
     ] + Ending.allCases.map { Int(slice.tally[$0.place]) }
   }
 
-  /// State, attempt and, of a target without an outcome of its own, its history and status.
+  /// State, attempt and, for a target without an outcome of its own, its history and status.
   private func ledgerBytes(_ slice: SliceState) -> [UInt8] {
     (0..<slice.count).flatMap { index in
       let record = Self.record(slice, index)
@@ -40,7 +40,7 @@ extension TraceReplayer {
     return bytes
   }
 
-  /// Users whom a campaign to those of this one reaches that have such an outcome, as the script finds them.
+  /// Returns the users with such an outcome whom a campaign to this one's recipients reaches, as the script finds them.
   func reached(_ number: Int, _ endings: [Ending]) async throws -> [String] {
     let keys = test.keys
     return try await test.redis.script(
@@ -55,7 +55,7 @@ extension TraceReplayer {
     }.get()[1].compactMap(\.string)
   }
 
-  /// The same, as the model derives them.
+  /// Returns the same users, as the model derives them.
   func expectedReached(_ number: Int, _ endings: [Ending]) -> [String] {
     let slice = model.slices[number]
     guard slice.seal != 0 else { return [] }
@@ -112,8 +112,7 @@ extension TraceReplayer {
       + "departed \(departures)"
   }
 
-  /// The model has no word of its own for a campaign that has failed: pushes of it did, and none was or may have been
-  /// accepted.
+  /// The model has no failed state. A campaign has failed if pushes failed, and none was or may have been accepted.
   private static func state(_ control: ControlState) -> String {
     let state = ["", "active", "paused", "cancelled", "completed"][Int(control.state.rawValue)]
     let hasArrived = control.tally[Ending.accepted.place] + control.tally[Ending.unknown.place] > 0
@@ -163,7 +162,7 @@ extension TraceReplayer {
       + "finished \(finished)"
   }
 
-  /// Makes the real store what the model's is: what a Redis would be that has lost writes.
+  /// Writes the model's state to the real store, as the state of a Redis that has lost writes.
   mutating func load(now: Int) async throws {
     for number in 0..<slices { try await load(slice: number, now: now) }
     let (keys, control) = (test.keys, model.control)
@@ -248,7 +247,7 @@ extension TraceReplayer {
     }
     if slice.phase == .expanding, slice.claim != 0 {
       try await test.command("RPUSH", building, "")
-      // Whoever goes on claims anew, and builds another.
+      // The next owner claims again and builds another list.
       let page = (0..<min(slice.built, 8)).flatMap { Self.target(number, slice.building[$0]) }
       if !page.isEmpty { try await test.command("RPUSH", building, page) }
     }

@@ -4,7 +4,7 @@ import PushCore
 import Redis
 import TestSupport
 
-/// Does to a real store what was done to the model's.
+/// Replay of the model's operations on a real store.
 struct TraceReplayer {
   static let id = "c"
   private static let hour = 3_600_000
@@ -12,11 +12,11 @@ struct TraceReplayer {
   let test: TestStore
   let rules: Rules
   let slices: Int
-  /// Of each slice.
+  /// The number of targets of each slice.
   let targets: Int
   var model: StoreState
   private var ledgers: [Int: SliceLedger] = [:]
-  /// Set while a call of the store does more than the model's: both are compared after the next.
+  /// Whether a call of the store does more than the model's. Both are then compared after the next call.
   private var isBetween = false
 
   init(_ trace: StoreTrace, on backend: Backend) async throws {
@@ -42,7 +42,7 @@ struct TraceReplayer {
 
   static func user(_ slice: Int, _ number: UInt8) -> String { "u\(slice).\(number)" }
 
-  /// The model's claim as a real one.
+  /// Returns the real claim for a claim of the model.
   mutating func ledger(_ claim: Int, _ slice: Int) -> SliceLedger {
     if let known = ledgers[claim] { return known }
     let new = SliceLedger(store: test.store, slice: reference(slice), lease: Self.hour, app: "news")
@@ -66,7 +66,7 @@ struct TraceReplayer {
     }
   }
 
-  /// Leases that have run out and retries that are due by the model's clock are so by Redis'.
+  /// Ends leases and waits of the real store that have ended by the model's clock.
   private func passTime(_ number: Int, _ now: Int) async throws {
     let slice = model.slices[number]
     if slice.claim != 0, slice.lease <= now { try await test.endLease(Self.id, number) }
@@ -95,14 +95,14 @@ struct TraceReplayer {
       case .finished: try expect(reply.result == .finished, "finished")
       }
     case .append:
-      // Nobody is left: there is nothing to add.
+      // There is nothing to add, because all users have departed.
       guard call.count > 0 else { break }
       var pipeline = RedisPipeline()
       let page = (0..<call.count).flatMap { Self.target(call.slice, call.order[$0]) }
       ledger(call.claim, call.slice).append(SealedTargets(pages: [page]), to: &pipeline)
       let length = try await store.run(pipeline).last?.integer
       let isOwner = before.slices[call.slice].claim == call.claim && before.slices[call.slice].phase == .expanding
-      // A page each time, behind the empty one.
+      // Each call adds a page after the first, empty one.
       try expect(!isOwner || length == model.slices[call.slice].built / call.count + 1, "append: \(length ?? 0)")
     case .seal:
       var pipeline = RedisPipeline()
@@ -137,7 +137,7 @@ struct TraceReplayer {
       guard before.control.state != .absent else { return }
       let verb: ControlVerb = call.verb == .pause ? .pause : call.verb == .resume ? .resume : .cancel
       try await store.campaigns.control(Self.id, verb)
-      // The store opens the parked ones in the same call.
+      // The store opens the parked slices in the same call.
       isBetween = call.verb == .cancel
     case .look, .read, .inspect, .unpark: break
     }
@@ -179,7 +179,7 @@ struct TraceReplayer {
     try expect(retries == granted, "retries \(retries), expected \(granted), after \(call), answered \(answer)")
   }
 
-  /// The targets that a call has checked.
+  /// Returns the targets that a call has checked.
   private func targets(of call: StoreCall) -> [SealedTarget] {
     call.indexes.map { index in
       let number = model.slices[call.slice].order[index]
@@ -188,7 +188,7 @@ struct TraceReplayer {
     }
   }
 
-  /// A commit tells who has departed since the worker was told last.
+  /// Compares the departures since the worker's last commit.
   private func compare(_ news: DepartureNews?, _ reply: StoreReply, of slice: Int) throws {
     let users = reply.isAnybody ? nil : Set(reply.news.map { Self.fingerprint(slice, UInt8($0)) })
     try expect(
@@ -198,7 +198,7 @@ struct TraceReplayer {
 
   static func fingerprint(_ slice: Int, _ target: UInt8) -> UInt32 { UserFingerprint.of(user(slice, target).utf8) }
 
-  /// Who is withheld is who has lost the device.
+  /// Compares the withheld targets with the users who have lost their device.
   private func compare(_ decisions: [(index: Int, decision: GrantDecision)], _ reply: StoreReply) throws {
     let withheld = decisions.filter { $0.decision != .send }
     let expected = Array(reply.withheld)
@@ -207,7 +207,7 @@ struct TraceReplayer {
       "withheld \(withheld), expected \(expected)")
   }
 
-  /// Takes a user's device: by the script itself, for the name of a user may belong into another partition.
+  /// Removes a user's device with the script itself, because the user's name may belong to another partition.
   private func depart(_ call: StoreCall) async throws {
     let (keys, partition, number) = (test.keys, call.slice, UInt8(call.target))
     let answer = try await test.redis.script(
@@ -240,7 +240,7 @@ struct TraceReplayer {
     guard holds else { throw TestSupportError("the store answered otherwise than the model: \(what)") }
   }
 
-  /// What the store and the model have that is not alike; `nil` when all is.
+  /// Returns the difference between the store and the model; `nil` if there is none.
   mutating func difference() async throws -> String? {
     if isBetween { return nil }
     for number in 0..<slices {

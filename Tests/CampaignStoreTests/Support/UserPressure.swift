@@ -2,7 +2,7 @@
 import PushCore
 import Redis
 
-/// What is counted for a user, as `pressure.lua` writes it: an independent reader.
+/// Frequency cap counters of a user, as `pressure.lua` writes them, read by independent code.
 struct UserPressure: Equatable {
   struct Time: Hashable {
     /// Seconds since the epoch.
@@ -10,21 +10,21 @@ struct UserPressure: Equatable {
     /// Digests of names.
     var category: [UInt8]
     var campaign: [UInt8]
-    /// Targets that hold it; 0 where a cap kept the campaign from the user.
+    /// The number of targets that keep this entry; 0 if a cap excluded the user from the campaign.
     var holders = 1
-    /// The badge that these show.
+    /// The badge that these targets show.
     var shown = 0
   }
 
   struct App: Equatable {
     var badge: Int
-    /// When the app last said it, in ms since the epoch.
+    /// The time at which the app last set the badge, in ms since the epoch.
     var said = 0
-    /// What it said.
+    /// The badge that the app set.
     var saidBadge = 0
-    /// Campaigns that came to the user.
+    /// Campaigns that reached the user.
     var times: [Time]
-    /// Campaigns that a cap kept from the user.
+    /// Campaigns from which a cap excluded the user.
     var capped: [Time] = []
   }
 
@@ -56,7 +56,7 @@ struct UserPressure: Equatable {
     }
   }
 
-  /// Everything but when it was.
+  /// Everything except the times, as text.
   var text: String {
     apps.sorted { $0.key < $1.key }.map { name, app in
       let times = (app.times + app.capped).map {
@@ -66,7 +66,7 @@ struct UserPressure: Equatable {
     }.joined(separator: "; ")
   }
 
-  /// The record of an app's times alone.
+  /// Returns the record of one app with these times.
   static func record(app: String, badge: Int = 0, times: [Time]) -> [UInt8] {
     func bytes(_ number: Int, _ size: Int) -> [UInt8] {
       (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
@@ -77,7 +77,7 @@ struct UserPressure: Equatable {
 }
 
 extension TestStore {
-  /// What is counted for a user; `nil` for nothing.
+  /// Returns the counters of a user; `nil` if there are none.
   func pressure(of user: String) async throws -> UserPressure? {
     let key = keys.pressure(Partition.of(user: user, count: keys.partitions))
     return try await command("HGET", key, user).bytes.map { UserPressure(Array($0)) }
