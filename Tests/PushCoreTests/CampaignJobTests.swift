@@ -391,7 +391,7 @@ struct CampaignJobTests {
     #expect(try CampaignJob.parse(alone, .any(APNsService())).delivery.timing == CampaignTiming())
   }
 
-  @Test func rateMayFollowFromATime() throws {
+  @Test func rateFollowsFromADuration() throws {
     #expect(try parse(job(["spread": "\"2h\""])).delivery.rate == .over(seconds: 7200))
     #expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).delivery.rate == .until(milliseconds: 1000))
   }

@@ -13,7 +13,7 @@ struct TargetTimingTests {
 
   private func zone(_ offset: Int) throws -> ZoneRules { try #require(ZoneRules(tzif: ZoneFile.fixed(offset))) }
 
-  @Test func eachDeviceGetsItWhenItsClockShowsTheTime() throws {
+  @Test func eachDeviceGetsThePushAtItsLocalTime() throws {
     let local = timing { $0.localTime = LocalTime(wall: 1_796_122_800) }
     #expect(local.slot(in: .utc, timeOfDay: nil, now: 0) == .init(due: 1_796_122_800_000))
     #expect(local.slot(in: try zone(3600), timeOfDay: nil, now: 0) == .init(due: 1_796_119_200_000))

@@ -3,19 +3,20 @@ import CampaignStore
 import PushCore
 import TestSupport
 
-/// A generated device base, of which everything is known: what a reference in plain Swift answers from.
+/// A generated base of users and devices. The reference in plain Swift knows all of its data.
 struct AudienceBase {
   struct Device {
-    /// Names its token.
+    /// Identifies the token.
     var number: Int
     var locale: String
     var version: String
     var timezone: String
-    /// Days since the app was seen on it; `nil` for never. Halves, so that no condition on whole days is near.
+    /// Days since the app was seen on the device; `nil` for never. The values are half days, so that no condition on
+    /// whole days is close.
     var daysUnseen: Double?
-    /// Days since it registered.
+    /// Days since the device registered.
     var daysRegistered: Double
-    /// Whether APNs says that it is gone.
+    /// Whether APNs reports the device as gone.
     var isGone: Bool
   }
 
@@ -26,11 +27,11 @@ struct AudienceBase {
     var age: Int?
     var tags: [String]
     var segments: Set<String>
-    /// Whether they want nothing of the app, or nothing of its category `offers`.
+    /// Whether the user has opted out of the app, or of its category `offers`.
     var refuses: (all: Bool, offers: Bool)
   }
 
-  /// ms since the epoch; from when days are counted.
+  /// ms since the epoch; the time from which days are counted.
   let now: Int
   let people: [Person]
 
@@ -43,7 +44,7 @@ struct AudienceBase {
     people = (0..<users).map { index in
       let devices = (0..<[1, 1, 1, 2, 2, 3][Int.random(in: 0..<6, using: &seed)]).map { place -> Device in
         defer { number += 1 }
-        // Of one person's devices no two were seen at the same time.
+        // No two devices of one user were seen at the same time.
         let unseen =
           Double.random(in: 0...1, using: &seed) < 0.05 && place == 0
           ? nil : Double(Int.random(in: 0..<120, using: &seed)) + 0.5
@@ -65,13 +66,14 @@ struct AudienceBase {
     }
   }
 
-  /// ms since the epoch, so many days ago.
+  /// Returns the time `daysAgo` days ago, in ms since the epoch.
   func instant(_ daysAgo: Double) -> UInt64 { UInt64(Double(now) - daysAgo * Self.day) }
 
-  /// When a device was seen, as the store has it: it was when it registered.
+  /// Returns the time at which a device was seen, as the store has it. A device that was never seen has its
+  /// registration time.
   func seenAt(_ device: Device) -> UInt64 { device.daysUnseen.map { instant($0) } ?? instant(device.daysRegistered) }
 
-  /// Brings everybody into a store, and their devices to APNs.
+  /// Registers all users in a store, and their devices at APNs.
   func register(in rig: WorkerRig) async throws {
     for start in stride(from: 0, to: people.count, by: 2000) {
       let page = people[start..<min(start + 2000, people.count)]
@@ -79,7 +81,7 @@ struct AudienceBase {
         page.flatMap { person in person.devices.map { registration($0, of: person) } })
       for segment in Self.segments {
         let members = page.filter { $0.segments.contains(segment) }.map(\.user)
-        // Who has never registered is in a segment all the same.
+        // Users who have never registered are also members of a segment.
         if !members.isEmpty { try await rig.store.audiences.add(members + ["ghost-\(start)"], to: segment) }
       }
       for (list, members) in [
@@ -93,7 +95,8 @@ struct AudienceBase {
       people.flatMap(\.devices).map {
         SimulatedDevice(
           token: WorkerRig.token($0.number), state: $0.isGone ? .unregistered : .registered, topic: WorkerRig.topic,
-          // Before it registered last, so that what is gone stays in the registry and every campaign meets it.
+          // The time is before the last registration. So a gone device stays in the registry, and every campaign meets
+          // it.
           timestamp: 1000)
       })
   }
@@ -117,7 +120,8 @@ struct AudienceBase {
   }
 }
 
-/// The number that a user draws, written down once more: FNV-1a over salt, 0xFF and user, and the finalizer of SplitMix64.
+/// Returns the pseudorandom number of a user, computed independently: FNV-1a over salt, 0xFF and user, and the
+/// finalizer of SplitMix64.
 func drawn(_ user: String, _ salt: String) -> Double {
   let hash = (Array(salt.utf8) + [0xFF] + Array(user.utf8)).reduce(UInt64(14_695_981_039_346_656_037)) { hash, byte in
     (hash ^ UInt64(byte)).multipliedReportingOverflow(by: 1_099_511_628_211).partialValue

@@ -1,21 +1,21 @@
 import PushCore
 
-/// One campaign of the proof: its job, and whom it means, written down once more without a parser, a set of Redis or a cursor.
+/// One campaign of the proof: its job and its expected audience, without a parser, a Redis set or a cursor.
 struct AudienceCase: Sendable {
   typealias Person = AudienceBase.Person
   typealias Device = AudienceBase.Device
 
-  /// The campaign's id, too.
+  /// The id of the case, and of its campaign.
   let id: String
   /// The job's audience.
   let audience: String
   /// More fields of the job.
   var more = ""
-  /// Whom it names, conditions on devices and draws aside.
+  /// Whether the audience contains a user, before conditions on devices and random selection.
   var means: @Sendable (Person) -> Bool = { _ in true }
-  /// Whom it names before anybody is excluded; `nil` where nobody is.
+  /// Whether the audience contains a user before exclusions; `nil` if there are none.
   var selects: (@Sendable (Person) -> Bool)?
-  /// Which devices; those of a quarantine there are none.
+  /// The matching devices. No device is quarantined.
   var on: @Sendable (Device, Person) -> Bool = { _, _ in true }
   var sample: Double?
   var limit: Int?
@@ -23,14 +23,14 @@ struct AudienceCase: Sendable {
   var control: Double?
   var isTransactional = false
   var category: String?
-  /// Who gets it whatever draws say.
+  /// Users who get the push regardless of random selection.
   var testers: Set<String> = []
   /// The weights of its variants.
   var weights: [Double] = []
-  /// The share of users in the stage that looks for the winner; the others get that.
+  /// The share of users in the stage that determines the winner. The others get the winner.
   var tested: Double?
 
-  /// The field that the case shows; see `Tests/Pages/fields.md`.
+  /// The fields that the cases cover are in `Tests/Pages/fields.md`.
   static func all(users: Int) -> [AudienceCase] {
     let listed = stride(from: 0, to: users, by: 7).map { "user-\($0)" }
     return segments + conditions + choices(users) + [
@@ -54,7 +54,7 @@ struct AudienceCase: Sendable {
         !$0.segments.contains("vip") && $0.segments.contains("news")
           || $0.segments.isSuperset(of: ["sports", "churned"])
       }),
-    // `fans` is `sports & !churned`, `recent` is everybody with a device seen within 30 days, `elders` is
+    // `fans` is `sports & !churned`, `recent` is all users with a device seen within 30 days, and `elders` is
     // `fans & !recent` where age >= 50.
     AudienceCase(
       id: "defined", audience: #"{"segment":"elders | vip & recent"}"#,
@@ -76,7 +76,7 @@ struct AudienceCase: Sendable {
       && (person.age ?? 0) >= 50
   }
 
-  /// Conditions, and what they mean of a device and its user.
+  /// Conditions, and the same conditions for a device and its user in Swift.
   private static let texts: [(String, @Sendable (Device, Person) -> Bool)] = [
     ("locale = 'en'", { device, _ in device.locale.hasPrefix("en") }),
     ("locale != 'en'", { device, _ in !device.locale.isEmpty && !device.locale.hasPrefix("en") }),
@@ -149,7 +149,7 @@ struct AudienceCase: Sendable {
           ($0.segments.contains("vip") || $0.segments.contains("sports")) && !$0.segments.contains("churned")
         },
         selects: { person in
-          // `fans` are not churned.
+          // `fans` have not churned.
           person.segments.contains("vip") || person.segments.contains("sports") && !person.segments.contains("churned")
         }, on: { device, _ in !device.locale.isEmpty && (device.daysUnseen ?? 999) < 90 }, sample: 0.7,
         limit: users / 20, isLatest: true, control: 0.25, category: "offers"),

@@ -8,17 +8,18 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Every field that says whom a campaign means, from the job to what the simulator was sent, on a generated base and
-/// against a reference that looks at everybody. `CARILLON_AUDIENCE_USERS` is the size of the base: 200000 for the whole proof.
+/// Proof of every field that selects recipients, from the job to the requests that the simulator receives. It compares
+/// a generated base with a reference that checks every user. `CARILLON_AUDIENCE_USERS` is the size of the base: 200000
+/// for the whole proof.
 struct AudienceProofTests {
   private typealias Person = AudienceBase.Person
 
-  /// The share of the app's users who get nothing of it.
+  /// The share of the app's users in its control group.
   private static let appControl = 0.05
 
-  @Test func campaignsGoToWhomTheyMeanAndToNobodyElse() async throws {
+  @Test func campaignsReachExactlyTheirAudience() async throws {
     let users = ProcessInfo.processInfo.environment["CARILLON_AUDIENCE_USERS"].flatMap { Int($0) } ?? 1500
-    var seed = Seed("campaignsGoToWhomTheyMeanAndToNobodyElse")
+    var seed = Seed("campaignsReachExactlyTheirAudience")
     var rig = try await WorkerRig(engine: .native, partitions: max(8, users / 2000))
     rig.channel.control = Self.appControl
     let base = AudienceBase(users: users, now: try await rig.store.time() / 1000, seed: &seed)
@@ -29,7 +30,7 @@ struct AudienceProofTests {
     try await send(rig)
     var sent = 0
     for one in cases { sent += try await hold(one, base, rig, seed.value) }
-    // What users did, and campaigns that go by it and by what became of the pushes.
+    // Receipts of users, and campaigns that depend on receipts and on outcomes.
     let openers = Set(base.people.filter { drawn($0.user, "opens") < 0.4 }.map(\.user))
     for start in stride(from: 0, to: users, by: 1000) {
       let page = base.people[start..<min(start + 1000, users)].map(\.user).filter(openers.contains)
@@ -53,7 +54,7 @@ struct AudienceProofTests {
     }
   }
 
-  /// Works everything off with two workers, whose guards take what is gone for what it is.
+  /// Sends everything with two workers. Their guards accept every share of gone devices.
   private func send(_ rig: WorkerRig) async throws {
     let policy = GuardPolicy(threshold: 1, pruneShare: 1, minimum: 10)
     async let first: Void = rig.worker("a", window: 1000, guard: policy).run()
@@ -61,8 +62,8 @@ struct AudienceProofTests {
     _ = try await (first, second)
   }
 
-  /// Whom a case means, with the devices: conditions, lists, sample and the latest device are applied; limit and control
-  /// are not.
+  /// Returns the users and devices of a case after conditions, lists, sample and the latest device are applied. Limit
+  /// and control group are not applied.
   private func meant(_ one: AudienceCase, _ base: AudienceBase) -> [String: [AudienceBase.Device]] {
     var meant: [String: [AudienceBase.Device]] = [:]
     for person in base.people where one.means(person) {
@@ -75,7 +76,7 @@ struct AudienceProofTests {
     return meant
   }
 
-  /// How the users of a case divide.
+  /// Returns the expected counts of a case.
   private func counts(
     of one: AudienceCase, _ base: AudienceBase, meant: Int, users: Int, control: Int
   ) -> AudienceCount {
@@ -83,12 +84,12 @@ struct AudienceProofTests {
     counts.users = users
     counts[.overLimit] = meant - users - control
     let selects = one.selects ?? one.means
-    // Who is in every segment and has never registered: one for each page of the base.
+    // A user in every segment who has never registered: one for each page of the base.
     let ghost = Person(
       user: "ghost", devices: [], plan: nil, age: nil, tags: [], segments: Set(AudienceBase.segments),
       refuses: (false, false))
     let pages = (base.people.count + 1999) / 2000
-    // Only who is registered is in `*`. The list names one who is not.
+    // `*` contains registered users only. The list names one user who is not registered.
     let ghosts = one.audience.contains("\"*\"") ? 0 : one.id == "listed" ? 1 : selects(ghost) ? pages : 0
     counts[one.id == "listed" || one.means(ghost) ? .noDevice : .excluded] += ghosts
     for person in base.people where selects(person) {
@@ -111,9 +112,9 @@ struct AudienceProofTests {
       || one.control.map { drawn(user, "control of campaign " + one.id) < $0 } ?? false
   }
 
-  /// Holds what became of a campaign against whom it means.
+  /// Compares the result of a campaign with its expected audience.
   ///
-  /// - Returns: how many of its pushes were accepted.
+  /// - Returns: the number of its accepted pushes.
   private func hold(_ one: AudienceCase, _ base: AudienceBase, _ rig: WorkerRig, _ seed: UInt64) async throws -> Int {
     let meant = meant(one, base)
     let results = try await rig.results(one.id)
@@ -128,7 +129,7 @@ struct AudienceProofTests {
       let seen = meant.mapValues { $0.map { base.seenAt($0) }.max() ?? 0 }
       let worst = seen.filter { taken.contains($0.key) }.values.min() ?? 0
       let best = seen.filter { !taken.contains($0.key) }.values.max() ?? 0
-      // Nobody is left out who was seen later than somebody taken by more than a 128th of the time since.
+      // A user is left out only if no selected user was seen earlier by more than 1/128 of the time since.
       #expect(best <= worst || (best - worst) * 128 <= UInt64(record.createdAt) - worst, "\(one.id), seed \(seed)")
     } else {
       #expect(taken == Set(meant.keys), "\(one.id), seed \(seed)")
@@ -136,7 +137,7 @@ struct AudienceProofTests {
     #expect(control == taken.filter { isControl($0, of: one) }, "\(one.id), seed \(seed)")
     #expect(record.counters.control == control.count, "\(one.id)")
     #expect(record.counters.resent == 0, "\(one.id)")
-    // Each device of each user who got it, once, and nothing else.
+    // Each device of each recipient occurs once, and no other device does.
     let expected = Set(reached.flatMap { meant[$0] ?? [] }.map { WorkerRig.text($0.number) })
     let tokens = results.compactMap(\.token).map { String(decoding: Hex.encode($0.bytes), as: UTF8.self) }
     #expect(Set(tokens) == expected && tokens.count == expected.count, "\(one.id), seed \(seed)")
@@ -148,7 +149,7 @@ struct AudienceProofTests {
     return results.count { $0.outcome == .accepted }
   }
 
-  /// Which variant a user gets by its weights, or behind the stage that looks for the winner.
+  /// Returns the variant of a user: by weight, or the winner after the stage that determines it.
   private func variant(_ user: String, of one: AudienceCase, winner: Int?) -> Int? {
     guard !one.weights.isEmpty else { return nil }
     if let tested = one.tested, drawn(user, "stage of campaign " + one.id) >= tested { return winner }
@@ -160,7 +161,7 @@ struct AudienceProofTests {
     }
   }
 
-  /// Holds who was told what, and what was counted of it, against the weights.
+  /// Compares the variants and their counts with the weights.
   private func holdVariants(
     _ one: AudienceCase, _ record: CampaignRecord, _ results: [TargetResult], _ rig: WorkerRig, _ seed: UInt64
   ) async throws {
@@ -182,7 +183,7 @@ struct AudienceProofTests {
     #expect(try await rig.store.campaigns.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
   }
 
-  /// Campaigns after `algebra`: to those who got it, who didn't, who opened it and who didn't, and to all but these.
+  /// Runs campaigns after `algebra`: to users who got it or did not, who opened it or did not, and to all others.
   private func followUp(
     _ base: AudienceBase, _ rig: WorkerRig, _ openers: Set<String>, _ seed: UInt64
   ) async throws -> Int {

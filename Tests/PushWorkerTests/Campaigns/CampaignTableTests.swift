@@ -4,25 +4,25 @@ import Testing
 
 @testable import PushWorker
 
-/// The campaigns in hand.
+/// The campaigns that the worker holds.
 @Suite struct CampaignTableTests {
-  @Test func resumedCampaignIsToldOfOnceARound() {
+  @Test func resumeIsReportedOncePerGeneration() {
     let campaigns = CampaignTable()
     let told = [0, 1, 1, 2, 1].map { campaigns.noteRound($0, of: "a") }
     #expect(told == [false, true, false, true, true])
-    // Nothing of it was in hand: somebody else's business.
+    // The worker held nothing of the campaign, so the pause does not concern it.
     let isNews = campaigns.note(.paused, of: "a", at: 0)
     #expect(!isNews)
   }
 
-  @Test func whatPeopleDidIsRememberedForAsLongAsRedisMayForgetIt() {
+  @Test func controlIsRememberedWhileRedisMayLoseIt() {
     let campaigns = CampaignTable()
     campaigns.note(.paused, of: "a", at: 0)
     campaigns.note(.cancelled, of: "b", at: 1_000_000_000)
     campaigns.note(.active, of: "c", at: 1_000_000_000)
     #expect(campaigns.recent.map(\.id).sorted() == ["a", "b"])
     #expect(campaigns.recent.first { $0.id == "b" }?.verb == .cancel)
-    // Seen again, it is no newer.
+    // A repeated observation does not renew the time.
     campaigns.note(.paused, of: "a", at: 3_000_000_000)
     campaigns.forget(before: 3_500_000_000)
     #expect(campaigns.recent.map(\.id) == ["b"])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushWorker
 
-/// How many targets a slice has.
+/// The estimated number of targets of a slice.
 @Suite struct ExpansionEstimateTests {
-  @Test func slicesThatWereExpandedLatelySayHowLargeOneIs() {
+  @Test func estimateFollowsRecentExpansions() {
     var expansion = ExpansionEstimate()
     #expect(expansion.targetsPerSlice == nil)
     expansion.noteExpanded(targets: 0)

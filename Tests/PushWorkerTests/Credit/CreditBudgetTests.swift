@@ -12,29 +12,29 @@ import Testing
     return budget
   }
 
-  /// Lends as much as there is.
+  /// Lends all available credit.
   private func fill(_ budget: inout CreditBudget, _ account: Account) {
     while case let more = budget.allowance(account), more > 0 { budget.lend(more, to: account) }
   }
 
-  @Test func aPoolAloneInTheConfigurationGetsTheWholeWindow() {
+  @Test func onlyPoolGetsTheWholeWindow() {
     var budget = budget(1000, isShared: false)
     fill(&budget, Account(pool: 0, lane: 1))
     #expect(budget.lent == 1000)
     #expect(budget.allowance(Account(pool: 0, lane: 0)) == 0)
   }
 
-  @Test func whoeverComesFirstLeavesSomethingToTheNext() {
+  @Test func firstPoolLeavesCreditToTheNext() {
     var budget = budget(1000)
     for pool in 0..<4 { fill(&budget, Account(pool: pool, lane: 1)) }
     #expect((0..<4).map { budget.held(by: $0) } == [750, 187, 47, 12])
   }
 
-  @Test func noPoolKeepsTwiceWhatAnotherHas() {
+  @Test func noPoolKeepsTwiceTheCreditOfAnother() {
     var budget = budget(1000)
     let accounts = (0..<3).map { Account(pool: $0, lane: 1) }
     for account in accounts { fill(&budget, account) }
-    // Answers come back in proportion to what is under way.
+    // Answers come back in proportion to the pushes in flight.
     for _ in 0..<200 {
       for account in accounts {
         let answered = (budget.held(by: account.pool) + 9) / 10
@@ -46,7 +46,7 @@ import Testing
     #expect((held.max() ?? 0) < 2 * (held.min() ?? 0), "\(held)")
   }
 
-  @Test func whatLowerLanesHoldDoesNotCountAgainstAHigherOne() {
+  @Test func creditOfLowerLanesDoesNotLimitAHigherLane() {
     var budget = budget(1000)
     fill(&budget, Account(pool: 0, lane: 2))
     #expect(budget.allowance(Account(pool: 0, lane: 0)) == 250)
@@ -61,8 +61,8 @@ import Testing
     #expect(budget.reach(Account(pool: 1, lane: 1)) == budget.allowance(Account(pool: 1, lane: 1)))
   }
 
-  @Test func whatIsLentNeverExceedsTheWindow() {
-    var seed = Seed("whatIsLentNeverExceedsTheWindow")
+  @Test func lentCreditNeverExceedsTheWindow() {
+    var seed = Seed("lentCreditNeverExceedsTheWindow")
     for _ in 0..<200 {
       var budget = budget(Int.random(in: 1...300, using: &seed), isShared: .random(using: &seed))
       var lent: [Account: Int] = [:]

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SchedulerTests {
   private typealias Entry = Scheduler.Entry
 
-  /// A slice that has targets to send and credit to ask for.
+  /// A slice with targets to send that requests credit.
   private func entry(
     _ slot: Int, _ campaign: String = "a", pool: Int = 0, lane: Int = 1, wants: Int = 1000,
     _ change: (inout Entry) -> Void = { _ in }
@@ -34,7 +34,7 @@ import Testing
     entry(slot, campaign, wants: 0) { ($0.enough, $0.ungranted) = (10, ungranted) }
   }
 
-  @Test func whatWaitsForItsRateTakesNoRoomFromOthers() {
+  @Test func slicesThatWaitForTheirRateTakeNoRoom() {
     let selection = SliceSelection()
     _ = selection.note(unfinished: 100, fleet: 1)
     let slow = (0..<SliceSelection.maximumLimited).map { limited($0, "slow\($0)", ungranted: 100_000) }
@@ -44,7 +44,7 @@ import Testing
     #expect(opening.excluded == Set(slow.map(\.campaign)))
   }
 
-  @Test func noMoreIsPreparedOfWhatHasARateThanItNeeds() {
+  @Test func onlyNeededSlicesOfACampaignWithARateArePrepared() {
     let selection = SliceSelection()
     _ = selection.note(unfinished: 100, fleet: 1)
     #expect(selection.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded == ["slow"])
@@ -55,7 +55,7 @@ import Testing
 
   // MARK: Credit
 
-  @Test func lowerLaneGetsNothingWhileAHigherOneCouldUseIt() {
+  @Test func lowerLaneGetsNoCreditThatAHigherLaneCanUse() {
     let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2))
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 0)
     #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 1000)
@@ -63,7 +63,7 @@ import Testing
     #expect(Scheduler.credit(for: bulk, among: [idle, bulk], budget()) == 1000)
   }
 
-  @Test func lowerLaneElsewhereGetsWhatTheHigherOnesPoolMayNotHave() {
+  @Test func lowerLaneOfAnotherPoolGetsTheRemainingCredit() {
     var budget = budget(isShared: true)
     let (urgent, bulk) = (entry(0, "news", pool: 0, lane: 0), entry(1, "sale", pool: 1, lane: 2))
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 0)
@@ -71,7 +71,7 @@ import Testing
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 187)
   }
 
-  @Test func whatACommitFreesItMayHaveAgainUnlessOthersGoFirst() {
+  @Test func returnedCreditIsReusableUnlessOthersComeFirst() {
     var budget = budget()
     let million = entry(0, "million") { ($0.returning, $0.served) = (200, 5000) }
     budget.lend(1000, to: million.account)
@@ -82,7 +82,7 @@ import Testing
     #expect(Scheduler.credit(for: million, among: [million, urgent], budget) == 0)
   }
 
-  @Test func stuckPoolOutranksNobodyAndTriesOnePushAtATime() {
+  @Test func stuckPoolHasNoPriorityAndTriesOnePushAtATime() {
     var urgent = entry(0, "news", pool: 0, lane: 0) { $0.isStuck = true }
     let bulk = entry(1, "sale", pool: 1, lane: 2)
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 1000)
@@ -91,7 +91,7 @@ import Testing
     #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 0)
   }
 
-  @Test func secondSearchForWhatKillsWorkersWaitsForTheFirst() {
+  @Test func secondSearchForAPoisonTargetWaitsForTheFirst() {
     let searches = [entry(0) { $0.isBisecting = true }, entry(1) { $0.isBisecting = true }]
     #expect(Scheduler.credit(for: searches[0], among: searches, budget()) > 0)
     #expect(Scheduler.credit(for: searches[1], among: searches, budget()) == 0)
@@ -105,11 +105,11 @@ import Testing
     var nearlyFull = budget()
     nearlyFull.lend(999, to: million.account)
     #expect(Scheduler.credit(for: one, among: [million, one], nearlyFull) == 1)
-    // The last credit is nobody's to sit on.
+    // The last credit is not reserved for any slice.
     #expect(Scheduler.credit(for: million, among: [million, one], nearlyFull) == 1)
   }
 
-  /// Campaigns of one lane and pool, of very different sizes, served until all are sent.
+  /// Campaigns of one lane and pool, of very different sizes, served until all targets are sent.
   @Test func campaignsOfOneLaneAreServedAlike() {
     var seed = Seed("campaignsOfOneLaneAreServedAlike")
     for _ in 0..<20 {
@@ -143,13 +143,13 @@ import Testing
     }
   }
 
-  @Test func whoComesLaterStartsWithTheLeastThatOthersHave() {
+  @Test func newSliceStartsWithTheLowestServiceCount() {
     let entries = [entry(0, "a") { $0.served = 700 }, entry(1, "b") { $0.served = 900 }, entry(2, "c", lane: 2)]
     #expect(Scheduler.start(of: .init(pool: 0, lane: 1), among: entries) == 700)
     #expect(Scheduler.start(of: .init(pool: 1, lane: 1), among: entries) == 0)
   }
 
-  // MARK: Taking up
+  // MARK: Taking slices
 
   private func selection(fleet: Int = 1, unfinished: Int = 256) -> SliceSelection {
     let selection = SliceSelection()
@@ -171,7 +171,7 @@ import Testing
     #expect(selection().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded == [])
   }
 
-  @Test func whatADeadWorkerLeftIsPreparedAFewAtATime() {
+  @Test func abandonedSlicesArePreparedAFewAtATime() {
     let full = (0..<SliceSelection.maximumSlices).map { entry($0, "million", wants: 5000) }
     #expect(selection().mayPrepare(full, beginning: []))
     let preparing = (0..<3).map { entry(20 + $0) { $0.isReady = false } }
@@ -179,7 +179,7 @@ import Testing
     #expect(!selection().mayPrepare(full + preparing, beginning: ["a"]))
   }
 
-  @Test func whatALowerLaneHasInHandKeepsNoHigherOneOut() {
+  @Test func slicesOfALowerLaneDoNotBlockAHigherLane() {
     let entries = [entry(0, "sale", lane: 2, wants: 5000), entry(1, "news", lane: 0, wants: 10)]
     #expect(selection().opening(entries, beginning: [], window: 1000).excluded == ["sale"])
   }
@@ -191,14 +191,14 @@ import Testing
     #expect(opening.excluded == ["sick"])
   }
 
-  @Test func nothingIsTakenWithoutEnd() {
+  @Test func numberOfHeldSlicesIsBounded() {
     let many = (0..<SliceSelection.maximumInHand).map { entry($0, "c\($0)", wants: 1) }
     #expect(selection().opening(many, beginning: [], window: 1000).lanes.isEmpty)
     let beginning = (0..<2 * SliceSelection.maximumPreparable).map { "c\($0)" }
     #expect(selection().opening([], beginning: beginning, window: 1000).lanes.isEmpty)
   }
 
-  // MARK: Giving back
+  // MARK: Returning credit
 
   @Test func stuckPoolKeepsOnePushToBeTriedWith() {
     let stuck = entry(0) { ($0.isStuck, $0.unanswered) = (true, 300) }
@@ -207,7 +207,7 @@ import Testing
     #expect(Scheduler.reclaims([tried], budget()).isEmpty)
   }
 
-  @Test func lowerLaneGivesBackWhatAHigherOneFindsNoCreditFor() {
+  @Test func lowerLaneReturnsCreditThatAHigherLaneNeeds() {
     var budget = budget()
     let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2) { $0.unanswered = 1000 })
     budget.lend(999, to: bulk.account)
@@ -217,7 +217,7 @@ import Testing
     #expect(Scheduler.reclaims([entry(0, "news", lane: 0, wants: 0), bulk], budget).isEmpty)
   }
 
-  @Test func poolGivesBackWhatIsBeyondItsPartAndNoMore() {
+  @Test func poolReturnsOnlyCreditBeyondItsShare() {
     var budget = budget(isShared: true)
     let big = entry(0, "big", pool: 0) { $0.unanswered = 750 }
     let late = entry(1, "late", pool: 1)
@@ -228,22 +228,22 @@ import Testing
     #expect(Scheduler.reclaims([big, late], budget).isEmpty)
   }
 
-  // MARK: Bunches
+  // MARK: Batches of slices
 
   @Test(arguments: [
-    // Nobody knows how many targets a slice has, or they are many.
+    // The number of targets of a slice is unknown or large.
     (nil, 5000, 1, 2000, 1), (33, 5000, 1, 2000, 1),
-    // At most as many as fill what is to be in hand, as are half of the share, as a bunch has.
+    // The batch is limited by the room for targets, by half of the worker's share, and by the maximum size of a batch.
     (1, 5000, 1, 2000, 128), (32, 5000, 1, 2000, 62), (2, 100, 4, 2000, 12), (1, 5000, 100, 2000, 25),
-    // The tail is taken one by one, and so is what there is no room for.
+    // Slices of the tail are taken one by one, and so are slices without room.
     (1, 3, 4, 2000, 1), (1, 5000, 1, -5, 1),
   ])
-  func bunchIsNoMoreThanAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {
+  func batchIsAtMostAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {
     let number = SliceSelection().bunch(targets: targets, unfinished: unfinished, fleet: fleet, room: room)
     #expect(number == expected)
   }
 
-  @Test func bunchCountsAsOneSlice() {
+  @Test func batchCountsAsOneSlice() {
     let bunch = (0..<100).map { slot in entry(slot, "small", wants: 1) { $0.counts = slot == 0 } }
     #expect(selection().opening(bunch, beginning: [], window: 1000).excluded == [])
     #expect(
@@ -253,7 +253,7 @@ import Testing
         }, beginning: [], window: 1000
       )
       .lanes.isEmpty)
-    // But its targets are there.
+    // The targets of a batch still count.
     #expect(selection().opening(bunch, beginning: [], window: 50).excluded == ["small"])
   }
 
@@ -281,7 +281,7 @@ import Testing
     }
   }
 
-  /// The same slice by slice.
+  /// Computes the same credit slice by slice.
   private static func credit(for entry: Entry, among entries: [Entry], _ budget: CreditBudget) -> Int {
     let allowance = budget.allowance(entry.account, returning: entry.returning)
     guard entry.isSending, allowance > 0 else { return 0 }

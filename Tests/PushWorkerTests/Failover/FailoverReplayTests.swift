@@ -4,21 +4,21 @@ import Testing
 
 @testable import PushWorker
 
-/// What a worker remembers for the case that Redis forgets.
+/// State that a worker keeps in case Redis loses writes.
 @Suite struct FailoverReplayTests {
-  @Test func otherConnectionsToRedisAreNoticed() {
+  @Test func newConnectionsToRedisAreDetected() {
     var failover = FailoverReplay()
     let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.noteConnections(["a": $0]) }
     #expect(noticed == [false, false, true, true, false])
-    // Another server of a cluster takes nothing away.
+    // Another server of a cluster changes nothing.
     let others = [["a": [2, 2], "b": [3, 3]], ["b": [3, 3]], ["a": [4, 2], "b": [3, 3]]]
       .map { failover.noteConnections($0) }
     #expect(others == [false, false, true])
   }
 
-  @Test func anotherServerThanBeforeIsNoticedOnEitherConnection() {
+  @Test func changedServerIsDetectedOnEitherConnection() {
     var failover = FailoverReplay()
-    // While two answers differ it is changing, and is looked at again.
+    // While the two answers differ, the server is changing, and the worker checks it again.
     let looks = [("one", "one"), ("one", "one"), ("two", "one"), ("two", "two"), ("two", "two")]
     let findings = looks.map { failover.look(["a": $0], ["a": $1]) }
     let (same, changed) = (Finding(same: ["a"]), Finding(changed: ["a"]))
@@ -30,7 +30,7 @@ import Testing
     func look(_ servers: [String: String]) -> Finding { failover.look(servers, servers) }
     #expect(look(["a": "1", "b": "2"]) == Finding(isFirst: true))
     #expect(look(["a": "1", "b": "3"]) == Finding(same: ["a"], changed: ["b"]))
-    // One that does not answer is remembered; a replica that took over is nobody we know.
+    // A server that does not answer is remembered. A replica that took over is an unknown server.
     #expect(look(["b": "3", "c": "9"]) == Finding(same: ["b"], changed: ["c"]))
     #expect(look(["a": "1", "b": "3", "c": "9"]) == Finding(same: ["a", "b", "c"]))
     #expect(failover.look(["a": "1"], ["a": "1", "b": "4"]) == Finding(same: ["a"], changed: ["b"]))
@@ -48,37 +48,37 @@ import Testing
     #expect(failover.takeoverGrace(9_000_000_000) == 0)
   }
 
-  @Test func whoStoodStillTellsAfterTheOthersAndBeforeTheyGoOn() {
+  @Test func suspendedWorkerReplaysAfterTheOthers() {
     let second: UInt64 = 1_000_000_000
     var failover = FailoverReplay()
     failover.noteRunning(second)
     failover.noteRunning(4 * second)
     failover.beginGrace(4 * second, lease: 6 * second)
-    // Three seconds are no more than it remembers.
+    // The worker's memory covers a pause of three seconds.
     #expect(failover.delay(4 * second) == 0)
     failover.noteRunning(8 * second)
-    // Nothing was forgotten: there is nothing to wait for.
+    // Redis lost nothing, so there is no reason to wait.
     #expect(failover.delay(8 * second) == 0)
     failover.beginGrace(8 * second, lease: 6 * second)
     #expect(failover.delay(8 * second) == FailoverReplay.grace / 2)
     #expect(failover.delay(9 * second) == FailoverReplay.grace / 2 - second)
     #expect(failover.delay(9 * second + FailoverReplay.grace / 2) == 0)
-    // Redis forgets once more.
+    // Redis loses writes again.
     failover.noteRunning(10 * second)
     failover.beginGrace(10 * second, lease: 6 * second)
     #expect(failover.delay(10 * second) == FailoverReplay.grace / 2)
-    // By now it knows what there is to know.
+    // The worker has received everything now.
     failover.noteRunning(11 * second)
     failover.beginGrace(11 * second, lease: 6 * second)
     #expect(failover.delay(11 * second) == 0)
   }
 
-  @Test func whatIsBeingToldAgainIsNotForgotten() {
+  @Test func replayedOutcomesAreKeptUntilTheReplayEnds() {
     var failover = FailoverReplay()
     var begins = [failover.begin()]
     failover.mustRun { _ in true }
     var forgets = [failover.forget(before: 0, clock: 4) { _ in true }]
-    // Once it is under way it is not begun again.
+    // A running replay is not begun again.
     begins += [failover.begin(), failover.begin()]
     forgets.append(failover.forget(before: 0, clock: 4) { _ in true })
     failover.end()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushWorker
 
-/// What a worker knows of its place in the fleet.
+/// State of a worker's membership in the fleet.
 @Suite struct FleetMembershipTests {
-  @Test func nobodyIsTakenForDeadByWhoHearsNothingOrJustAfterRedisWasAway() {
+  @Test func deafWorkerDeclaresNoOtherDead() {
     var chance = SystemRandomNumberGenerator()
     let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
     #expect(!membership.canTellTheDead(10))
@@ -17,7 +17,7 @@ import Testing
     #expect(membership.canTellTheDead(20))
   }
 
-  @Test func silenceCountsFromTheLastSignOfLifeThatRedisTook() {
+  @Test func silenceCountsFromTheLastAcceptedHeartbeat() {
     var chance = SystemRandomNumberGenerator()
     let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
     #expect(membership.silence(5) == nil)

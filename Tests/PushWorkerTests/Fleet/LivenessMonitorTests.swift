@@ -4,13 +4,13 @@ import Testing
 
 @testable import PushWorker
 
-/// Which processes of a fleet have ended.
+/// Detection of processes that have ended.
 @Suite struct LivenessMonitorTests {
   private func sight(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceSight {
     PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
   }
 
-  @Test func goneIsWhoWasNotThereTwiceAndGaveNoHeartbeatMeanwhile() {
+  @Test func workerMissingTwiceWithoutAHeartbeatIsDead() {
     var watch = LivenessMonitor()
     let gone = [
       watch.look([sight("dead", at: 7), sight("slow", at: 7), sight("well", listens: true, at: 7)]),
@@ -21,7 +21,7 @@ import Testing
     #expect(gone.map { $0.map(\.name) } == [[], ["dead"], [], ["slow"]])
   }
 
-  @Test func anotherLifeOfANameIsAnother() {
+  @Test func laterProcessOfANameIsAnotherInstance() {
     var watch = LivenessMonitor()
     let gone = [watch.look([sight("w", "a", at: 7)]), watch.look([sight("w", "b", at: 7)])]
     #expect(gone == [[], []])

@@ -8,7 +8,7 @@ import Testing
 @Suite struct OwnReferencesTests {
   private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
 
-  @Test func onlyWhatIsListedTwiceInARowIsLeftOver() {
+  @Test func onlyReferencesListedTwiceInARowAreLeftOver() {
     let references = OwnReferences()
     let leftovers = [
       references.leftovers(listed: [slice(1), slice(2)], taken: [slice(1)]),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushWorker
 
-/// The reasons for which campaigns wait.
+/// Reports of the reasons why campaigns wait.
 @Suite struct WaitingReportsTests {
-  @Test func whatGoesOnAgainIsSaidOnce() {
+  @Test func endOfAWaitIsReportedOnce() {
     var reports = WaitingReports()
     let changes = [
       reports.update([("a", "away", 5)]), reports.update([("b", "slow", 7)]), reports.update([]), reports.update([]),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushWorker
 
-/// How many workers of a fleet look for slices and jobs.
+/// The number of workers of a fleet that look for slices and jobs.
 @Suite struct WakeRuleTests {
-  @Test func ofAFleetAFewLookForEachSlice() {
+  @Test func onlyAFewWorkersLookForEachSlice() {
     let looking = { (slices: Int, fleet: Int) in
       (0..<fleet).count { WakeRule.looks(for: slices, roll: $0) }
     }
@@ -14,7 +14,7 @@ import Testing
     #expect(looking(.max, 500) == 500)
   }
 
-  @Test func ofAFleetAFewWaitForJobs() {
+  @Test func onlySixteenWorkersBlockOnIntake() {
     let waiting = { (fleet: Int) in (0..<fleet).count { WakeRule.waitsForJobs(roll: $0) } }
     #expect([waiting(1), waiting(16), waiting(500)] == [1, 16, 16])
   }

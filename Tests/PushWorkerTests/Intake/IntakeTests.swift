@@ -6,9 +6,9 @@ import Testing
 
 @testable import PushWorker
 
-/// What becomes of a job.
+/// Decision about a job at its intake.
 @Suite struct IntakeTests {
-  @Test func jobBecomesACampaignOrGoesToTheDeadListWithTheReason() throws {
+  @Test func jobBecomesACampaignOrADeadJobWithTheReason() throws {
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
     guard case .activate(let campaign, untimely: nil) = Intake(Array(job.utf8), apps, now: 0) else {

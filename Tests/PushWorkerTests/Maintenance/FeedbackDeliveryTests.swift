@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// When prunes are delivered.
+/// Times at which prunes are delivered.
 @Suite struct FeedbackDeliveryTests {
   @Test func prunesAreDeliveredTogether() {
     var prunes = UndeliveredPrunes()

@@ -10,22 +10,22 @@ import Testing
     PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
   }
 
-  @Test func everyPartitionIsLookedAtInTurn() {
+  @Test func everyPartitionIsSweptInTurn() {
     let housekeeping = HousekeepingLease()
     let looks = (0..<20).map { _ in housekeeping.nextPartitions(of: 10) }
     #expect(looks.flatMap(\.partitions) == Array(0..<10) + Array(0..<10))
     #expect(looks.filter(\.isRare).flatMap(\.partitions) == [0, 8, 0, 8])
   }
 
-  /// A round takes as long whatever their number.
-  @Test func ofManyPartitionsSeveralAreLookedAtTogether() {
+  /// A sweep takes the same time for any number of partitions.
+  @Test func manyPartitionsAreSweptSeveralAtATime() {
     let housekeeping = HousekeepingLease()
     let looks = (0..<256).map { _ in housekeeping.nextPartitions(of: 16_384) }
     #expect(looks.flatMap(\.partitions) == Array(0..<16_384))
     #expect(looks.count(where: \.isRare) == 32)
   }
 
-  @Test func nextHousekeeperGoesOnWhereTheLastOneStood() {
+  @Test func nextLeaderContinuesTheSweep() {
     let (first, second) = (HousekeepingLease(), HousekeepingLease())
     _ = first.begin(HousekeepingNotes())
     for _ in 0..<3 { _ = first.nextPartitions(of: 10) }
@@ -35,7 +35,7 @@ import Testing
     #expect(next.partitions == [3])
   }
 
-  @Test func roundsGoOnOnceASecondAndBeatsAreMissedSooner() {
+  @Test func sweepsRunOnceASecondAndMissingSignalsCountSooner() {
     let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
     let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.isSweepDue($0) }
@@ -43,17 +43,17 @@ import Testing
     housekeeping.heard(5 * second, next: 250)
     #expect(housekeeping.untilMissing(5 * second) == 700)
     #expect(housekeeping.untilMissing(6 * second) == 0)
-    // Nobody waits longer than for the slowest beat there is.
+    // A worker waits at most for the longest interval between signals.
     for next in [4000, 9_999_999] {
       housekeeping.heard(7 * second, next: next)
       #expect(housekeeping.untilMissing(7 * second) == 8200)
     }
-    // And not for the beat where a heartbeat has said that nobody keeps house.
+    // A worker does not wait for a signal after a heartbeat has found no leader.
     housekeeping.heardOfNone()
     #expect(housekeeping.untilMissing(7 * second) == 0)
   }
 
-  /// ms until the next of each beat that is given to a fleet without campaigns; `nil` for each look without one.
+  /// Returns the ms from each signal to the next in a fleet without campaigns; `nil` for each run without a signal.
   private func idleBeats(_ housekeeping: HousekeepingLease, looks: Int, fleet: Int) -> [Int?] {
     (0..<looks).map { _ in
       let beat = housekeeping.untilIdleBeat(fleet: fleet)
@@ -64,13 +64,13 @@ import Testing
     }
   }
 
-  @Test func fleetWithoutCampaignsIsGivenABeatWithEachFourthLook() {
+  @Test func idleFleetGetsASignalWithEveryFourthRun() {
     let housekeeping = HousekeepingLease()
     let beats = idleBeats(housekeeping, looks: 8, fleet: 16)
     #expect(beats == [1000, nil, nil, nil, 1000, nil, nil, nil])
   }
 
-  @Test func largerFleetIsGivenFewerBeats() {
+  @Test func largerFleetGetsFewerSignals() {
     let between = [1, 16, 40, 60, 500].map { fleet in
       let housekeeping = HousekeepingLease()
       return idleBeats(housekeeping, looks: 40, fleet: fleet).compactMap(\.self).dropFirst().first
@@ -78,7 +78,7 @@ import Testing
     #expect(between == [1000, 1000, 2500, 3750, 4000])
   }
 
-  @Test func whoeverBeginsToKeepHouseGivesABeatAtOnce() {
+  @Test func newLeaderSendsASignalImmediately() {
     let housekeeping = HousekeepingLease()
     _ = idleBeats(housekeeping, looks: 3, fleet: 500)
     housekeeping.end(1)
@@ -86,8 +86,8 @@ import Testing
     #expect(beat == 4000)
   }
 
-  /// Of the beats that a fleet without campaigns is given, the next may be four seconds away.
-  @Test func whoHasSlicesInHandMissesABeatAsSoonAsOnesOfARunningCampaignAreMissing() {
+  /// In a fleet without campaigns, the next signal may be four seconds away.
+  @Test func workerWithSlicesDetectsMissingSignalsSooner() {
     let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
     housekeeping.heard(5 * second, next: 4000)
@@ -96,15 +96,15 @@ import Testing
     #expect(housekeeping.untilMissing(6 * second) == 700)
     housekeeping.noteIdle()
     #expect(housekeeping.untilMissing(6 * second) == 7200)
-    // With beats of a running campaign nothing changes.
+    // Signals of a running campaign change nothing.
     housekeeping.heard(8 * second, next: 250)
     let isSoonerStill = housekeeping.noteBusy(8 * second)
     #expect(!isSoonerStill)
     #expect(housekeeping.untilMissing(8 * second) == 700)
   }
 
-  /// The one before it, whose process has ended, waits for no further look.
-  @Test func nextHousekeeperLooksAroundAtOnceAndThenWithEverySecondLook() {
+  /// The former leader, whose process has ended, is found without another run.
+  @Test func newLeaderChecksWorkersWithEverySecondRun() {
     var (housekeeping, watch) = (HousekeepingLease(), LivenessMonitor())
     let looks = (0..<2).map { _ in watch.look([sight("before", at: 7)]).map(\.name) }
     #expect(looks == [[], ["before"]])
@@ -113,7 +113,7 @@ import Testing
     #expect(around == [true, false, true, false])
     let gone = watch.look([sight("before", at: 7), sight("well", listens: true, at: 7)])
     #expect(gone.map(\.name) == ["before"])
-    // And again, when it has the house once more.
+    // The same happens when the worker becomes the leader again.
     _ = housekeeping.looksAround()
     housekeeping.end(1)
     _ = housekeeping.begin(HousekeepingNotes())

@@ -5,7 +5,7 @@ import Testing
 @testable import CampaignStore
 @testable import PushWorker
 
-/// When a webhook is told again, and what it is told of.
+/// Retries of a webhook, and the changes that it gets.
 struct WebhookPolicyTests {
   private static let change = Change(
     id: "5-0", at: 5, subject: .campaign(id: "a", state: "paused"), text: "why", isByWorker: true)
@@ -25,7 +25,7 @@ struct WebhookPolicyTests {
     #expect(standing.retryAt == 600_000)
   }
 
-  @Test func eachIsToldOfWhatItAskedFor() {
+  @Test func webhookGetsTheKindsItRequested() {
     let alarm = Change(
       id: "6-0", at: 6, subject: .alarm(kind: "dead", subject: "dead", isRaised: false), text: "t", isByWorker: false)
     let webhook = { (kinds: Set<Webhook.Kind>) in Webhook(name: "w", url: "https://a", secret: [], kinds: kinds) }

@@ -5,14 +5,14 @@ import Testing
 @Suite struct LogBackoffTests {
   private let second: UInt64 = 1_000_000_000
 
-  @Test func whatGoesOnIsToldEverLessOften() {
+  @Test func repeatedErrorIsLoggedWithGrowingIntervals() {
     var backoff = LogBackoff()
     var told: [UInt64] = []
     for tenth in 0..<3000 where backoff.note(UInt64(tenth) * second / 10) != nil { told.append(UInt64(tenth) / 10) }
     #expect(told == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243])
   }
 
-  @Test func whatIsKeptQuietIsCounted() {
+  @Test func suppressedMessagesAreCounted() {
     var backoff = LogBackoff()
     #expect(backoff.note(5) == 0)
     for _ in 0..<7 { #expect(backoff.note(6) == nil) }
@@ -20,7 +20,7 @@ import Testing
     #expect(backoff.note(5 + 4 * second) == 0)
   }
 
-  @Test func whatHadEndedIsToldAtOnceAgain() {
+  @Test func errorAfterAQuietPeriodIsLoggedImmediately() {
     var backoff = LogBackoff()
     for number in 0..<5 { _ = backoff.note(UInt64(number) * 20 * second) }
     #expect(backoff.note(1000 * second) == 0)

@@ -5,11 +5,11 @@ import Testing
 @testable import PushTransport
 @testable import PushWorker
 
-/// How much slower campaigns go by what a backend says.
+/// Throttling of campaigns by the health of the app's backend.
 @Suite struct BackendPaceTests {
   private static let least = 0.1
 
-  /// How it stands after these looks, one a second.
+  /// Returns the states after these checks, one each second.
   private func play(
     _ findings: [HealthCheck.Finding], from start: BackendStanding = BackendStanding(app: "news", at: 0)
   ) -> [BackendStanding] {
@@ -21,13 +21,13 @@ import Testing
 
   private static let bad = HealthCheck.Finding.failing("status 503")
 
-  @Test func oneBadLookIsNothing() {
+  @Test func oneBadCheckChangesNothing() {
     let standings = play([.well, Self.bad, .well, .slow(milliseconds: 900), .well])
     #expect(standings.allSatisfy { $0.share == 1 && $0.since == nil && $0.reason == nil })
     #expect(standings.map(\.badLooks) == [0, 0, 1, 0, 1, 0])
   }
 
-  @Test func eachFurtherOneHalvesTheShareDownToTheBound() {
+  @Test func eachFurtherBadCheckHalvesTheShareDownToTheBound() {
     let standings = play([Self.bad, Self.bad, Self.bad, .slow(milliseconds: 2000), Self.bad, Self.bad])
     #expect(standings.map(\.share) == [1, 1, 0.5, 0.25, 0.125, Self.least, Self.least])
     #expect(standings.map(\.since) == [nil, nil, 2000, 2000, 2000, 2000, 2000])
@@ -35,13 +35,13 @@ import Testing
     #expect(standings.map(\.at) == [0, 1000, 2000, 3000, 4000, 5000, 6000])
   }
 
-  @Test func eachGoodOneAddsATenthUntilItIsAsFastAsBefore() {
+  @Test func eachGoodCheckAddsATenthUpToTheFullRate() {
     let slow = BackendStanding(app: "news", share: 0.1, badLooks: 7, since: 5, at: 0, reason: "status 503")
     let standings = play(Array(repeating: .well, count: 10), from: slow)
     #expect(standings.map(\.share) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
     #expect(standings[1].badLooks == 0 && standings[8].since == 5 && standings[8].reason == "status 503")
     #expect(standings[9].since == nil && standings[9].reason == nil && !standings[9].isSlowed)
-    // While it goes slower a bad look counts at once.
+    // During throttling a single bad check counts.
     #expect(play([.well, Self.bad], from: slow).map(\.share) == [0.1, 0.2, 0.1])
   }
 
@@ -53,8 +53,8 @@ import Testing
     #expect(check.finding(status: 302, after: 1) == .failing("it redirects (status 302), which is not followed"))
   }
 
-  /// Over a real connection to this machine, which is a private address.
-  @Test func itIsAskedWhereTheOperatorSays() async throws {
+  /// Uses a real connection to this machine, which has a private address.
+  @Test func checkUsesTheConfiguredAddress() async throws {
     let server = try HealthServer(.status(200))
     let check = HealthCheck(url: server.url, slowAfter: 60_000, timeout: 60_000)
     #expect(await check.look() == .well)
@@ -76,9 +76,9 @@ import Testing
     }
   }
 
-  // MARK: What a worker makes of it
+  // MARK: The worker's rate limit
 
-  @Test func rateHoldsWhileTheBackendIsNotWell() {
+  @Test func rateIsInForceWhileTheBackendIsUnhealthy() {
     let limit = RateLimit(.backend("news"), .perSecond(1000))
     let limits = [limit]
     #expect(!limit.isInForce && limits.allowance == .max && limits.ahead == nil && limits.soon == .max)
@@ -88,7 +88,7 @@ import Testing
     #expect(limit.rate == .perSecond(250))
     #expect(limit.reason.contains("the backend of app news is not well (status 503)") && limit.reason.contains("250"))
     #expect(!limit.follow(slow, rate: 1000))
-    // What was asked for before it held comes back without having been lent.
+    // Permits that were requested before the limit was in force are returned without having been granted.
     limit.lease.reconcile(spent: 10, sent: 10)
     #expect(limit.lease.reserved == 0)
     #expect(limit.follow(nil, rate: 1000) && !limit.isInForce && limits.allowance == .max)

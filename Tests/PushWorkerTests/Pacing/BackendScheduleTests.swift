@@ -5,13 +5,13 @@ import Testing
 
 @testable import PushWorker
 
-/// When backends are asked.
+/// Times of health checks of backends.
 @Suite struct BackendScheduleTests {
-  @Test func backendIsAskedAtItsPaceAndNotTwiceAtATime() {
+  @Test func backendIsCheckedAtItsIntervalAndNotTwiceAtATime() {
     var schedule = BackendSchedule()
     let backend = AppBackend(
       check: HealthCheck(url: "http://x", slowAfter: 500), interval: 1000, rate: 10, leastShare: 0.1)
-    // "news" hangs from its first look on, which holds up no other.
+    // The first check of "news" hangs and does not delay the other backend.
     let whileItHangs = [
       schedule.begin("news", backend, 0), schedule.begin("news", backend, 5_000_000_000),
       schedule.begin("shop", backend, 0),

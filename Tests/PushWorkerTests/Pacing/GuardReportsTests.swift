@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushWorker
 
-/// What a fleet hears of an open guard.
+/// Reports of answers to the fleet after the guard trial.
 @Suite struct GuardReportsTests {
-  @Test func workersDoTogetherWhatWouldTripOneGuardBeforeTheFleetHears() {
+  @Test func workersTogetherStayBelowTheLimitOfOneGuard() {
     let policy = GuardPolicy(threshold: 0.1, pruneShare: 0.5, minimum: 200)
     for (fleet, suspects, gone) in [(2, 10, 50), (10, 2, 10), (500, 1, 1)] {
       for (outcome, limit) in [(Outcome.badToken, suspects), (.unregistered, gone)] {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func loneWorkerAsksNobody() {
+  @Test func loneWorkerSendsNoReports() {
     var watch = GuardReports()
     let policy = GuardPolicy()
     for _ in 0..<1000 { watch.count(.badToken, policy, fleet: 1) }
@@ -29,7 +29,7 @@ import Testing
     #expect(news == nil && !watch.isDue)
   }
 
-  @Test func reportTellsOfAllBeforeItAndNoMore() {
+  @Test func reportContainsAllEarlierAnswersOnly() {
     var watch = GuardReports()
     let policy = GuardPolicy(minimum: 10)
     watch.count(.accepted, policy, fleet: 2)
@@ -48,7 +48,7 @@ import Testing
     let tooSoon = watch.next(1_010_000_000)
     #expect(tooSoon == nil && watch.isDue)
     _ = watch.next(2_000_000_000)
-    // Nobody knows whether it has arrived: it is made again, under its number.
+    // It is unknown whether the report arrived, so the worker repeats it under its number.
     watch.failed()
     #expect(watch.report == second)
     let again = watch.next(3_000_000_000)
@@ -60,8 +60,9 @@ import Testing
     #expect(last?.gone == 1 && last?.answers ?? .max <= 10, "good answers of long ago hide nothing")
   }
 
-  /// However many answers there were between two reports: a fast worker tells of no larger share than a slow one.
-  @Test(arguments: [100, 1000, 100_000]) func reportTellsOfTheShareThereIs(answers: Int) throws {
+  /// The share in a report is the real one for any number of answers. A fast worker reports no larger share than a slow
+  /// one.
+  @Test(arguments: [100, 1000, 100_000]) func reportContainsTheRealShare(answers: Int) throws {
     var watch = GuardReports()
     let policy = GuardPolicy()
     for number in 1...answers {
@@ -73,7 +74,7 @@ import Testing
     #expect(news.answers <= policy.minimum)
     #expect((0...0.03).contains(Double(news.suspects) / Double(news.answers)))
     #expect((0...0.06).contains(Double(news.gone) / Double(news.answers)))
-    // Each bad answer waits for the report all the same.
+    // Each bad answer still waits for a report.
     #expect(!watch.mayAct(policy, fleet: 2) || answers == 100)
   }
 }

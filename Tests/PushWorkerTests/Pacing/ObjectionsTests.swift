@@ -6,7 +6,7 @@ import Testing
 
 /// The campaigns that a worker declines.
 @Suite struct ObjectionsTests {
-  @Test func objectionHoldsForItsRoundAndIsRaisedOnce() {
+  @Test func declineAppliesToItsGenerationAndIsRaisedOnce() {
     var objections = Objections()
     let raised = [
       objections.raise("a", round: 0, reason: "r", remedy: "", at: 1),
@@ -15,7 +15,7 @@ import Testing
     #expect(raised == [true, false])
     #expect(objections.raised["a"] == .init(round: 0, reason: "r", remedy: "", since: 1))
     #expect(objections.applies(to: "a", round: 0))
-    // Resumed: it is to be tried again, and may be objected to again.
+    // After a resume the worker tries the campaign again and may decline it again.
     #expect(!objections.applies(to: "a", round: 1))
     let again = objections.raise("a", round: 1, reason: "r", remedy: "", at: 3)
     #expect(again && objections.campaigns == ["a"])

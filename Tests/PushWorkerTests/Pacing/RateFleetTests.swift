@@ -4,17 +4,17 @@ import Testing
 
 @testable import PushWorker
 
-/// A fleet with a rate, its bucket and its clock simulated: workers that die, stand still and come, a Redis that is away and
-/// forgets. What is checked is what was sent between any two moments.
+/// A simulated fleet with a rate, its bucket and its clock. Workers die, are suspended and join, and Redis goes away
+/// and loses writes. The test checks the pushes that were sent in any interval.
 @Suite struct RateFleetTests {
   private struct Worker {
     var lease = RateLease()
     /// ns.
     var standsUntil = 0
     var ticksAt = 0
-    /// A question under way: when its answer comes.
+    /// A request in flight, and the time of its answer.
     var question: (question: RateLease.Question, at: Int)?
-    /// Credit that Redis has yet to grant.
+    /// Credit that Redis has not granted yet.
     var commits: [(count: Int, at: Int)] = []
   }
 
@@ -27,15 +27,15 @@ import Testing
     var now = 1_000_000_000
     var redisBackAt = 0
     var sent = 0
-    /// Pushes beyond 1.02 times the rate since the moment at which there were the most.
+    /// Pushes beyond 1.02 times the rate, since the time that gives the largest number.
     var excess = 0.0
     var worst = 0.0
     var questions = 0
-    /// By worker.
+    /// The number of pushes by worker.
     var shares: [Int]
-    /// Targets of the campaign's slices; of a campaign without an end none.
+    /// Targets of the campaign's slices; empty for a campaign without an end.
     var slices: [Int] = []
-    /// ns until which it is paused.
+    /// The time in ns at which the pause ends.
     var pausedUntil = 0
 
     init(perSecond: Double, workers: Int, seed: UInt64, rate: RateBucketModel.Rate? = nil) {
@@ -47,7 +47,7 @@ import Testing
       shares = Array(repeating: 0, count: workers)
     }
 
-    /// A ms of the fleet.
+    /// Simulates one ms.
     mutating func step() {
       now += 1_000_000
       excess = max(0, excess - perSecond * 1.02 / 1000)
@@ -55,13 +55,13 @@ import Testing
       worst = max(worst, excess)
     }
 
-    /// Targets that nobody has sent, or is about to.
+    /// The number of targets that no worker has sent or is about to send.
     private var left: Int {
       guard !slices.isEmpty else { return 100_000 }
       return slices.reduce(0, +) - sent - workers.reduce(0) { $0 + $1.lease.reserved }
     }
 
-    /// What the store and a worker know of the targets: one slice is sent after the other.
+    /// The progress of the targets as the store and a worker see it. Slices are sent one after the other.
     private var progress: RateBucketModel.Progress {
       var progress = RateBucketModel.Progress()
       guard !slices.isEmpty else { return progress }
@@ -80,7 +80,7 @@ import Testing
 
     private mutating func step(_ index: Int) {
       guard workers[index].standsUntil <= now, workers[index].ticksAt <= now else { return }
-      // A machine with other things to do.
+      // The machine has other work too.
       workers[index].ticksAt = now + Int.random(in: 4...8, using: &chance) * 1_000_000
       let isAway = redisBackAt > now
       if let (question, at) = workers[index].question, at <= now, !isAway {
@@ -108,27 +108,27 @@ import Testing
       }
     }
 
-    /// What may be sent beyond the rate: a quarter of a second's worth, and a push for each worker.
+    /// The pushes that may exceed the rate: a quarter of a second's worth, and one push for each worker.
     var burst: Double { perSecond / 4 + Double(workers.count) + 1 }
   }
 
   @Test(arguments: [1, 40, 1000, 50_000], [1, 2, 7])
-  func rateIsKeptToByEveryFleet(perSecond: Int, workers: Int) {
+  func everyFleetObeysTheRate(perSecond: Int, workers: Int) {
     var fleet = Fleet(perSecond: Double(perSecond), workers: workers, seed: 7)
     let seconds = 60
     for _ in 0..<seconds * 1000 { fleet.step() }
     let share = Double(fleet.sent) / Double(perSecond * seconds)
     #expect((0.98...1.02).contains(share), "\(share)")
     #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
-    // A handful each second, whatever the rate.
+    // Each worker sends a few requests each second, whatever the rate.
     #expect(fleet.questions <= 9 * workers * seconds, "\(fleet.questions)")
-    // Nobody takes it all, where there is something for everybody.
+    // No worker takes all pushes if there are enough for all workers.
     let fair = fleet.sent / workers
     if fair >= 50 { #expect(fleet.shares.allSatisfy { (fair / 3...3 * fair).contains($0) }, "\(fleet.shares)") }
   }
 
   @Test(arguments: [30, 1000, 50_000], 1...2 as ClosedRange<UInt64>)
-  func deathsStandstillsAndAForgetfulRedisMakeItSlowerAndNeverFaster(perSecond: Int, seed: UInt64) {
+  func faultsMakeTheFleetSlowerAndNeverFaster(perSecond: Int, seed: UInt64) {
     var fleet = Fleet(perSecond: Double(perSecond), workers: 4, seed: seed)
     let seconds = 300
     for millisecond in 0..<seconds * 1000 {
@@ -138,7 +138,7 @@ import Testing
       switch Int.random(in: 0..<4, using: &fleet.chance) {
       case 0:
         fleet.workers[victim] = Worker()
-        // Somebody notices, and takes over.
+        // Other workers detect the death and take over.
         fleet.workers[victim].standsUntil = fleet.now + 2_000_000_000
       case 1:
         fleet.workers[victim].standsUntil = fleet.now + Int.random(in: 100...5000, using: &fleet.chance) * 1_000_000
@@ -151,7 +151,7 @@ import Testing
     #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
   }
 
-  /// Sixty seconds, with slices that differ from each other.
+  /// Returns a fleet that spreads the targets over sixty seconds, with slices of different sizes.
   private func spread(_ targets: Int, workers: Int, seed: UInt64, _ rate: RateBucketModel.Rate) -> Fleet {
     var fleet = Fleet(perSecond: Double(targets) / 60, workers: workers, seed: seed, rate: rate)
     let most = max(1, targets / 32)
@@ -170,16 +170,16 @@ import Testing
       if second.isMultiple(of: 5), fleet.sent < total {
         worst = max(worst, abs(Double(fleet.sent) / Double(total) - Double(second) / 60))
       }
-      // A bucket that was forgotten begins with a push: of five of them that is one too early.
+      // A lost bucket begins again with one push. With five targets this push would be too early.
       if second == 20, targets > 100 { fleet.bucket.forget() }
     }
-    // Of a few nobody knows how many there are; and the last one comes when its part of the time begins.
+    // With few targets their number is a rough estimate, and the last one is sent when its part of the time begins.
     #expect((targets > 100 ? 57...63 : 35...63).contains(second), "\(second)")
     #expect(worst <= (targets > 100 ? 0.08 : 0.35), "\(worst)")
   }
 
   @Test(arguments: [600, 30_000], 1...2 as ClosedRange<UInt64>)
-  func pauseMovesTheEndOfTheTimeOn(targets: Int, seed: UInt64) {
+  func pauseExtendsTheTime(targets: Int, seed: UInt64) {
     var fleet = spread(targets, workers: 4, seed: seed, .over(60_000_000))
     let total = fleet.slices.reduce(0, +)
     for _ in 0..<30_000 { fleet.step() }
@@ -193,12 +193,12 @@ import Testing
   }
 
   @Test(arguments: [600, 600_000], 1...2 as ClosedRange<UInt64>)
-  func everythingIsSentByTheEndWhateverHappensOnTheWay(targets: Int, seed: UInt64) {
+  func allTargetsAreSentByTheEndInSpiteOfFaults(targets: Int, seed: UInt64) {
     var fleet = spread(targets, workers: 4, seed: seed, .until(61_000_000))
     let total = fleet.slices.reduce(0, +)
     for second in 1...60 {
       for _ in 0..<1000 { fleet.step() }
-      // It is not much faster than it must be, and a pause is made up for.
+      // The fleet sends little faster than it must, and makes up for a pause.
       if second == 10 { #expect((0.13...0.23).contains(Double(fleet.sent) / Double(total)), "\(fleet.sent)") }
       if second == 20 { fleet.pausedUntil = fleet.now + 15_000_000_000 }
       if second == 40 { fleet.bucket.forget() }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushWorker
 
-/// What a worker may send of what it was lent of a rate, and what it asks for.
+/// Permits of a rate that a worker may spend, and its requests for more.
 @Suite struct RateLeaseTests {
   private static let millisecond: UInt64 = 1_000_000
 
-  /// Asks, and is lent so much at once.
+  /// Requests permits, and is granted `lent` immediately.
   private func ask(_ lease: inout RateLease, _ wanted: Int, lent: Int, wait: Int = 0, at time: UInt64) throws {
     let asked = lease.question(wanted: wanted, now: time * Self.millisecond)
     _ = try #require(asked)
@@ -21,7 +21,7 @@ import Testing
     return count
   }
 
-  @Test func whatWasLentIsLetGoOfInSteps() throws {
+  @Test func permitsAreReleasedInSteps() throws {
     var lease = RateLease()
     try ask(&lease, 1000, lent: 100, at: 1000)
     var used = [use(&lease)]
@@ -32,22 +32,22 @@ import Testing
     #expect(used == [20, 20, 20, 20, 20, 0])
   }
 
-  @Test func whatWasNotSentInTimeGoesBackWithTheNextQuestion() throws {
+  @Test func unusedPermitsAreReturnedWithTheNextRequest() throws {
     var lease = RateLease()
     try ask(&lease, 1000, lent: 100, at: 1000)
     lease.advance(1120 * Self.millisecond)
-    // Two steps of five.
+    // Two steps of five have passed.
     #expect(lease.allowance == 40)
     let question = lease.question(wanted: 1000, now: 1125 * Self.millisecond)
     #expect(question == RateLease.Question(wanted: 1, returned: 60))
     lease.take(nil, now: 1130 * Self.millisecond)
     lease.advance(1300 * Self.millisecond)
     #expect(lease.allowance == 0)
-    // What a lost reply said is not said again.
+    // Permits of a lost request are not returned again.
     #expect(lease.question(wanted: 0, now: 1300 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 40))
   }
 
-  @Test func whoCouldNotUseEverythingAsksForLittleMoreThanItCould() throws {
+  @Test func requestIsLimitedToRecentUse() throws {
     var lease = RateLease()
     try ask(&lease, 1000, lent: 100, at: 1000)
     lease.spend(20)
@@ -56,7 +56,7 @@ import Testing
     #expect(lease.question(wanted: 1000, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 26, returned: 40))
   }
 
-  @Test func creditThatCameBackMayBeSpentAgainAndPushesThatWereNotSentAreGivenBack() throws {
+  @Test func returnedCreditIsReusableAndUnsentPushesAreReturned() throws {
     var lease = RateLease()
     try ask(&lease, 10, lent: 5, at: 1000)
     lease.advance(1124 * Self.millisecond)
@@ -82,7 +82,7 @@ import Testing
     #expect(lease.question(wanted: 8, now: 9000 * Self.millisecond) == nil, "the last one is not answered")
   }
 
-  @Test func whoHasNothingLeftToSendGivesBackAtOnce() throws {
+  @Test func workerWithoutTargetsReturnsPermitsImmediately() throws {
     var lease = RateLease()
     try ask(&lease, 10, lent: 10, at: 1000)
     #expect(lease.rest(1001 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 10))
@@ -90,7 +90,7 @@ import Testing
     #expect(lease.rest(1001 * Self.millisecond) == nil)
   }
 
-  @Test func isLimitedByItsRateOnlyWhileItUsesWhatItIsLent() throws {
+  @Test func rateIsTheLimitOnlyWhileAllPermitsAreUsed() throws {
     var lease = RateLease()
     func look(_ time: UInt64, wanted: Int = 1000) -> UInt64? {
       lease.advance(time * Self.millisecond)
@@ -105,7 +105,7 @@ import Testing
       _ = use(&lease)
       #expect(look(time) == 1005 * Self.millisecond)
     }
-    // What it has it does not use: something else holds it up.
+    // The worker does not use its permits, because something else limits it.
     for time in stride(from: 1400 as UInt64, to: 1600, by: 5) { _ = look(time) }
     #expect(lease.limitedSince == nil)
     // There is nothing to send.
@@ -117,8 +117,8 @@ import Testing
     #expect(look(1700, wanted: 0) == nil)
   }
 
-  /// However long it is until the next one.
-  @Test func whoSentTheOnlyPushThatIsDueIsLimited() throws {
+  /// The wait for the next push may be of any length.
+  @Test func workerThatSentTheOnlyDuePushIsLimited() throws {
     var lease = RateLease()
     try ask(&lease, 1, lent: 1, wait: 1_000_000_000, at: 1000)
     #expect(use(&lease) == 1)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushWorker
 
-/// When a worker may take for granted that nobody has more to say of a campaign.
+/// Conditions under which a worker may assume that no more answers of a campaign will come.
 @Suite struct TrialLeaseTests {
   private static let lease: UInt64 = 6_000_000_000
   private static let millisecond: UInt64 = 1_000_000
 
-  /// Asks at these times, in ms, and is told the same each time.
+  /// Sends a request at these times, in ms, and gets the same answer each time.
   private func ask(
     _ probe: inout TrialLease, _ times: StrideThrough<UInt64>, underWay: Int, answers: Int = 10
   ) {
@@ -29,7 +29,7 @@ import Testing
     probe.isQuiet(now: milliseconds * Self.millisecond, lease: Self.lease)
   }
 
-  @Test func isQuietWhenNothingIsUnderWayAndNothingHasComeForAMoment() {
+  @Test func isQuietWhenNothingIsInFlightOrHasComeForAMoment() {
     var probe = TrialLease()
     #expect(!isQuiet(probe, 1000))
     ask(&probe, stride(from: 1000, through: 1400, by: 20), underWay: 0)
@@ -40,8 +40,8 @@ import Testing
     #expect(!isQuiet(probe, 1620))
   }
 
-  /// After one lease control lends it to somebody else, after another it has been taken over and answered.
-  @Test func waitsTwoLeasesForWhatIsUnderWayElsewhere() {
+  /// After one lease Redis leases the sends to another worker. After a second lease they are taken over and answered.
+  @Test func waitsTwoLeasesForSendsOfOtherWorkers() {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 12_900, by: 20), underWay: 5)
     #expect(!isQuiet(probe, 12_900))
@@ -49,9 +49,9 @@ import Testing
     #expect(isQuiet(probe, 13_100))
   }
 
-  /// Among others it is lent no more than the minimum: whatever it asks, it gets no further answers to make up for those that
-  /// Redis has forgotten.
-  @Test func goesByWhatItToldWhereRedisHasForgottenSomeOfThat() throws {
+  /// With other workers in the fleet, this one is leased no more than the minimum. It can't get further answers to
+  /// replace those that Redis lost.
+  @Test func reportedAnswersReplaceThoseThatRedisLost() throws {
     var (trial, own) = (TrialLease(), GuardCounts())
     func ask(_ now: UInt64) throws -> TrialLease.Question {
       let question = trial.question(
@@ -79,8 +79,8 @@ import Testing
     #expect(trial.fleetCounts.answers == 30)
   }
 
-  /// It was stopped for longer than a lease, or Redis was: others may have had much to say meanwhile.
-  @Test func whoWasAwayKnowsNothing() {
+  /// The worker or Redis was stopped for longer than a lease, so the other workers may have reported many answers.
+  @Test func workerThatWasAwayIsNotQuiet() {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 2000, by: 20), underWay: 5)
     #expect(!isQuiet(probe, 30_000))
@@ -90,8 +90,8 @@ import Testing
     #expect(isQuiet(probe, 42_100))
   }
 
-  /// Should it be the only one to be answered badly, the others can still find out.
-  @Test func amongOthersAWorkerTakesHalfOfWhatTheFleetMaySend() throws {
+  /// If this worker is the only one with bad answers, the others can still detect it.
+  @Test func oneOfSeveralWorkersTakesHalfOfTheTrial() throws {
     var probe = TrialLease()
     func ask(_ wanted: Int, isAlone: Bool, answers: Int = 0, unanswered: Int = 0, at time: UInt64) throws -> Int {
       let asked = probe.question(
@@ -106,12 +106,12 @@ import Testing
     probe.spend(200)
     probe.reconcile(spent: 200, sent: 200)
     #expect(try ask(1000, isAlone: false, answers: 50, unanswered: 150, at: 200) == 0)
-    // Ten have ended without an answer that counts.
+    // Ten sends have ended without an answer that counts.
     #expect(try ask(1000, isAlone: false, answers: 90, unanswered: 100, at: 300) == 10)
     #expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400) == 400)
   }
 
-  /// Two hundred answers at one a second are told one by one, and what is held waits for all of them.
+  /// With one answer a second, two hundred answers are reported one by one. The held answers wait for all of them.
   @Test func slowCampaignAsksLessOften() {
     var probe = TrialLease()
     var asked = 0
@@ -128,7 +128,7 @@ import Testing
     #expect(asked == 5)
   }
 
-  @Test func answersThatNeverCameSayNothing() throws {
+  @Test func missingAnswersDoNotCount() throws {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 1600, by: 20), underWay: 0)
     #expect(isQuiet(probe, 1600))

@@ -6,26 +6,26 @@ import Testing
 
 /// A row of the table in `Tests/Pages/reasons.md`: an answer of APNs and all its consequences.
 struct ReasonRow: Sendable, CustomTestStringConvertible {
-  /// What an app shows APNs.
+  /// The kind of credential that an app uses with APNs.
   enum Auth: String, CaseIterable, Sendable {
     case token, certificate
   }
 
-  /// What the ledger makes of the target.
+  /// Effect on the target in the ledger.
   enum Disposition: Sendable, Equatable {
-    /// It is done.
+    /// The target has ended.
     case final
-    /// It was sent again at once, and then taken.
+    /// The target was sent again immediately, and then accepted.
     case resent
-    /// It waits for its next attempt.
+    /// The target waits for its next attempt.
     case waits(Wait)
-    /// It waits until somebody has mended the credential, the job or the app, at no cost of an attempt.
+    /// The target waits until an operator has repaired the credential, the job or the app. No attempt is counted.
     case held
-    /// It waits until the campaign is resumed, at no cost of an attempt: its device is left alone.
+    /// The target waits until the campaign is resumed. No attempt is counted, and the device is unchanged.
     case spared
   }
 
-  /// For how long: the names of the configuration.
+  /// Length of the wait, by the names of the configuration.
   enum Wait: String, Sendable {
     case firstServerError = "retry.firstServerError"
     case serverError = "retry.serverError"
@@ -33,51 +33,51 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     case retryAfter = "Retry-After"
   }
 
-  /// What became of the device.
+  /// Effect on the device.
   enum Device: String, Sendable {
     case kept = ""
-    /// Though APNs called it gone: it registered again since.
+    /// APNs reported the device as gone, but it has registered again since.
     case spared = "keeps the device, which registered later"
     case pruned = "prunes the device"
     case quarantined = "quarantines the device"
   }
 
-  /// What became of the credential.
+  /// Effect on the credential.
   enum Credential: Sendable, Equatable {
     case kept
-    /// Another provider token, off the grid.
+    /// Another provider token was made, outside of its regular times.
     case mintedOnce
     case stopped(Reason)
-    /// By an answer without a reason that is known.
+    /// Stopped by an answer without a known reason.
     case stoppedBySomethingUnknown
   }
 
-  /// What became of the connection.
+  /// Effect on the connection.
   enum Connection: Sendable {
     case kept, replaced
-    /// It is kept, and what is sent again goes over that for suspects.
+    /// The connection is kept, and the repeated push uses the connection for suspects.
     case another
-    /// There never was one.
+    /// No connection was established.
     case refused
   }
 
-  /// What became of the campaign.
+  /// Effect on the campaign.
   enum Campaign: Sendable, Equatable {
     case goesOn
-    /// Its reason has these words.
+    /// The campaign is paused, and its reason contains these words.
     case paused(String)
-    /// By its guard, for a reason with these words; nothing is done to any device.
+    /// The guard paused the campaign for a reason with these words. No device is changed.
     case guarded(String)
-    /// It had one target, a channel.
+    /// The campaign had one target, a channel.
     case broadcast
   }
 
-  /// What the table says: Apple's word, and what is peculiar about the case.
+  /// The row's name: Apple's reason, and the special feature of the case.
   var name: String
-  /// `nil` for none: the connection was refused.
+  /// `nil` if the connection was refused.
   var status: Int?
   var auth: [Auth]
-  /// The reason that `results export` gives; `nil` for the name.
+  /// The reason in `results export`; `nil` for the name.
   var exported: String?
   var outcome: Outcome?
   var disposition: Disposition
@@ -85,7 +85,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
   var credential = Credential.kept
   var connection = Connection.kept
   var campaign = Campaign.goesOn
-  /// How APNs is brought to answer so; each of them is tested.
+  /// Scenes that make APNs give this answer. Each of them is tested.
   var scenes: [ReasonScene]
 
   init(
@@ -117,7 +117,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     ]
   }
 
-  /// What rows of one class have in common: all consequences, but not the reason.
+  /// The consequences that all rows of one class share, without the reason.
   var kind: [String] {
     let campaign =
       switch campaign {
@@ -177,7 +177,8 @@ struct ReasonRun: Sendable, CustomStringConvertible {
 
   var description: String { "\(row.testDescription), \(scene.remark), \(auth.rawValue), \(engine.rawValue)" }
 
-  /// Every form of a row: the engines take turns, not always with the same first, and what has one form only is for both.
+  /// Returns every form of a row. The engines alternate, not always with the same first. A row with one form runs on
+  /// both.
   static func all(of row: ReasonRow) -> [ReasonRun] {
     let engines = PushEngineKind.allCases
     let forms = row.scenes.flatMap { scene in row.auth.map { (scene, $0) } }

@@ -1,68 +1,69 @@
 import APNsSimulator
 import PushCore
 
-/// How APNs is brought to give an answer: naturally where it arises from what is wrong, or by a knob.
+/// A way to make APNs give an answer: naturally from a real error, or by a knob of the simulator.
 struct ReasonScene: Sendable {
-  /// Whom the answer hits.
+  /// The pushes that get the answer.
   enum Hit: Sendable {
-    /// The device of the first user, that many times; the others are accepted.
+    /// The device of the first user, that many times. The others are accepted.
     case one(times: Int)
-    /// Everybody.
+    /// All pushes.
     case all
   }
 
-  /// What makes it another than its siblings, for the names of tests.
+  /// The difference from other scenes of the row, for the names of tests.
   var remark = "natural"
-  /// The reason that the body gives; `nil` for what follows from the request itself, which is the row's.
+  /// The reason in the body; `nil` if it follows from the request itself. It is then the row's reason.
   var word: String?
   var hit = Hit.one(times: 1)
   var knobs = SimulatorKnobs()
   /// The device of the first user.
   var state = SimulatedDevice.State.registered
-  /// Since when APNs calls it dead, in ms since the epoch; it registered at ``registeredAt``.
+  /// The time since which APNs reports the device as gone, in ms since the epoch. The device registered at
+  /// ``registeredAt``.
   var deadSince: Int64 = 2000
-  /// The topic that the device is for.
+  /// The topic of the device.
   var deviceTopic: String? = WorkerRig.topic
-  /// The only environment that the device is for.
+  /// The only environment of the device.
   var deviceEnvironment: SimulatorEnvironment?
-  /// What the app is configured with.
+  /// The topic in the app's configuration.
   var topic = WorkerRig.topic
-  /// The only environment that the key is for.
+  /// The only environment of the key.
   var keyEnvironment: SimulatorEnvironment?
-  /// The only topics that the key is for.
+  /// The only topics of the key.
   var keyTopics: [String]?
   /// Whether APNs knows the key.
   var isKeyKnown = true
-  /// What the certificate is for.
+  /// The topic of the certificate.
   var certificateTopic = WorkerRig.topic
-  /// Where the certificate is good.
+  /// The environments in which the certificate is valid.
   var certificateEnvironments = Set(SimulatorEnvironment.allCases)
-  /// When the certificate is good, in seconds from now.
+  /// The validity of the certificate, in seconds from now.
   var certificateValidity = -86_400..<86_400
-  /// A job to this channel; `nil` for one to everybody.
+  /// The channel of the job; `nil` for a job to all users.
   var channel: Channel?
 
   /// The channel of a job.
   enum Channel: Sendable {
-    /// That keeps no message.
+    /// A channel that stores no message.
     case open
-    /// That APNs doesn't know.
+    /// A channel that APNs does not know.
     case named(String)
   }
   /// Further fields of the job.
   var fields = ""
 
-  /// When devices registered, in ms since the epoch.
+  /// The time at which devices registered, in ms since the epoch.
   static let registeredAt: Int64 = 1000
 
-  /// Something is really wrong.
+  /// Returns a scene with a real error.
   static func natural(_ hit: Hit = .one(times: 1), _ change: (inout ReasonScene) -> Void = { _ in }) -> ReasonScene {
     var scene = ReasonScene(hit: hit)
     change(&scene)
     return scene
   }
 
-  /// The simulator says so, having nothing to object to.
+  /// Returns a scene in which the simulator gives the answer although the request is valid.
   static func told(
     _ word: String, _ status: Int, _ hit: Hit = .one(times: 1), _ form: SimulatorKnobs.BodyForm = .json,
     _ change: (inout ReasonScene) -> Void = { _ in }

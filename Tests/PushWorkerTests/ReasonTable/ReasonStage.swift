@@ -8,15 +8,16 @@ import Redis
 import TestSupport
 import Testing
 
-/// A worker, a store and an APNs that gives the answer of a row, and what became of a campaign there.
+/// A worker, a store and an APNs that gives the answer of a row, and the checks of the result.
 struct ReasonStage {
   static let firstToken = WorkerRig.text(0)
-  /// Unlike each other, and so long that none of them ends while a test looks.
+  /// The delays differ from each other. They are so long that none ends during a check.
   static let retry = RetryPolicy(firstServerError: 100_000, serverError: 900_000, tooManyRequests: 200_000)
-  /// What a `Retry-After` asks for where there is one; longer than ``retry`` asks for, shorter than its longest.
+  /// The value of `Retry-After` in rows with this header. It is longer than the delays of ``retry`` and shorter than
+  /// the longest.
   static let retryAfter = 1800
 
-  /// Of a worker whose campaign everybody refuses.
+  /// The window of a worker whose pushes are all refused.
   private static let window = 4
 
   private static let authority = Result { try PushCertificateAuthority() }
@@ -50,7 +51,7 @@ struct ReasonStage {
     self.rig = rig
     redis = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     credential = rig.channel.credential
-    // What hits everybody must leave somebody whom a paused campaign has not reached.
+    // If the answer hits all pushes, there must be users whom the paused campaign has not reached.
     users = if case .one = scene.hit { 8 } else { 240 }
   }
 
@@ -61,7 +62,7 @@ struct ReasonStage {
     }
   }
 
-  /// Sends the campaign until nothing more becomes of it by itself.
+  /// Sends the campaign until its state no longer changes without a call.
   func play() async throws {
     let scene = run.scene
     try await rig.register(users) { $0 == 0 || scene.hit.isAll ? scene.state : .registered }
@@ -81,7 +82,7 @@ struct ReasonStage {
       try await rig.until {
         guard let record = try await rig.store.campaigns.show("row") else { return false }
         if isPaused { return record.state == .paused && record.counters.inDoubt == 0 }
-        // One that is to be resent at once waits too, for a moment.
+        // A target that is resent immediately waits for a moment too.
         guard record.counters.retrying == 1, record.pending == 1 else { return false }
         return try await nextAttempt().map { $0 > 0 } ?? false
       }
@@ -106,7 +107,7 @@ struct ReasonStage {
       """#
   }
 
-  // MARK: What became of it
+  // MARK: Results
 
   func check() async throws {
     let row = run.row
@@ -125,7 +126,7 @@ struct ReasonStage {
     }
     switch row.connection {
     case .kept: #expect(counters.connections == 1, "\(run)")
-    // What is sent again goes over the connection for suspects; the rest of the campaign, if any, over a new one.
+    // A repeated push uses the connection for suspects. The rest of the campaign, if any, uses a new one.
     case .replaced: #expect((2...3).contains(counters.connections), "\(run)")
     case .another: #expect(counters.connections == 2, "\(run)")
     case .refused: #expect(counters.received == 0, "\(run)")
@@ -135,7 +136,7 @@ struct ReasonStage {
     case .broadcast: #expect(record.state == (row.isOver ? .completed : .active), "\(run)")
     case .paused(let words), .guarded(let words):
       #expect(record.state == .paused, "\(run)")
-      // Nothing more is sent once the first answer has said it, whenever Redis hears of the pause.
+      // Nothing more is sent after the first such answer, even before Redis receives the pause.
       if run.scene.hit.isAll, case .paused = row.campaign { #expect(counters.received <= Self.window, "\(run)") }
       #expect(record.reason?.contains(words) == true, "\(run): \(record.reason ?? "no reason")")
     }
@@ -149,9 +150,9 @@ struct ReasonStage {
     #expect(results.count == (run.scene.channel == nil ? users : 1), "\(run)")
     #expect(others.allSatisfy { $0.outcome == .accepted }, "\(run)")
     let answered = hit.filter { $0.status != 0 }
-    // What was to be sent again, and was taken back, has no last answer any more.
+    // A target that was taken back before its resend has no last answer any more.
     if row.status != nil, row.connection != .replaced { #expect(!answered.isEmpty, "\(run)") }
-    // A paused campaign leaves somebody alone, if it is for more than one.
+    // A paused campaign leaves some users unsent, if it has more than one target.
     if isPaused, results.count > 1 { #expect(answered.count < results.count, "\(run)") }
     for result in answered where row.disposition != .resent {
       #expect(Int(result.status) == row.status, "\(run)")
@@ -164,7 +165,7 @@ struct ReasonStage {
     case .waits(let wait):
       #expect(record.counters.retrying == 1, "\(run)")
       let left = try #require(try await nextAttempt())
-      // Some of it has passed, a tenth may be chance (`retry.jitter`).
+      // A part of the wait has passed, and a tenth of it is random (`retry.jitter`).
       #expect((wait.milliseconds - 30_000...wait.milliseconds * 11 / 10).contains(left), "\(run): \(left)")
     case .final, .resent: #expect(record.counters.retrying == 0 || isPaused, "\(run)")
     }
@@ -183,7 +184,7 @@ struct ReasonStage {
     #expect(record?.counters.quarantined == (run.row.device == .quarantined ? 1 : 0), "\(run)")
   }
 
-  /// ms until the first target that waits is due, by Redis' clock; `nil` where none waits.
+  /// Returns the ms until the first waiting target is due, by Redis' clock; `nil` if none waits.
   private func nextAttempt() async throws -> Int? {
     let due = try await redis.command("ZRANGE", "{\(rig.keys.namespace):0}:retry:row", "0", "0", "WITHSCORES")
     guard due.count == 2, let score = due[1].string.flatMap(Double.init) else { return nil }
@@ -207,7 +208,7 @@ extension ReasonRow.Wait {
 }
 
 extension ReasonRow {
-  /// Whether the campaign comes to its end by itself.
+  /// Whether the campaign ends without a further call.
   var isOver: Bool {
     switch (disposition, campaign) {
     case (.final, .goesOn), (.resent, .goesOn), (.final, .broadcast): true
@@ -215,9 +216,9 @@ extension ReasonRow {
     }
   }
 
-  /// The reason that `results export` gives: of those that it has no code for, only once there is an outcome.
+  /// Returns the reason in `results export`. A reason without a code appears only after the target has an outcome.
   func exported(_ scene: ReasonScene) -> String {
-    // What comes with an acceptance is no reason.
+    // A body with an acceptance does not contain a reason.
     if outcome == .accepted { return "" }
     let word = exported ?? scene.word ?? String(name.prefix { $0.isLetter || $0.isNumber })
     return outcome == nil && Reason(name: word) == .other ? "" : word

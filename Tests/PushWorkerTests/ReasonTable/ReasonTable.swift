@@ -7,7 +7,7 @@ enum ReasonTable {
   static let rows: [ReasonRow] =
     accepted + requests + devices + tokens + certificates + serverErrors + unexplained + foreign + broadcasts
 
-  /// Whatever is wrong with it is wrong with every push of the campaign.
+  /// The error affects every push of the campaign.
   private static let everyPush = "APNs refuses every push of it"
   private static let credential = "APNs refuses the credential of app news"
 
@@ -41,7 +41,7 @@ enum ReasonTable {
       "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
       "MissingDeviceToken", "MissingTopic", "PayloadEmpty",
     ].map { refused($0, 400) } + [
-      // An underscore is no letter of a topic.
+      // A topic can't contain an underscore.
       refused(
         "BadTopic", 400, ReasonRow.Auth.allCases,
         .natural(.all) {
@@ -49,7 +49,7 @@ enum ReasonTable {
           $0.certificateTopic = "com.example_news"
         }),
       refused("TopicDisallowed", 400, [.token], .natural(.all) { $0.keyTopics = ["com.example.other"] }),
-      // What a certificate is not for is refused before: rule certificate-topic.
+      // A topic that the certificate does not cover is rejected before: rule certificate-topic.
       refused("TopicDisallowed", 400, [.certificate]),
       refused("BadPath", 404), refused("MethodNotAllowed", 405), refused("PayloadTooLarge", 413),
       ReasonRow(
@@ -111,7 +111,7 @@ enum ReasonTable {
   private static let tokens: [ReasonRow] = [
     ReasonRow(
       "ExpiredProviderToken", 403, auth: [.token], .accepted, .resent, credential: .mintedOnce, connection: .replaced,
-      // APNs' clock is so far ahead that a token off the grid is good, and none on it.
+      // APNs' clock is so far ahead that it accepts only a token that is made outside of the regular times.
       by: .natural(.all) { $0.knobs.clockSkewSeconds = 3400 }),
     ReasonRow(
       "ExpiredProviderToken (also for the new token)", 403, auth: [.token], nil, .held,
@@ -180,9 +180,9 @@ enum ReasonTable {
       by: .natural(.all) { $0.knobs.certificateAlert = .unknownAuthority }),
   ]
 
-  // MARK: Servers in trouble
+  // MARK: Server errors
 
-  /// What becomes of a target whose push met a server in trouble for the first time.
+  /// The target's first push got a server error.
   private static let afterServerErrors = ReasonRow.Disposition.waits(.firstServerError)
 
   private static let serverErrors: [ReasonRow] = [
@@ -203,7 +203,7 @@ enum ReasonTable {
       by: .told("Shutdown", 503, .one(times: 99))),
   ]
 
-  // MARK: Answers without a reason that is known
+  // MARK: Answers without a known reason
 
   private static func wordless(_ status: Int, _ hit: ReasonScene.Hit) -> [ReasonScene] {
     [
@@ -222,7 +222,7 @@ enum ReasonTable {
     return row
   }
 
-  /// No body, no JSON, no reason in it, or one that Apple has added since: the status decides.
+  /// The body is missing, is not JSON, or has no reason or a new one. The status decides.
   private static let unexplained: [ReasonRow] = [
     byStatus(400, .one(times: 1), .rejected),
     byStatus(403, .all, nil, .held) {
@@ -240,7 +240,7 @@ enum ReasonTable {
     byStatus(599, .one(times: 99), nil, afterServerErrors),
   ]
 
-  /// What APNs never answers: somebody on the way does.
+  /// APNs never gives this answer. It comes from a server in between.
   private static let foreign: [ReasonRow] = [
     byStatus(302, .all, nil, .held) { $0.campaign = .paused("\(everyPush): status 302") },
     byStatus(201, .one(times: 1), .accepted),

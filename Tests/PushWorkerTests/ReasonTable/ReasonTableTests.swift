@@ -4,8 +4,8 @@ import PushCore
 import TestSupport
 import Testing
 
-/// Every reason and status that APNs documents, and some that nobody does: what becomes of the target, its device, the
-/// credential, the connection and the campaign, by a real worker over TLS.
+/// Every documented reason and status of APNs, and some undocumented ones. A real worker over TLS shows the effects on
+/// the target, its device, the credential, the connection and the campaign.
 @Suite struct ReasonTableTests {
   /// The short form has a row of each kind of consequence. `DispositionTests` has every reason.
   @Test(arguments: TestForm.rows(ReasonTable.rows, oneOfEach: \.kind))
@@ -26,11 +26,11 @@ import Testing
 
   @Test func tableHasEveryReason() {
     let named = Set(ReasonTable.rows.flatMap { $0.name.split { !($0.isLetter) } }.map { Reason(name: $0) })
-    // These two are the rows of each status without a reason that is known.
+    // These two are the rows of each status without a known reason.
     #expect(Set(Reason.allCases).subtracting(named) == [.none])
   }
 
-  @Test func everyRowIsTestedWithBothEnginesAndEveryFormOfIt() {
+  @Test func everyFormOfARowIsTestedAndBothEnginesAreUsed() {
     let runs = ReasonTable.rows.map { ReasonRun.all(of: $0) }
     for (row, runs) in zip(ReasonTable.rows, runs) {
       #expect(Set(runs.map(\.engine)).count == 2, "\(row)")

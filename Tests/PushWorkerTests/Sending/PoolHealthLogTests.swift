@@ -16,13 +16,13 @@ import Testing
     return state
   }
 
-  @Test func poolThatNeverOpenedAConnectionIsNotTalkedAbout() {
+  @Test func poolWithoutAConnectionIsNotLogged() {
     var watch = PoolHealthLog()
     #expect(watch.look(at: PoolState(), now: minute) == [])
     #expect(watch.look(at: PoolState(), now: 10 * minute) == [])
   }
 
-  @Test func connectionsAreToldOfAtOnceThenOnceAMinuteAndOnceMoreWhenClosed() {
+  @Test func connectionsAreLoggedImmediatelyThenOnceAMinute() {
     var watch = PoolHealthLog()
     #expect(watch.look(at: open(), now: minute) == [.connections(open())])
     #expect(watch.look(at: open(2), now: 2 * minute - 1) == [])
@@ -31,11 +31,11 @@ import Testing
     closed.connections[0].phase = .closed
     #expect(watch.look(at: closed, now: 3 * minute) == [.connections(closed)])
     #expect(watch.look(at: closed, now: 4 * minute) == [])
-    // Whatever was told, and when: the last word is how it ended.
+    // The last log entry shows the final state, whatever was logged before.
     #expect(watch.look(at: closed, now: 4 * minute, isLast: true) == [.connections(closed)])
   }
 
-  @Test func stormIsToldOfWhenItBeginsAndWhenItEndsHoweverShort() {
+  @Test func everyOpeningAndClosingOfTheBreakerIsLogged() {
     var watch = PoolHealthLog()
     var state = PoolState()
     state.breakerOpenings = 1
@@ -46,12 +46,12 @@ import Testing
     state.breaker = .closed
     #expect(watch.look(at: state, now: 2) == [.breakerClosed])
     #expect(watch.look(at: state, now: 3) == [])
-    // Over before anybody looked.
+    // The breaker opened and closed between two checks.
     state.breakerOpenings = 2
     #expect(watch.look(at: state, now: 4) == [.breakerOpened, .breakerClosed])
   }
 
-  @Test func failuresAreToldOfWithTheLastOnesText() {
+  @Test func failuresAreLoggedWithTheLastText() {
     var watch = PoolHealthLog()
     var state = PoolState()
     var connection = ConnectionState()

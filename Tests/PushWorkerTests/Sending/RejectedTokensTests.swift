@@ -7,11 +7,11 @@ import Testing
 @Suite struct RejectedTokensTests {
   private func token(_ number: Int) -> ArraySlice<UInt8> { WorkerRig.token(number)[...] }
 
-  @Test func remembersWhatWasRejectedAndNothingElse() {
+  @Test func containsOnlyRejectedTokens() {
     var rejected = RejectedTokens()
     #expect(!rejected.contains(token(1)))
     for number in 0..<1000 { rejected.insert(token(number)) }
-    // Of a thousand in as many slots some displace each other.
+    // With a thousand tokens in a thousand slots, some displace each other.
     #expect((0..<1000).count { rejected.contains(token($0)) } > 980)
     #expect(!(1000..<5000).contains { rejected.contains(token($0)) })
   }

@@ -21,25 +21,25 @@ import Testing
     #expect(search.next() == .attempt(targets(4...5)[...]))
   }
 
-  @Test func whoWasTriedAloneIsBuried() {
+  @Test func targetTriedAloneGoesToTheDeadList() {
     var search = Bisection(doubt: targets(0..<8), trial: 6...6)
     #expect(search.next() == .deadLetter(GrantedTarget(index: 6)))
   }
 
-  @Test func theLastOneIsTriedAloneFirst() {
+  @Test func lastTargetIsTriedAloneFirst() {
     for (doubt, trial) in [([6], nil), ([6], 4...7), ([6, 9], 4...7)] as [([Int], ClosedRange<Int>?)] {
       var search = Bisection(doubt: targets(doubt), trial: trial)
       #expect(search.next() == .attempt(targets([6])[...]))
     }
   }
 
-  @Test func buriedAreNotTriedAgain() {
+  @Test func deadTargetsAreNotTriedAgain() {
     var search = Bisection(doubt: targets([6, 9]), trial: 6...6)
     #expect(search.next() == .deadLetter(GrantedTarget(index: 6)))
     #expect(search.next() == .end)
   }
 
-  @Test func lastOfTwoIsTriedBeforeItIsBuried() {
+  @Test func lastOfTwoIsTriedBeforeItGoesToTheDeadList() {
     var search = Bisection(doubt: targets([1, 2]), trial: nil)
     #expect(search.next() == .attempt(targets([1])[...]))
     #expect(search.next() == .attempt(targets([2])[...]))
@@ -47,9 +47,10 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 7, 100, 1000])
-  func everyTargetIsFoundWithOneDeathForEachHalvingAndOneAlone(count: Int) {
+  func everyTargetIsFoundWithALogarithmicNumberOfDeaths(count: Int) {
     let bound = 1 + ((0..<32).first { 1 << $0 >= count } ?? 0)
-    // Of a thousand every 37th: 37 shares no factor with a power of two, so every kind of place is among them.
+    // For a thousand targets every 37th is tested. 37 has no common factor with a power of two, so every kind of
+    // position occurs.
     for poison in stride(from: 0, to: count, by: count > 100 ? 37 : 1) {
       var doubt = Set(0..<count)
       var trial: ClosedRange<Int>?

@@ -2,7 +2,7 @@ import CampaignStore
 @testable import PushWorker
 import Testing
 
-/// Which targets a worker has checked before it sends them.
+/// Targets that a worker checks before it sends them.
 struct DepartedUsersTests {
   private func fingerprint(_ user: String) -> UInt32 { UserFingerprint.of(user.utf8) }
 
@@ -20,16 +20,16 @@ struct DepartedUsersTests {
     #expect(!departed.mayInclude(Array("eve".utf8)) && !departed.mayInclude([]))
   }
 
-  /// More than the store remembers: everybody, but no raw token.
-  @Test func everybodyIsCheckedWhenTheStoreDoesNotKnow() {
+  /// More departures than the store remembers: the worker checks all users, but no raw token.
+  @Test func allUsersAreCheckedIfTheStoreDoesNotKnow() {
     var departed = DepartedUsers()
     departed.note(DepartureNews(number: 2000, users: nil))
     #expect(!departed.isEmpty && departed.number == 2000)
     #expect(departed.mayInclude(Array("eve".utf8)) && !departed.mayInclude([]))
   }
 
-  /// The memory is bounded.
-  @Test func everybodyIsCheckedWhenTooManyHaveDeparted() {
+  /// The worker's memory of departures is bounded.
+  @Test func allUsersAreCheckedAfterTooManyDepartures() {
     var departed = DepartedUsers()
     for number in 0..<(DepartedUsers.most / 512) {
       departed.note(DepartureNews(number: number, users: (0..<512).map { UInt32(number * 512 + $0) }))
@@ -39,8 +39,8 @@ struct DepartedUsersTests {
     #expect(departed.mayInclude(Array("eve".utf8)))
   }
 
-  /// A fall of Redis may have taken departures with it: who was known stays known.
-  @Test func theNumberIsForgottenAndTheUsersAreNot() {
+  /// Redis may have lost departures. Users who are known to have departed stay known.
+  @Test func forgettingTheNumberKeepsTheUsers() {
     var departed = DepartedUsers()
     departed.note(DepartureNews(number: 3, users: [fingerprint("ada")]))
     departed.forgetNumber()

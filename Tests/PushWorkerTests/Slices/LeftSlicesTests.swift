@@ -4,17 +4,17 @@ import Testing
 
 @testable import PushWorker
 
-/// The slices that dead workers have left.
+/// The abandoned slices of dead workers.
 @Suite struct LeftSlicesTests {
   private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
 
-  @Test func slicesThatWereLeftAreSoughtOneCampaignAfterTheOther() {
+  @Test func abandonedSlicesAreSoughtByCampaign() {
     var left = LeftSlices()
     let other = SliceReference(campaign: "b", partition: 2)
     for slice in [slice(1), other, slice(3), slice(1), slice(4)] { left.note(slice, at: 1) }
     #expect(left.next(1) { _ in false } == [slice(1), slice(3), slice(4)])
     #expect(left.next(1) { $0 == "a" } == [other])
-    // Others have the first of them.
+    // Other workers have the first of them.
     left.note([slice(1), slice(3), slice(4)], found: slice(3))
     #expect(left.next(1) { _ in false } == [other])
     #expect(left.next(1) { $0 == "b" } == [slice(4)])
@@ -23,7 +23,7 @@ import Testing
     #expect(left.isEmpty(1))
   }
 
-  @Test func slicesThatWereLeftAreForgottenAfterAWhileAndBounded() {
+  @Test func abandonedSlicesExpireAndAreBounded() {
     var left = LeftSlices()
     left.note(slice(1), at: 1)
     #expect(!left.isEmpty(LeftSlices.memory))

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PushWorker
 
-/// The parts of a slice in hand, without Redis, sockets or time.
+/// The parts of a held slice, without Redis, sockets or time.
 @Suite struct SlicePartsTests {
   private let accepted = LedgerRecord(state: .terminal(.accepted), status: 200)
 
-  @Test func tagsTellSlicesOfOneSlotApart() {
+  @Test func tagsDistinguishSlicesOfOneSlot() {
     let (first, second) = (SliceTag(generation: 1, slot: 3), SliceTag(generation: 2, slot: 3))
     let tag = first.tag(70_000)
     #expect(first.matches(tag))
@@ -42,8 +42,8 @@ import Testing
     #expect(again == Array(0..<SliceSituation.fullBatch))
   }
 
-  @Test func targetsUnderWayAreCountedOnce() {
-    var seed = Seed("targetsUnderWayAreCountedOnce")
+  @Test func targetsInFlightAreCountedOnce() {
+    var seed = Seed("targetsInFlightAreCountedOnce")
     var targets = TargetsUnderWay()
     targets.prepare(for: 2000)
     var model: Set<Int> = []
@@ -71,7 +71,7 @@ import Testing
     #expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
   }
 
-  @Test func searchSetsEverythingInDoubtAsideAndGivesItBack() {
+  @Test func searchTakesAndReturnsAllTargetsInDoubt() {
     var doubt = SliceDoubt()
     doubt.targets = (0..<4).map { GrantedTarget(index: $0) }
     let before = doubt.beginBisection()

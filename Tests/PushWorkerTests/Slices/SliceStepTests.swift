@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushWorker
 
-/// What a slice does next, decided from what is known of it.
+/// The next step of a slice, decided from its state.
 @Suite struct SliceStepTests {
   private func step(_ change: (inout SliceSituation) -> Void) -> SliceStep {
     var situation = SliceSituation()
@@ -22,8 +22,8 @@ import Testing
       step { ($0.backlog.ungranted, $0.credit.amount, $0.pending.unanswered) = (5000, 64, 900) } == .commit(credit: 64))
   }
 
-  /// The rest of those whose time has come is little, and is not kept until the others' comes.
-  @Test(arguments: [1, 19, 63]) func littleIsSentThoughMuchHasItsTimeLater(ungranted: Int) {
+  /// A few remaining due targets are sent. They do not wait for the time of the others.
+  @Test(arguments: [1, 19, 63]) func smallRemainderIsSentThoughMuchIsDueLater(ungranted: Int) {
     #expect(
       step {
         ($0.backlog.ungranted, $0.credit.amount, $0.backlog.waiting, $0.backlog.nextRetry) = (
@@ -39,7 +39,7 @@ import Testing
       } == .commit(credit: ungranted))
   }
 
-  @Test func creditThatComesBackWithACommitIsAskedForInItAndIsNoReasonForOne() {
+  @Test func returnedCreditIsRequestedAgainButCausesNoCommit() {
     #expect(
       step {
         ($0.backlog.ungranted, $0.credit.amount, $0.pending.returning, $0.pending.outcomes, $0.pending.unanswered) = (
@@ -53,7 +53,7 @@ import Testing
         )
         $0.pending.unanswered = 700
       } == .commit(credit: 256))
-    // It is not there before the commit.
+    // The credit is not available before the commit.
     #expect(
       step {
         ($0.backlog.doubt, $0.credit.amount, $0.pending.returning, $0.pending.outcomes, $0.pending.unanswered) = (
@@ -62,7 +62,7 @@ import Testing
       } == .wait)
   }
 
-  @Test(arguments: 1...300) func anyWindowGetsAnIdleSliceGoing(window: Int) {
+  @Test(arguments: 1...300) func anyWindowStartsAnIdleSlice(window: Int) {
     #expect(step { ($0.backlog.ungranted, $0.credit.amount, $0.credit.reach) = (5000, window, window) } != .wait)
   }
 
@@ -72,11 +72,11 @@ import Testing
       step { ($0.pending.outcomes, $0.pending.age, $0.pending.unanswered) = (10, SliceSituation.patience, 5) }
         == .commit(credit: 0))
     #expect(step { ($0.pending.outcomes, $0.pending.unanswered) = (SliceSituation.fullBatch, 5) } == .commit(credit: 0))
-    // Nothing else will come.
+    // No other outcome will come.
     #expect(step { $0.pending.outcomes = 1 } == .commit(credit: 0))
   }
 
-  @Test func whatCanNotBeSentNowIsPassedOverWithoutCreditAndBeforeAnythingIsGranted() {
+  @Test func blockedTargetsAreSkippedWithoutCredit() {
     #expect(step { ($0.backlog.ungranted, $0.backlog.blocked) = (5000, 4000) } == .passOver(SliceSituation.fullBatch))
     #expect(
       step { ($0.backlog.ungranted, $0.backlog.blocked, $0.pending.unanswered, $0.credit.amount) = (50, 4, 900, 100) }
@@ -88,7 +88,7 @@ import Testing
     #expect(step { ($0.backlog.ungranted, $0.backlog.blocked, $0.isForgotten) = (50, 4, true) } == .replay)
   }
 
-  @Test func doubtIsSentAgainBeforeAnythingNew() {
+  @Test func targetsInDoubtAreResentFirst() {
     #expect(step { ($0.backlog.doubt, $0.backlog.ungranted, $0.credit.amount) = (30, 100, 20) } == .resend(20))
     #expect(step { ($0.backlog.doubt, $0.credit.amount) = (30, 0) } == .wait)
   }
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
-  func withdrawnSliceRecordsWhatIsUnderWayAndTakesNothingNew(intent: SliceSituation.Intent) {
+  func withdrawnSliceRecordsPushesInFlightOnly(intent: SliceSituation.Intent) {
     let expected: [SliceSituation.Intent: SliceStep] = [.leave: .leave, .cancel: .cancel, .lost: .abandon]
     let idle = step { ($0.intent, $0.backlog.ungranted, $0.backlog.doubt, $0.credit.amount) = (intent, 100, 10, 1000) }
     #expect(idle == expected[intent])
@@ -142,19 +142,19 @@ import Testing
   }
 
   @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
-  func withdrawnSliceFlushesWhatIsHeldOnceAllIsAnswered(intent: SliceSituation.Intent) {
+  func withdrawnSliceFlushesHeldAnswersAfterTheLast(intent: SliceSituation.Intent) {
     #expect(step { ($0.intent, $0.pending.deferred, $0.pending.unanswered) = (intent, 5, 1) } == .wait)
     #expect(
       step { ($0.intent, $0.pending.deferred, $0.backlog.ungranted, $0.backlog.doubt) = (intent, 5, 100, 10) } == .flush
     )
   }
 
-  @Test func leaseIsRenewedWithoutAnythingToRecordButNotOnceItIsLost() {
+  @Test func leaseIsRenewedWithoutOutcomesUnlessItIsLost() {
     #expect(step { ($0.pending.unanswered, $0.renews) = (4, true) } == .commit(credit: 0))
     #expect(step { ($0.intent, $0.pending.unanswered, $0.renews) = (.lost, 4, true) } == .wait)
   }
 
-  @Test func whatRedisForgotIsToldAgainBeforeAnythingElse() {
+  @Test func replayComesBeforeEveryOtherStep() {
     #expect(step { $0.isForgotten = true } == .replay)
     #expect(
       step { ($0.isForgotten, $0.backlog.doubt, $0.credit.amount, $0.pending.outcomes) = (true, 5, 10, 300) } == .replay

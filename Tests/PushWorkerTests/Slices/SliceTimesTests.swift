@@ -11,7 +11,7 @@ struct SliceTimesTests {
 
   private func times(_ more: String, expiration: Int? = nil) throws -> (times: SliceTimes, folder: ScratchFolder) {
     let folder = try ScratchFolder()
-    // At the start it is 09:00 UTC, 21:59:30 at E.
+    // At the start the time is 09:00 in UTC, and 21:59:30 in E.
     try ZoneFile.write(["E": 13 * 3600 - 30], to: folder.url)
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}\#(more)}"#
     let campaign = try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
@@ -26,7 +26,7 @@ struct SliceTimesTests {
     return (times, folder)
   }
 
-  @Test func whatHasNoTimeExpiresAndTheRestIsSentOutsideOfQuietHours() throws {
+  @Test func targetWithoutATimeExpiresAndOthersAvoidQuietHours() throws {
     var (times, folder) = try times(#","quietHours":{"from":"22:00","to":"08:00"}"#)
     defer { withExtendedLifetime(folder) {} }
     #expect(times.fate(of: 0, now: Self.start) == .expire && times.fate(of: 9, now: Self.start) == .expire)
@@ -58,7 +58,7 @@ struct SliceTimesTests {
     #expect(longer.deadline(of: 25) == Self.start / 1000 + 7200)
   }
 
-  @Test func anInstantIsTheSameForAll() throws {
+  @Test func fixedTimeIsTheSameForAllZones() throws {
     let end = Self.start / 1000 + 600
     let (times, folder) = try times(
       #","expiration":"2026-12-01T09:10:00Z","quietHours":{"from":"22:00","to":"08:00"}"#, expiration: end)
@@ -70,7 +70,7 @@ struct SliceTimesTests {
     #expect(once.expiration(of: 10) == 0 && once.deadline(of: 10) == nil)
   }
 
-  @Test func aTargetThatWouldBeHeldForTooLongExpires() throws {
+  @Test func targetThatWouldWaitTooLongExpires() throws {
     var (times, folder) = try times(#","expiration":"4h","quietHours":{"from":"22:00","to":"08:00"}"#)
     defer { withExtendedLifetime(folder) {} }
     #expect(times.fate(of: 10, now: Self.start + 30_000) == .expire)

@@ -1,17 +1,17 @@
 import HTTPServer
 import Synchronization
 
-/// A backend that says how it is: what the test tells it to, from one moment to the next.
+/// A backend whose health the test sets at any time.
 final class HealthServer: Sendable {
   private let handler: Handler
   private let server: HTTPServer
 
-  /// What it answers.
+  /// The answer of the server.
   enum Answer {
     case status(Int)
-    /// To another address of its own.
+    /// A redirect to another address of the server.
     case redirect
-    /// Nothing at all, until it is stopped.
+    /// No answer until the server is stopped.
     case silence
   }
 
@@ -24,7 +24,7 @@ final class HealthServer: Sendable {
 
   func set(_ answer: Answer) { handler.state.withLock { $0.answer = answer } }
 
-  /// How often it was asked so far, and what for.
+  /// The requests so far.
   var asked: [String] { handler.state.withLock { $0.asked } }
 
   func stop() async {

@@ -8,10 +8,10 @@ struct RequestLine {
   var connection: Substring
   var token: String
   var status: Substring
-  /// Nothing where the log has no bodies.
+  /// Empty if the log has no bodies.
   var body = ""
 
-  /// All lines of a log; answers come after their lines.
+  /// Returns all lines of a log. The simulator writes a line before it answers.
   static func read(_ path: String) throws -> [RequestLine] {
     try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
       let fields = line.split(separator: " ", maxSplits: 6)

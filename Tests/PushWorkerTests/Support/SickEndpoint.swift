@@ -6,33 +6,34 @@ import PushWorker
 import TLS
 import TestSupport
 
-/// The endpoint of an app, which a test takes away and gives back at the same address.
+/// The endpoint of an app, which a test stops and restores at the same address.
 actor SickEndpoint {
-  /// How an endpoint is sick.
+  /// Failure of an endpoint.
   enum Trouble {
-    /// Its process dies: connections are reset, new ones refused.
+    /// The process is killed. Connections are reset, and new ones are refused.
     case killed
-    /// Its process stands still: connections stay, nothing is read or answered, new ones are taken by the kernel alone.
+    /// The process is suspended. Connections stay open, nothing is read or answered, and only the kernel accepts new
+    /// ones.
     case frozen
     /// Every answer takes two seconds.
     case slow
   }
 
-  /// The way there, for an app of its own.
+  /// The channel to the endpoint, for an app of its own.
   nonisolated let channel: AppChannel
-  /// Milliseconds that an answer takes while it is well: long enough for a campaign to have a middle.
+  /// The latency of a healthy endpoint in ms. It is long enough for a campaign to have a middle.
   static let latency = 50
   private var configuration: SimulatorConfiguration
   private var simulator: Simulator?
-  /// Received by the simulators that were killed.
+  /// The number of requests that killed simulators received.
   private var receivedBefore = 0
 
   private static let keyID = "SICK123456"
   private static let teamID = "DEF123GHIJ"
 
-  /// Starts well.
+  /// Starts a healthy endpoint.
   ///
-  /// - Parameter topic: the app's.
+  /// - Parameter topic: the app's topic.
   init(topic: String, folder: ScratchFolder) async throws {
     let identity = try SelfSignedIdentity()
     let key = try ECPrivateKey.generate()
@@ -51,12 +52,12 @@ actor SickEndpoint {
     simulator = try await Simulator.start(configuration)
   }
 
-  /// Requests received in full so far.
+  /// The number of requests that were received in full so far.
   var received: Int {
     get async { receivedBefore + (await simulator?.counters().received ?? 0) }
   }
 
-  /// Makes it sick; it must be well.
+  /// Makes a healthy endpoint fail.
   func suffer(_ trouble: Trouble) async {
     switch trouble {
     case .killed:
@@ -73,7 +74,7 @@ actor SickEndpoint {
     }
   }
 
-  /// Makes it well again. Connections that it was silent on stay so.
+  /// Restores the endpoint. Connections that it did not answer stay silent.
   func heal() async throws {
     if let simulator {
       await simulator.set(configuration.knobs)

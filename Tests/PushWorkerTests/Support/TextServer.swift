@@ -4,19 +4,19 @@ import PushCore
 import TLS
 import TestPushService
 
-/// What ``TextService`` speaks to: HTTP/2 over TLS, JSON in and out, and a reason of its own for whom it doesn't like.
+/// The server of ``TextService``: HTTP/2 over TLS, JSON in both directions, and reasons of its own for rejected tokens.
 actor TextServer {
-  /// What it was sent, and how it answers.
+  /// Received requests, and the settings for the answers.
   struct Book {
-    /// The bearer token it takes.
+    /// The bearer token that the server accepts.
     var bearer: String
-    /// Why it refuses a token.
+    /// The reason for each rejected token.
     var refusals: [String: TextService.Word] = [:]
-    /// The tokens it accepted a push for, in order.
+    /// The tokens of accepted pushes, in order.
     private(set) var accepted: [String] = []
-    /// What they were told.
+    /// The messages by token.
     private(set) var messages: [String: String] = [:]
-    /// Pushes that were no requests of this service: a wrong path, header or body.
+    /// Requests that are invalid for this service: a wrong path, header or body.
     private(set) var strange: [String] = []
 
     /// Answers a request.
@@ -37,7 +37,7 @@ actor TextServer {
         return Self.refusal(.unfit, "200")
       }
       if let word = refusals[token] {
-        // Busy once.
+        // The service is busy once.
         if word == .busy { refusals[token] = nil }
         return Self.refusal(word, "200")
       }
@@ -78,13 +78,13 @@ actor TextServer {
     loop = EventLoop(label: "text-server")
   }
 
-  /// Accepts from now on.
+  /// Accepts connections from now on.
   func start() {
     watcher = SocketWatcher(
       listener, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.accept() } }, onWritable: {})
   }
 
-  /// Closes everything.
+  /// Closes all connections.
   func stop() {
     watcher?.close()
     for line in lines { line.watcher?.close() }
@@ -125,7 +125,7 @@ actor TextServer {
 
     init(_ socket: Socket, _ context: TLSContext) throws { tls = try TLSStream(socket, context: context) }
 
-    /// - Returns: false when the peer has closed it.
+    /// - Returns: `false` if the peer has closed the connection.
     func pump(
       _ input: UnsafeMutableRawBufferPointer, _ answer: (Request) -> (status: String, body: String)
     ) throws -> Bool {

@@ -7,7 +7,8 @@ import PushCore
 import PushWorker
 import TestSupport
 
-/// Two apps with an endpoint each, and two workers that send for both: what one app's trouble does to the other.
+/// Two apps with an endpoint each, and two workers that send for both, to test the effect of one app's failure on the
+/// other.
 ///
 /// The rig's own app and simulator are the healthy ones.
 struct TwoAppRig {
@@ -16,19 +17,21 @@ struct TwoAppRig {
   let workers: [PushWorker]
   private let runs: [Task<Void, any Error>]
 
-  /// The name of the app whose endpoint is sick.
+  /// The name of the app whose endpoint fails.
   static let sickApp = "sport"
   private static let sickTopic = "com.example.sport"
 
-  /// Registers the devices of both apps, each in a segment called as the app, and starts the workers.
+  /// Registers the devices of both apps, each in a segment with the app's name, and starts the workers.
   ///
   /// - Parameters:
-  ///   - healthy: devices of the healthy app.
-  ///   - ill: devices of the other.
-  ///   - partitions: slices of a campaign; few, so that each has more targets than a window.
+  ///   - healthy: the number of devices of the healthy app.
+  ///   - ill: the number of devices of the other app.
+  ///   - partitions: the number of slices of a campaign. It is small, so that each slice has more targets than a
+  ///     window.
   init(engine: PushEngineKind, healthy: Int, ill: Int = 0, partitions: Int = 64) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: partitions) {
-      // One stream until the first acceptance is what a connection begins with; this is about endpoints that were in use.
+      // A new connection has one stream until the first acceptance. This test is about endpoints that are in use
+      // already.
       $0.initialStreams = 1000
     }
     self.rig = rig
@@ -50,7 +53,7 @@ struct TwoAppRig {
       retry: RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1, attempts: 50),
       apps: ["news": rig.channel, Self.sickApp: sick.channel])
     configuration.engine = engine
-    // The bound of a healthy campaign's time is far below it, so nothing comes back by giving up.
+    // The timeout is far longer than a healthy campaign may take, so no credit returns because of a timeout.
     configuration.answerTimeout = 15_000
     workers = ["one", "other"].map {
       configuration.name = $0
@@ -61,7 +64,7 @@ struct TwoAppRig {
     runs = workers.map { worker in Task { try await worker.run() } }
   }
 
-  /// Of each of the two workers: small, so that few targets fill it several times.
+  /// The window of each of the two workers. It is small, so that few targets fill it several times.
   static let window = 200
 
   /// Stops the workers.
@@ -82,8 +85,8 @@ struct TwoAppRig {
 
   /// Pushes a job and waits for its campaign's end.
   ///
-  /// - Parameter limit: when to give up waiting.
-  /// - Returns: seconds from the push to the end, by Redis' clock; `nil` if it had not come by then.
+  /// - Parameter limit: the longest time to wait.
+  /// - Returns: the seconds from the push to the end, by Redis' clock; `nil` if the campaign did not end in time.
   func time(
     _ id: String, lane: Lane = .normal, audience: String? = nil, within limit: Duration = .seconds(30)
   ) async throws -> Double? {
@@ -94,7 +97,7 @@ struct TwoAppRig {
 
   /// Waits for a campaign's end.
   ///
-  /// - Returns: when it ended, by Redis' clock; `nil` if it had not by the limit.
+  /// - Returns: the end by Redis' clock; `nil` if the campaign did not end within the limit.
   func ending(of id: String, within limit: Duration) async throws -> Int? {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
@@ -104,8 +107,8 @@ struct TwoAppRig {
     return nil
   }
 
-  /// Waits until nothing arrives at the sick endpoint any more for a while: what the workers have of its campaign waits
-  /// there, and takes up whatever they leave to it. One that is only slow may go on; that is no longer waited for.
+  /// Waits until no more requests arrive at the failed endpoint for a while. The workers' pushes of its campaign then
+  /// wait there and use all the credit that they get. A slow endpoint may still get requests after the wait ends.
   func restOfSick() async throws {
     let deadline = ContinuousClock.now + .seconds(4)
     var (last, since) = (-1, ContinuousClock.now)
@@ -116,12 +119,12 @@ struct TwoAppRig {
     }
   }
 
-  /// Outcomes that a campaign has.
+  /// Returns the outcomes of a campaign.
   func outcomes(of id: String) async throws -> [Outcome: Int] {
     try await rig.store.campaigns.show(id)?.counters.outcomes ?? [:]
   }
 
-  /// Lets time pass: between two looks, which must not take the processor from what is being timed, and for a pace.
+  /// Waits without the use of the processor, between two checks or to keep a pace.
   static func elapse(milliseconds: Int) async {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { continuation.resume() }

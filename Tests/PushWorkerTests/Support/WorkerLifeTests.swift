@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// How far a worker is from its start to its end.
+/// The phases of a worker from its start to its end.
 @Suite struct WorkerLifeTests {
   @Test func workerStopsOnce() {
     var life = WorkerLife()
@@ -19,8 +19,8 @@ import Testing
     #expect(life.hasEnded)
   }
 
-  /// Answers that came while the process stood still are read before their pushes are called in doubt.
-  @Test func processThatStoodStillReadsWhatHasCome() {
+  /// The worker reads answers that came while its process was suspended before it considers their pushes in doubt.
+  @Test func resumedProcessReadsPendingAnswers() {
     #expect(WorkerLife.grace(after: .milliseconds(10_020), of: .seconds(10)) == .zero)
     #expect(WorkerLife.grace(after: .seconds(18), of: .seconds(10)) == .seconds(1))
     #expect(WorkerLife.grace(after: .seconds(3), of: .zero) == .seconds(1))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushWorker
 
-/// How parts of a worker share its loop.
+/// The loop that the parts of a worker share.
 @Suite struct WorkerLoopTests {
   @Test(.timeLimit(.minutes(1)))
   func tasksGroupsAndTimersOfAPartRunOnTheLoop() async {
@@ -12,12 +12,12 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func latchedSignalRemembersARingAndOthersForgetIt() async {
+  func onlyALatchedSignalKeepsANotification() async {
     #expect(await Host().ringsWithoutAWaiter() == ["latched goes on", "other waits", "other goes on"])
   }
 }
 
-/// An actor on a loop, in the place of the worker.
+/// An actor on a loop, which replaces the worker.
 private actor Host: WorkerLoopHost {
   private let events = EventLoop(label: "worker loop tests")
   private let loop: WorkerLoop
@@ -59,7 +59,8 @@ private final class Part {
     self.loop = loop
   }
 
-  /// Returns for a direct call, a task, the body of a group, a task of a group and a callback whether each ran on the actor.
+  /// Returns whether each of these ran on the actor: a direct call, a task, the body of a group, a task of a group and
+  /// a callback.
   func places(_ host: Host) async -> [Bool] {
     var places = [await isOn(host)]
     let ended = LoopSignal(isLatched: true)
@@ -72,7 +73,7 @@ private final class Part {
       places.append(await self.isOn(host))
       self.loop.start(in: &group) { places.append(await self.isOn(host)) }
     }
-    // The wait ends by a timer's callback.
+    // A timer's callback ends the wait.
     await LoopSignal().wait(milliseconds: 1, on: loop)
     places.append(await isOn(host))
     return places
@@ -90,7 +91,7 @@ private final class Part {
       events.append("other goes on")
       ended.ring()
     }
-    // Runs when the first task waits.
+    // Runs while the first task waits.
     loop.start {
       events.append("other waits")
       other.ring()

@@ -11,24 +11,24 @@ import TLS
 import TestSupport
 import Testing
 
-/// A private store on a real Redis, a simulator over real TLS, and workers between them.
+/// A private store on a real Redis, a simulator with real TLS, and workers.
 struct WorkerRig {
   let store: CampaignStore
   let simulator: Simulator
   let url: RedisURL
   let keys: Keyspace
   let folder: ScratchFolder
-  /// What its workers send with.
+  /// The transport engine of its workers.
   let engine: PushEngineKind
-  /// The time zones that its workers know.
+  /// The time zones of its workers.
   let zones: ZoneDatabase
   var channel: AppChannel
 
   static let topic = "com.example.news"
 
   /// - Parameters:
-  ///   - engine: what workers send with; a test that sends is run with each.
-  ///   - server: a Redis of the test's own, if it does something to it.
+  ///   - engine: the transport engine of the workers. A test that sends runs with each.
+  ///   - server: a Redis of the test's own, if the test changes its state.
   init(
     engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil, zones: ZoneDatabase = .system,
     configure: (inout SimulatorConfiguration) -> Void = { _ in }
@@ -59,7 +59,7 @@ struct WorkerRig {
 
   /// Registers users `u0`, `u1`, … with one device each, at APNs too.
   ///
-  /// - Parameter zones: what zones the devices say they are in, in turn.
+  /// - Parameter zones: the time zones of the devices, in turn.
   func register(
     _ users: Int, zones: [String] = [""], state: (Int) -> SimulatedDevice.State = { _ in .registered }
   ) async throws {
@@ -82,7 +82,7 @@ struct WorkerRig {
     (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4)) &+ $0 * 7) }
   }
 
-  /// The text of the token of this number.
+  /// Returns the text of the token of this number.
   static func text(_ number: Int) -> String { String(decoding: Hex.encode(token(number)), as: UTF8.self) }
 
   func worker(
@@ -99,18 +99,18 @@ struct WorkerRig {
       observer: log.append)
   }
 
-  /// - Parameter way: to Redis; `nil` for the server's own.
+  /// - Parameter way: the address of Redis; `nil` for the server's own.
   func client(_ way: RedisURL? = nil) -> CampaignStore {
     CampaignStore(
       redis: RedisClient(url: way ?? url, options: Self.unhurried), keys: keys,
       services: PushServices(standard: APNsService()), zones: zones)
   }
 
-  /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.
+  /// Long timeouts, because no test here is about an unreachable Redis and a loaded machine must not fail one.
   static let unhurried = RedisOptions(
     connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60))
 
-  /// Submits a job; fields replace those of a job to everybody.
+  /// Submits a job. The fields replace those of a job to all users.
   @discardableResult
   func submit(_ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#) async throws -> Admission {
     let job = Array(
@@ -120,12 +120,12 @@ struct WorkerRig {
     return try await store.queue.submit(job, as: campaign, by: campaign.submittedBy)
   }
 
-  /// What a producer in another language does.
+  /// Pushes a job as a producer in another language does.
   func push(raw job: String) async throws {
     _ = try await RedisClient(url: url, options: Self.unhurried).command("LPUSH", keys.campaigns, job)
   }
 
-  /// The same with events about users and devices.
+  /// Pushes registration events in the same way.
   func push(events: [String]) async throws {
     var pipeline = RedisPipeline()
     for event in events { pipeline.append("LPUSH", keys.events(.registrations), event) }
@@ -134,7 +134,7 @@ struct WorkerRig {
     await client.close()
   }
 
-  /// Does something to a control key behind the store's back.
+  /// Changes a control key without the store.
   @discardableResult
   func command(_ name: StaticString, _ key: String, _ arguments: String...) async throws -> RedisReply {
     let client = RedisClient(url: url, options: Self.unhurried)
@@ -148,7 +148,7 @@ struct WorkerRig {
     return reply
   }
 
-  /// Asks again and again until it is so, for at most 60 s.
+  /// Repeats a check until it succeeds, for at most 60 s.
   func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
@@ -169,7 +169,7 @@ struct WorkerRig {
   }
 }
 
-/// What a worker said, for tests to look at.
+/// The log of a worker's events, for tests to read.
 final class EventLog: Sendable {
   private let events = Mutex<[String]>([])
 

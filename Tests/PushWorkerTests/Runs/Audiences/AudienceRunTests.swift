@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Listed users and tokens, answers that are retried, jobs that can't be run.
+/// Campaigns to listed users and tokens, with retried answers, and jobs that can't be run.
 @Suite struct AudienceRunTests {
   @Test(arguments: PushEngineKind.one(for: "listedUsersAndTokensAreReachedOnce"))
   func listedUsersAndTokensAreReachedOnce(engine: PushEngineKind) async throws {
@@ -21,12 +21,12 @@ import Testing
     #expect(users.counters.outcomes == [.accepted: 2])
     let raw = try #require(try await rig.store.campaigns.show("tokens"))
     #expect(raw.counters.outcomes == [.accepted: 1, .unregistered: 1])
-    // The device stood in its user's partition, not the token's.
+    // The device was in its user's partition, not in that of the token.
     #expect(try await rig.store.registry.user("u4") == nil)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "busyServerIsAskedAgain"))
-  func busyServerIsAskedAgain(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "pushToABusyServerIsRetried"))
+  func pushToABusyServerIsRetried(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(60)
     var knobs = rig.simulator.knobs
@@ -40,8 +40,8 @@ import Testing
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "connectionsThatAreClosedAgainAndAgainLoseNothing"))
-  func connectionsThatAreClosedAgainAndAgainLoseNothing(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "repeatedlyClosedConnectionsLoseNothing"))
+  func repeatedlyClosedConnectionsLoseNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(600)
     var knobs = rig.simulator.knobs
@@ -53,15 +53,15 @@ import Testing
     let record = try #require(try await rig.store.campaigns.show("goaway"))
     #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
     let counters = await rig.simulator.counters()
-    // Of two connections one at least has had its 250 requests.
+    // At least one of two connections has had its 250 requests.
     #expect(counters.goAways >= 1)
     #expect(counters.accepted - counters.duplicates == 600)
-    // Which pushes a GOAWAY leaves unprocessed is for a reader of its frame to know.
+    // Only an engine that reads the GOAWAY frame knows which pushes the server did not process.
     if engine == .native { #expect(counters.duplicates == 0) }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "retriesEndAndTheTargetIsFailed"))
-  func retriesEndAndTheTargetIsFailed(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "targetFailsAfterItsLastRetry"))
+  func targetFailsAfterItsLastRetry(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
     var knobs = rig.simulator.knobs
@@ -85,8 +85,8 @@ import Testing
     #expect(await rig.simulator.counters().received == 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "malformedJobsAreBuriedAndOthersRun"))
-  func malformedJobsAreBuriedAndOthersRun(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "malformedJobsGoToTheDeadListAndOthersRun"))
+  func malformedJobsGoToTheDeadListAndOthersRun(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
     for job in [
@@ -102,8 +102,8 @@ import Testing
     #expect(log.all.count { $0.contains("deadLettered") } == 4, "\(log.all)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "refusedCredentialPausesTheCampaignAndKeepsItsTargets"))
-  func refusedCredentialPausesTheCampaignAndKeepsItsTargets(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "refusedCredentialPausesTheCampaign"))
+  func refusedCredentialPausesTheCampaign(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.keys = [] }
     try await rig.register(30)
     try await rig.submit("locked-out")

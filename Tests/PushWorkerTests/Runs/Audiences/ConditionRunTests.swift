@@ -7,17 +7,17 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// A campaign with a condition is sent to whom it means, and to nobody else.
+/// Campaigns with a condition. They reach exactly the matching devices.
 struct ConditionRunTests {
-  @Test(arguments: PushEngineKind.one(for: "onlyDevicesForWhichItHoldsAreSentTo"))
-  func onlyDevicesForWhichItHoldsAreSentTo(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "onlyMatchingDevicesAreReached"))
+  func onlyMatchingDevicesAreReached(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     var registrations: [DeviceRegistration] = []
     var devices: [SimulatedDevice] = []
     for number in 0..<300 {
       var record = DeviceRecord(token: WorkerRig.token(number), service: "apns")
       record.locale = number % 2 == 0 ? "en-GB" : "de-DE"
-      // Every third was seen an hour ago.
+      // Every third device was seen an hour ago.
       record.lastSeen = UInt64(try await rig.store.time() / 1000) - (number % 3 == 0 ? 1 : 1000) * 3_600_000
       registrations.append(
         DeviceRegistration(
@@ -35,7 +35,7 @@ struct ConditionRunTests {
     #expect(users == Set((100..<300).filter { $0 % 6 == 0 }.map { "u\($0)" }))
     #expect(try await rig.store.campaigns.show("a")?.counters.outcomes == [.accepted: users.count])
     let half = try await rig.results("b").count
-    // Five standard deviations.
+    // The tolerance is five standard deviations.
     #expect(abs(half - 150) < 44)
     #expect(await rig.simulator.counters().accepted == users.count + half)
   }

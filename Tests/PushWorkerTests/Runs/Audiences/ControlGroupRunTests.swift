@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Who is in a control group is not sent to, by any worker.
+/// Control groups. No worker sends to their users.
 struct ControlGroupRunTests {
   @Test(arguments: PushEngineKind.one(for: "controlGroupsGetNothingAndAreCounted"))
   func controlGroupsGetNothingAndAreCounted(engine: PushEngineKind) async throws {
@@ -30,7 +30,7 @@ struct ControlGroupRunTests {
       #expect(counters.control == control[id]?.count ?? 0 && counters.outcomes == [.accepted: reached.count], "\(id)")
     }
     let (story, offer) = (try #require(control["story"]), try #require(control["offer"]))
-    // 0.44 of 500 each, 0.328 of them in both; five standard deviations.
+    // Each group has 0.44 of 500 users, and 0.328 are in both. The tolerance is five standard deviations.
     #expect(abs(story.count - 220) < 56 && abs(offer.count - 220) < 56)
     #expect(abs(story.intersection(offer).count - 164) < 53 && story != offer && control["receipt"] == nil)
     #expect(await rig.simulator.counters().accepted == 1500 - story.count - offer.count)

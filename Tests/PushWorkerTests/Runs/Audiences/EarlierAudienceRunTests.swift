@@ -7,10 +7,10 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Campaigns to whom an earlier one reached, and without those who want nothing.
+/// Campaigns to recipients of an earlier one, and without users who have opted out.
 struct EarlierAudienceRunTests {
-  @Test(arguments: PushEngineKind.one(for: "correctionGoesToThoseWhoGotIt"))
-  func correctionGoesToThoseWhoGotIt(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "correctionReachesTheRecipients"))
+  func correctionReachesTheRecipients(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(200) { $0 % 10 == 3 ? .unregistered : .registered }
     try await rig.store.audiences.add((0..<50).map { "u\($0)" }, to: "early")
@@ -21,18 +21,18 @@ struct EarlierAudienceRunTests {
     try await rig.worker("second").run()
     let reached = Set((0..<50).filter { $0 % 10 != 3 }.map { "u\($0)" })
     #expect(Set(try await rig.results("correction").map(\.user)) == reached)
-    // Who was found gone is not registered any more.
+    // A user whose device was found gone is not registered any more.
     let left = Set((0..<200).map { "u\($0)" }).subtracting((0..<50).map { "u\($0)" })
     #expect(Set(try await rig.results("others").map(\.user)) == left)
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignWaitsForOneThatHasNotEnded"))
   func campaignWaitsForOneThatHasNotEnded(engine: PushEngineKind) async throws {
-    // So many partitions that the story has no targets in most of them when the correction is taken in.
+    // There are so many partitions that most have no target of the story when the correction is taken in.
     let rig = try await WorkerRig(engine: engine, partitions: 64)
     try await rig.register(20)
     try await rig.submit("story")
-    // Somebody else has taken it in, and does nothing.
+    // Another worker has taken the campaign in and does nothing.
     let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
@@ -53,8 +53,8 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().accepted == 40)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing"))
-  func campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignIsPausedIfTheEarlierOneHasExpired"))
+  func campaignIsPausedIfTheEarlierOneHasExpired(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(20)
     try await rig.submit("story", audience: #"{"users":["u1"]}"#)
@@ -74,8 +74,8 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "nobodyOnASuppressionListIsSentTo"))
-  func nobodyOnASuppressionListIsSentTo(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "usersOnASuppressionListGetNothing"))
+  func usersOnASuppressionListGetNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(100)
     try await rig.store.audiences.add((0..<10).map { "u\($0)" }, to: SuppressionList(app: "news").segment)

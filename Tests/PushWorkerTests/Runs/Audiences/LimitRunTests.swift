@@ -7,17 +7,17 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// A limit holds over a fleet, and over the death of its workers.
+/// Campaigns with a limit. The limit holds for the whole fleet, even if workers die.
 struct LimitRunTests {
-  @Test(arguments: PushEngineKind.one(for: "fleetSendsToAsManyAsTheLimitSaysThoseSeenLast"))
-  func fleetSendsToAsManyAsTheLimitSaysThoseSeenLast(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "fleetSendsToTheMostRecentlySeenUsersOfTheLimit"))
+  func fleetSendsToTheMostRecentlySeenUsersOfTheLimit(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16)
     let now = try await rig.store.time() / 1000
     var registrations: [DeviceRegistration] = []
     var devices: [SimulatedDevice] = []
     for number in 0..<600 {
       var record = DeviceRecord(token: WorkerRig.token(number), service: "apns")
-      // Each was seen longer ago than the one before, by more than what ages are told apart by.
+      // Each device was seen longer ago than the one before, by more than the resolution of the ranking.
       record.lastSeen = UInt64(Double(now) - 60_000 * pow(1.01, number))
       registrations.append(DeviceRegistration(user: "u\(number)", device: record))
       devices.append(
@@ -27,7 +27,7 @@ struct LimitRunTests {
     rig.simulator.load(devices)
     try await rig.submit("best", audience: #"{"segment":"*","limit":150}"#)
     try await rig.submit("few", audience: #"{"users":["u1","u9","u3","nobody"],"limit":2}"#)
-    // Somebody has counted a slice, and has died holding another.
+    // Another worker has counted a slice, and died while it held another.
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")

@@ -7,9 +7,9 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// A campaign never reaches more users, nor others, because a name in its job means nothing any more.
+/// Campaigns whose job names a missing segment. They never reach more users, or other users, because of that.
 struct MissingSegmentRunTests {
-  /// Twenty fans, of whom all but five have churned.
+  /// A rig with twenty fans. All but five have churned.
   private func rig(_ engine: PushEngineKind) async throws -> WorkerRig {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(20)
@@ -22,7 +22,7 @@ struct MissingSegmentRunTests {
     try await rig.store.audiences.add((5..<20).map { "u\($0)" }, to: "churned")
   }
 
-  /// Activates a job as a worker does that has looked at the segments a moment ago.
+  /// Activates a job as a worker does that has checked the segments a moment before.
   private func takeIn(_ rig: WorkerRig, _ audience: String) async throws {
     try await rig.submit("sale", audience: audience)
     let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
@@ -31,13 +31,14 @@ struct MissingSegmentRunTests {
   }
 
   @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [false, true]))
-  func campaignIsPausedBeforeItIsExpandedAndGoesOnWhenTheSegmentIsBack(
+  func campaignIsPausedWhileItsSegmentIsMissing(
     engine: PushEngineKind, isTerm: Bool
   ) async throws {
     let rig = try await rig(engine)
     try await takeIn(
       rig, isTerm ? #"{"segment":"fans & !churned"}"# : #"{"segment":"fans","exclude":{"segment":"churned"}}"#)
-    // Taken away under its hands: by another program, or between intake's look and its campaign.
+    // The segment disappears: another program removed it, or it was removed between the check at intake and the
+    // activation.
     try await rig.command("SREM", "segments", "churned")
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
@@ -45,7 +46,7 @@ struct MissingSegmentRunTests {
     let reason = try await rig.store.campaigns.show("sale")?.reason ?? ""
     #expect(reason.contains("segment 'churned'") && reason.contains("import it and resume"), "\(reason)")
     #expect(await rig.simulator.counters().received == 0)
-    // Who resumes without it gets the same again.
+    // A resume without the segment has the same result.
     try await rig.store.campaigns.control("sale", .resume)
     try await rig.until { try await rig.store.campaigns.show("sale")?.state == .paused }
     #expect(await rig.simulator.counters().received == 0)
@@ -57,9 +58,9 @@ struct MissingSegmentRunTests {
     #expect(try await rig.store.campaigns.show("sale")?.counters.outcomes == [.accepted: 5])
   }
 
-  /// Its job was taken in by a worker that still had the app.
-  @Test(arguments: PushEngineKind.one(for: "campaignOfAnAppThatNoWorkerHasIsPausedWithTheReason"))
-  func campaignOfAnAppThatNoWorkerHasIsPausedWithTheReason(engine: PushEngineKind) async throws {
+  /// The job was taken in by a worker that still had the app.
+  @Test(arguments: PushEngineKind.one(for: "campaignOfAnUnknownAppIsPausedWithTheReason"))
+  func campaignOfAnUnknownAppIsPausedWithTheReason(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
     let job = Array(
       #"{"id":"shop-sale","app":"shop","audience":{"segment":"fans"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)

@@ -6,9 +6,9 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// A campaign that reaches nobody says why.
+/// Campaigns without targets. They report the reason.
 struct ReachedNobodyTests {
-  @Test func oneWorkerOfTheFleetWarnsOfEachCampaignWithoutTargets() async throws {
+  @Test func oneWorkerWarnsOfEachCampaignWithoutTargets() async throws {
     let rig = try await WorkerRig(engine: .native)
     try await rig.register(3)
     var device = DeviceRecord(token: WorkerRig.token(9), service: "apns")

@@ -8,25 +8,26 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// What stages go with: each user of the audience has one outcome, in one stage, and no stage begins before its gate opens.
+/// Combinations of stages with other fields. Each user of the audience has one outcome, in one stage, and no stage
+/// begins before its gate opens.
 @Suite struct StageCombinationTests {
   private static let users = 120
 
-  /// What a job has beside its stages, and what becomes of it.
+  /// Other fields of a job with stages, and the expected result.
   struct Row: Sendable, CustomTestStringConvertible {
     var name: String
     /// Members of the job; `NOW` is an hour that is quiet now, `LATER` one that is not, `SOON` is in 6 s.
     var more: String
-    /// The share of the users who get it; `nil` for those whom a draw has.
+    /// The share of the users who get the push; `nil` for a random share.
     var share: Double? = 1
     var outcome = Outcome.accepted
-    /// The least time between the first and the last push beside the waits, in ms.
+    /// The least time between the first and the last push apart from the waits, in ms.
     var takes = 0
     /// The least time from the submission to the last push, in ms.
     var lastAfter = 0
-    /// Users who had their push of the day.
+    /// Users who have reached their cap of the day.
     var capped = 0
-    /// s between two stages.
+    /// Seconds between two stages.
     var wait = 1
 
     var testDescription: String { name }
@@ -44,7 +45,7 @@ import Testing
     Row(name: "control", more: #","control":0.3"#, share: nil),
     Row(name: "also", more: #","also":["widgets"]"#),
     Row(name: "caps", more: "", capped: 40),
-    // Shorter than the two waits together: they count for each stage from its own beginning.
+    // The time is shorter than the two waits together, because it counts for each stage from its own beginning.
     Row(name: "expiration", more: #","expiration":"12s""#, wait: 8),
     Row(name: "maxDuration", more: #","maxDuration":"12s""#, wait: 8),
     Row(name: "variants", more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#),
@@ -61,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: rows)
-  func stagesGoWithIt(row: Row) async throws {
+  func stagesWorkWithOtherFields(row: Row) async throws {
     var rig = try await WorkerRig(engine: .native, partitions: 4)
     try await rig.register(Self.users)
     if row.capped > 0 {
@@ -75,7 +76,7 @@ import Testing
       "story",
       #","stages":[{"users":["u1","u2"],"wait":"\#(row.wait)s"},{"share":0.4,"wait":"\#(row.wait)s"}]"#
         + text(row.more, now))
-    // A worker that goes in the middle of it, and one that stays.
+    // One worker stops in the middle of the campaign, and another continues.
     let first = rig.worker("one", lease: 500, drains: false)
     async let gone: Void = first.run()
     try await rig.until { try await rig.store.campaigns.find("story~1")?.finishedAt != nil }
@@ -90,13 +91,13 @@ import Testing
     #expect(results.count + control == Self.users && (row.share == nil) == (control > 0))
     let outcomes = Dictionary(grouping: results) { $0.outcome }.mapValues(\.count)
     #expect(outcomes[row.outcome] == results.count - row.capped && outcomes[.capped] ?? 0 == row.capped)
-    // Whom a stage lists no draw leaves out, and they are first.
+    // Listed users of a stage are never excluded by a random selection, and they are first.
     let listed = try await rig.results("story~1")
     #expect(listed.map(\.user).sorted() == ["u1", "u2"])
     var end = 0
     for id in ["story~1", "story~2", "story~rest"] {
       let part = try #require(try await rig.store.campaigns.find(id))
-      // No stage begins before the outcomes of the one before, and the wait.
+      // A stage begins only after all outcomes of the stage before, and after the wait.
       let at = try await rig.results(id).map { Int($0.at) }
       #expect(at.allSatisfy { $0 >= end + (end > 0 ? row.wait * 1000 : 0) }, "\(id)")
       end = try #require(part.finishedAt)

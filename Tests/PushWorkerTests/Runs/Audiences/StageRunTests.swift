@@ -7,17 +7,17 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Some of a campaign's users get it first, and the others when the gate opens.
+/// Stages of a campaign. Some users get the push first, and the others after the gate opens.
 @Suite struct StageRunTests {
   private static let users = 400
 
-  /// Waits for a state of a campaign, or a part.
+  /// Waits for a state of a campaign or of a part.
   private func reached(_ state: CampaignState, _ id: String, _ rig: WorkerRig) async throws {
     try await rig.until { try await rig.store.campaigns.find(id)?.state == state }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "restFollowsByItself"))
-  func restFollowsByItself(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "restBeginsAutomatically"))
+  func restBeginsAutomatically(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(Self.users)
     try await rig.submit(
@@ -33,7 +33,7 @@ import Testing
     #expect(all.count == Self.users && Set(all.map(\.user)).count == Self.users)
     #expect(all.allSatisfy { $0.outcome == .accepted })
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
-    // Nobody got it before all of the stage before had an answer, and the wait was over.
+    // A push of a stage is sent only after every target of the stage before has an answer, and after the wait.
     for (place, wait) in [(0, 0), (1, 1000)] {
       let end = UInt64(try #require(try await rig.store.campaigns.find(parts[place])?.finishedAt))
       #expect(results[place + 1].allSatisfy { $0.at >= end + UInt64(wait) })
@@ -44,15 +44,15 @@ import Testing
     #expect(try await rig.store.campaigns.timeline(of: "story").map(\.reason) == ["stage 2", "stage rest"])
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignPausesWithTheReasonAndGoesOnWhenSomebodyResumesIt"))
-  func campaignPausesWithTheReasonAndGoesOnWhenSomebodyResumesIt(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "failedGatePausesTheCampaignUntilItIsResumed"))
+  func failedGatePausesTheCampaignUntilItIsResumed(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
-    // A quarter of the tokens are another app's; the guard lets that pass here.
+    // A quarter of the tokens belong to another app. The guard of this test allows that.
     try await rig.register(Self.users) { $0 % 4 == 1 ? .bad : .registered }
     try await rig.submit("story", #","stages":[{"share":0.2,"maxFailures":0.1}]"#)
     let worker = rig.worker("w", guard: GuardPolicy(threshold: 1, pruneShare: 1, minimum: 1), drains: false)
     async let running: Void = worker.run()
-    // A pause and resume before the verdict leaves it as it is.
+    // A pause and a resume before the verdict do not change it.
     try await rig.store.controlWhenThere("story", .pause, rig)
     try await rig.store.campaigns.control("story", .resume)
     try await reached(.paused, "story", rig)
@@ -68,9 +68,9 @@ import Testing
     #expect(try await rig.results("story").count == Self.users)
   }
 
-  /// Who is there when the gate opens gets it; who has gone meanwhile does not.
-  @Test(arguments: PushEngineKind.one(for: "stageHasThoseWhoAreThereWhenItBegins"))
-  func stageHasThoseWhoAreThereWhenItBegins(engine: PushEngineKind) async throws {
+  /// Users who are registered when the gate opens get the push. Users who have left by then do not.
+  @Test(arguments: PushEngineKind.one(for: "stageHasTheUsersWhoAreRegisteredAtItsStart"))
+  func stageHasTheUsersWhoAreRegisteredAtItsStart(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(100)
     try await rig.submit("story", #","stages":[{"users":["u1"],"approval":true}],"submittedBy":"ada""#)
@@ -107,20 +107,20 @@ import Testing
     #expect(record.state == .cancelled && record.parts.map(\.state) == [.cancelled, .cancelled])
   }
 
-  /// A later campaign that names this one means all of its stages.
-  @Test(arguments: PushEngineKind.one(for: "correctionReachesEverybodyAndExclusionNobody"))
-  func correctionReachesEverybodyAndExclusionNobody(engine: PushEngineKind) async throws {
+  /// A later campaign that names this one means all its stages.
+  @Test(arguments: PushEngineKind.one(for: "correctionReachesAllStagesAndExclusionNone"))
+  func correctionReachesAllStagesAndExclusionNone(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(Self.users)
     try await rig.submit("story", #","stages":[{"share":0.1}]"#)
-    // Both are submitted before the first has a record.
+    // Both are submitted before the first campaign has a record.
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
     try await rig.submit("again", audience: #"{"segment":"*","exclude":{"campaign":"story"}}"#)
     try await rig.worker("w").run()
     #expect(try await rig.results("story").count == Self.users)
     #expect(try await rig.results("correction").count == Self.users)
     #expect(try await rig.results("again").isEmpty)
-    // An open counts for the stage that its user is in.
+    // An opening counts for the stage of its user.
     try await rig.store.results.apply((0..<Self.users).map { ReceiptEvent(.opened, campaign: "story", user: "u\($0)") })
     for id in ["story~1", "story~rest", "story"] {
       let record = try #require(try await rig.store.campaigns.find(id))

@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Each user is told their variant, and the later stages are told the best.
+/// Campaigns with variants. Each user gets one variant, and the later stages get the winner.
 struct VariantRunTests {
   private static let variants = #"""
     ,"payload":{"aps":{"alert":{"title":"Hi","body":"{{name|you}}"}},"n":1},
@@ -16,7 +16,7 @@ struct VariantRunTests {
       {"name":"c","payload":{"n":null,"aps":{"alert":{"title":"Hey"}}},"localized":{"de":{"aps":{"alert":{"title":"Hej"}}}}}]
     """#
 
-  /// What a user is sent, made by other means than the product's.
+  /// Returns the expected payload of a user, built without code of the product.
   private static func text(_ number: Int, _ variant: Int) -> String {
     let isGerman = number % 3 == 0
     let title = variant == 2 ? isGerman ? "Hej" : "Hey" : isGerman ? "Hallo" : "Hi"
@@ -24,16 +24,16 @@ struct VariantRunTests {
     return #"{"aps":{"alert":{"title":"\#(title)","body":"\#(name)"}}"# + [#","n":1"#, #","n":2"#, ""][variant] + "}"
   }
 
-  /// Of weights 1, 2 and 1.
+  /// Returns the variant of a user for the weights 1, 2 and 1.
   private static func variant(_ number: Int, _ id: String) -> Int {
     let share = drawn("u\(number)", "variant of campaign " + id)
     return share < 0.25 ? 0 : share < 0.75 ? 1 : 2
   }
 
-  /// A second device of a user.
+  /// Returns the token of a user's second device.
   private static func token(second number: Int) -> [UInt8] { WorkerRig.token(number + 100_000) }
 
-  /// Users of whom some have two devices, in two languages.
+  /// Returns a rig with users in two languages, some with two devices.
   private func rig(_ engine: PushEngineKind, _ folder: ScratchFolder, users: Int) async throws -> WorkerRig {
     let rig = try await WorkerRig(engine: engine, partitions: 4) {
       $0.log = folder.path("requests")
@@ -64,7 +64,7 @@ struct VariantRunTests {
     return campaign
   }
 
-  /// What each device was sent last.
+  /// Returns the last payload of each device.
   private func bodies(_ folder: ScratchFolder) throws -> [String: String] {
     Dictionary(try RequestLine.read(folder.path("requests")).map { ($0.token, $0.body) }) { $1 }
   }
@@ -74,7 +74,7 @@ struct VariantRunTests {
       + (number % 5 == 0 ? [String(decoding: Hex.encode(Self.token(second: number)), as: UTF8.self)] : [])
   }
 
-  /// Leaves two slices to a worker that dies in the middle of what it was granted: some of it was sent.
+  /// Leaves two slices to a worker that dies after it has sent a part of its granted targets.
   private func leaveDoubt(_ rig: WorkerRig, _ campaign: Campaign, granted: Int) async throws {
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
@@ -87,7 +87,7 @@ struct VariantRunTests {
       var batch = OutcomeBatch()
       _ = try await ledger.commit(
         &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted))
-      // Of a few it heard, and Redis did.
+      // The worker received and recorded answers for some of them.
       for index in 0..<granted / 2 {
         var record = LedgerRecord(state: .terminal(.accepted), status: 200, at: 5000)
         record.variant = UInt8((campaign.message.content?.variant(of: targets.chunk.values(index)) ?? 0) + 1)
@@ -99,9 +99,9 @@ struct VariantRunTests {
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
   }
 
-  /// On two workers that take over from a third.
-  @Test(arguments: PushEngineKind.one(for: "eachUserIsToldTheirVariantAndItIsCountedOnce"))
-  func eachUserIsToldTheirVariantAndItIsCountedOnce(engine: PushEngineKind) async throws {
+  /// Two workers take over from a third.
+  @Test(arguments: PushEngineKind.one(for: "eachUserGetsOneVariantAndIsCountedOnce"))
+  func eachUserGetsOneVariantAndIsCountedOnce(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 200)
     let campaign = try await submit(rig, "abc")
@@ -114,7 +114,7 @@ struct VariantRunTests {
     for number in 0..<200 {
       let variant = Self.variant(number, "abc")
       expected[variant] += tokens(number).count
-      // What the dead worker has heard of was not sent here.
+      // A push that the dead worker has recorded was not sent here.
       for token in tokens(number) {
         #expect(bodies[token] == nil || bodies[token] == Self.text(number, variant), "\(number)")
       }
@@ -134,14 +134,14 @@ struct VariantRunTests {
     }
   }
 
-  /// Users of the first stage, which has this share.
+  /// Returns the users of the first stage, which has this share.
   private func first(_ id: String, _ share: Double, users: Int) -> Set<Int> {
     Set((0..<users).filter { drawn("u\($0)", "stage of campaign " + id) < share })
   }
 
-  /// The best is by share: `c`, of which fewer opened it than of `b`.
-  @Test(arguments: PushEngineKind.one(for: "theRestIsToldWhatDidBest"))
-  func theRestIsToldWhatDidBest(engine: PushEngineKind) async throws {
+  /// The winner has the largest share of openings. It is `c`, which has fewer openings than `b`.
+  @Test(arguments: PushEngineKind.one(for: "restGetsTheWinner"))
+  func restGetsTheWinner(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 300)
     let campaign = try await submit(
@@ -152,13 +152,13 @@ struct VariantRunTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
       try await rig.until { try await rig.store.campaigns.find("won~1")?.finishedAt != nil }
-      // All who got `c` opened it, half of the others, and everybody who has not got it yet.
+      // The openers are all users with `c`, half of the others, and all users who have not got a push yet.
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
       try await rig.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       #expect(await rig.simulator.counters().accepted == tested)
       try await rig.until { try await rig.store.campaigns.find("won")?.winner != nil }
       #expect(try await rig.store.campaigns.decision(of: "won")?.winner == 2)
-      // All others open it now: too late.
+      // All other users open the push now, which is too late.
       try await rig.store.results.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       try await rig.until { try await rig.store.campaigns.show("won")?.state == .completed }
       for worker in workers { await worker.stop() }
@@ -180,9 +180,9 @@ struct VariantRunTests {
     #expect(counts.map { $0.outcomes[.accepted] ?? 0 } == counts.map(\.targets))
   }
 
-  /// Where too little is known the campaign pauses itself; a person who names a variant sets it going.
-  @Test(arguments: PushEngineKind.one(for: "whereItIsUnclearAPersonDecides"))
-  func whereItIsUnclearAPersonDecides(engine: PushEngineKind) async throws {
+  /// If there are too few results, the campaign pauses itself. A person who chooses a variant resumes it.
+  @Test(arguments: PushEngineKind.one(for: "personDecidesIfThereIsNoWinner"))
+  func personDecidesIfThereIsNoWinner(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 100)
     _ = try await submit(rig, "unclear", #","stages":[{"share":0.5,"winner":{}}]"#)
@@ -203,13 +203,13 @@ struct VariantRunTests {
     }
   }
 
-  /// Which users are meant and what they are told are apart: as many as the limit takes, none who is in the control group,
-  /// each at their own time.
-  @Test(arguments: PushEngineKind.one(for: "whoIsMeantDoesNotDependOnVariants"))
-  func whoIsMeantDoesNotDependOnVariants(engine: PushEngineKind) async throws {
+  /// Variants do not affect the audience: the limit and the control group hold, and each user gets the push at the
+  /// local time.
+  @Test(arguments: PushEngineKind.one(for: "audienceDoesNotDependOnVariants"))
+  func audienceDoesNotDependOnVariants(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 120)
-    // Not now, whenever this runs.
+    // The quiet hours do not include the present time, whenever the test runs.
     let hour = (try await rig.store.time() / 3_600_000_000 + 12) % 24
     let quiet = hour < 10 ? "0\(hour)" : "\(hour)"
     _ = try await submit(

@@ -8,7 +8,8 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Each user's badge goes on from where it is, once for each campaign, and a push that is sent again has the same.
+/// Badge counts. Each user's badge continues from its last value, once for each campaign, and a resent push has the
+/// same badge.
 @Suite struct BadgeRunTests {
   private static let users = 150
   private static let payload = #"{"aps":{"alert":"hi","badge":"+1"}}"#
@@ -21,7 +22,7 @@ import Testing
     return campaign
   }
 
-  /// The numbers that devices were sent, in their order.
+  /// Returns the badges that each device was sent, in order.
   private func badges(_ path: String) throws -> [String: [Int]] {
     var badges: [String: [Int]] = [:]
     for line in try RequestLine.read(path) {
@@ -31,8 +32,8 @@ import Testing
     return badges
   }
 
-  @Test(arguments: PushEngineKind.one(for: "numbersGoOnAndStayTheSameAfterATakeover"), [2, 200])
-  func numbersGoOnAndStayTheSameAfterATakeover(engine: PushEngineKind, partitions: Int) async throws {
+  @Test(arguments: PushEngineKind.one(for: "badgesContinueAndStayTheSameAfterATakeover"), [2, 200])
+  func badgesContinueAndStayTheSameAfterATakeover(engine: PushEngineKind, partitions: Int) async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests")
     let rig = try await WorkerRig(engine: engine, partitions: partitions) {
@@ -42,11 +43,11 @@ import Testing
     try await rig.register(Self.users)
     _ = try await submit("first", rig)
     try await rig.worker("one").run()
-    // The app was opened by some.
+    // Some users opened the app.
     try await rig.store.registry.apply(
       (0..<10).map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: 0), at: 1) })
     let second = try await submit("second", rig)
-    // A worker dies with targets that are granted, and perhaps sent.
+    // A worker dies with targets that are granted and perhaps sent.
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     _ = try await rig.store.queue.activate(second, job: job, worker: "dead")
     let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))

@@ -6,7 +6,7 @@ import PushCore
 import PushWorker
 import Testing
 
-/// Whole campaigns: Redis, TLS and HTTP/2 are real.
+/// Whole campaigns with a real Redis, TLS and HTTP/2.
 @Suite struct CampaignRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func campaignEndsWithOneOutcomeForEveryTarget(engine: PushEngineKind) async throws {
@@ -14,7 +14,7 @@ import Testing
     try await rig.register(700) { $0 % 10 == 3 ? .unregistered : $0 % 50 == 7 ? .bad : .registered }
     try await rig.submit("news-1")
     let log = EventLog()
-    // With a window of 100 the guard looks at the latest 50 to 100 answers, of which six may be bad by chance.
+    // With a window of 100 the guard checks the latest 50 to 100 answers. Six of them may be bad by chance.
     try await rig.worker("w1", guard: GuardPolicy(threshold: 0.5), log: log).run()
     let record = try #require(try await rig.store.campaigns.show("news-1"))
     #expect(record.state == .completed, "\(log.all)")

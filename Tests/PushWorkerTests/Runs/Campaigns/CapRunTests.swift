@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Whole campaigns of an app that says how often they come to a user.
+/// Whole campaigns of an app with frequency caps.
 @Suite struct CapRunTests {
   private static let day = 86_400
   private static let users = 240
@@ -18,7 +18,7 @@ import Testing
     return rig
   }
 
-  /// How often each user got one of these campaigns.
+  /// Returns how often each user got one of these campaigns.
   private func received(_ ids: [String], _ rig: WorkerRig) async throws -> [String: Int] {
     var counts: [String: Int] = [:]
     for id in ids {
@@ -30,7 +30,8 @@ import Testing
     return counts
   }
 
-  /// Three campaigns at once, and two workers; few slices with many targets each, or slices of a target or two.
+  /// Three campaigns at the same time, with two workers. There are few slices with many targets each, or slices with
+  /// one or two targets.
   @Test(arguments: PushEngineKind.one(for: "eachUserGetsAsManyAsTheCapAllows"), [4, 300])
   func eachUserGetsAsManyAsTheCapAllows(engine: PushEngineKind, partitions: Int) async throws {
     let rig = try await rig(
@@ -41,7 +42,7 @@ import Testing
     try await rig.register(Self.users)
     let ids = ["a", "b", "c"]
     for id in ids { try await rig.submit(id) }
-    // They go to everybody all the same, and count for nothing.
+    // Caps do not apply to these two campaigns, and they are not counted.
     try await rig.submit("news", #","lane":"urgent""#)
     try await rig.submit("receipt", #","transactional":true"#)
     async let other: Void = rig.worker("other").run()
@@ -54,24 +55,24 @@ import Testing
     }
     let counters = await rig.simulator.counters()
     #expect(counters.accepted == 4 * Self.users && counters.duplicatesReceived == 0)
-    // Everybody has had enough by now, also of offers.
+    // All users have reached the caps now, including the one for offers.
     try await rig.submit("late", #","category":"offers""#)
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("late"))
     #expect(record.state == .completed && record.counters.outcomes == [.capped: Self.users])
     #expect(record.counters.targets == Self.users && record.pending == 0)
-    // Who was capped has an outcome like everybody else.
+    // A capped target has an outcome like any other.
     _ = try await rig.store.repair.check { findings in
       #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
 
-  /// A worker that was granted targets dies: the next owner keeps what was decided about them, and no user is counted twice.
-  @Test(arguments: PushEngineKind.one(for: "takeoverGoesOnWithWhatWasDecided"), ["resend", "skip"])
-  func takeoverGoesOnWithWhatWasDecided(engine: PushEngineKind, ambiguity: String) async throws {
+  /// A worker with granted targets dies. The next owner keeps the decisions about them, and no user is counted twice.
+  @Test(arguments: PushEngineKind.one(for: "takeoverKeepsEarlierDecisions"), ["resend", "skip"])
+  func takeoverKeepsEarlierDecisions(engine: PushEngineKind, ambiguity: String) async throws {
     let rig = try await rig(engine, partitions: 1, caps: [FrequencyCap(most: 1, seconds: Self.day)])
     try await rig.register(Self.users)
-    // Half of them have had enough.
+    // Half of the users have reached the cap.
     let some = (0..<Self.users / 2).map { "\"u\($0)\"" }.joined(separator: ",")
     try await rig.submit("first", audience: "{\"users\":[\(some)]}")
     try await rig.worker("w").run()
@@ -91,9 +92,9 @@ import Testing
     #expect(try await rig.store.campaigns.show("third")?.counters.outcomes == [.capped: Self.users])
   }
 
-  /// Leaves a slice with `granted` targets in doubt, as a worker that died would.
+  /// Leaves a slice with `granted` targets in doubt, like a worker that died.
   ///
-  /// - Returns: how many of these were to get the push.
+  /// - Returns: the number of these targets that should get the push.
   private func die(_ rig: WorkerRig, granted: Int) async throws -> Int {
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))

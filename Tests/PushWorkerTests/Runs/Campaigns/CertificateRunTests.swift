@@ -14,7 +14,7 @@ import Testing
 
   init() throws { authority = try PushCertificateAuthority() }
 
-  /// A rig whose app has a certificate.
+  /// Creates a rig whose app has a certificate.
   private func makeRig(_ engine: PushEngineKind, _ identity: TLSIdentity) async throws -> (WorkerRig, ClientCertificate)
   {
     let pem = authority.authorityPEM
@@ -46,7 +46,7 @@ import Testing
         ),
         (Set([SimulatorEnvironment.sandbox]), -3600..<86_400, "it is not for this environment"),
       ]))
-  func refusedCertificatePausesEveryCampaignThatNeedsItAndItsTargetsAreKept(
+  func refusedCertificatePausesItsCampaigns(
     engine: PushEngineKind, refusal: (environments: Set<SimulatorEnvironment>, validity: Range<Int>, says: String)
   ) async throws {
     let (rig, credential) = try await makeRig(
@@ -66,7 +66,7 @@ import Testing
     #expect(await rig.simulator.counters().received == 0)
     #expect(credential.stopped != nil)
 
-    // Renewed, and set going again: everybody gets it, once.
+    // The certificate is renewed and the campaigns are resumed. Each user gets the push once.
     try credential.replace(authority.issue(topic: WorkerRig.topic))
     for id in ids { try await rig.store.campaigns.control(id, .resume) }
     for id in ids { try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed } }

@@ -7,12 +7,12 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// An alert, and beside it a refresh of the widgets of those who get it.
+/// An alert with a companion that refreshes the widgets of its recipients.
 @Suite struct CompanionRunTests {
   private static let fans = 120
   private static let also = #","also":["widgets"]"#
 
-  /// Fans of whom every second has a widget, too.
+  /// Returns a rig with fans; every second fan also has a widget.
   private func rig(_ engine: PushEngineKind, log: String) async throws -> WorkerRig {
     var rig = try await WorkerRig(engine: engine, partitions: 8) {
       $0.log = log
@@ -35,9 +35,9 @@ import Testing
     return rig
   }
 
-  /// Caps hold for the alert, and neither for nor by what goes beside it.
-  @Test(arguments: PushEngineKind.one(for: "widgetsOfTheSameUsersAreRefreshedBesideTheAlert"))
-  func widgetsOfTheSameUsersAreRefreshedBesideTheAlert(engine: PushEngineKind) async throws {
+  /// Caps apply to the alert only. The companion is neither capped nor counted.
+  @Test(arguments: PushEngineKind.one(for: "widgetsOfTheRecipientsAreRefreshed"))
+  func widgetsOfTheRecipientsAreRefreshed(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, log: folder.path("requests"))
     try await rig.submit("goal", Self.also, audience: #"{"segment":"*","sample":0.5}"#)
@@ -48,13 +48,13 @@ import Testing
     #expect((alerts + widgets).allSatisfy { $0.outcome == .accepted })
     let reached = Set(alerts.map(\.user))
     #expect(reached.count == alerts.count && (30...90).contains(alerts.count), "\(alerts.count)")
-    // The same sample: those of them who have one.
+    // The companion reaches the users of the same sample who have a widget.
     #expect(Set(widgets.map(\.user)) == reached.filter { Int($0.dropFirst()).map { $0 % 2 == 0 } ?? false })
     let counters = await rig.simulator.counters()
     #expect(counters.accepted == alerts.count + widgets.count && counters.duplicatesReceived == 0)
     let bodies = try RequestLine.read(folder.path("requests")).map(\.body)
     #expect(bodies.count { $0 == #"{"aps":{"content-changed":true}}"# } == widgets.count)
-    // Who has had the alert has had enough of them, and still gets what shows nothing.
+    // A user who got the alert has reached the cap, but still gets the companion, which shows nothing.
     try await rig.submit("again", Self.also)
     try await rig.worker("w").run()
     let again = try #require(try await rig.store.campaigns.show("again"))
@@ -62,13 +62,13 @@ import Testing
     #expect(try await rig.store.campaigns.show("again~main.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
   }
 
-  /// A cancelled story takes its widgets' refresh with it, wherever that is.
+  /// A cancel of the story also cancels its companion, in any state.
   @Test(arguments: PushEngineKind.one(for: "cancelStopsBoth"))
   func cancelStopsBoth(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, log: folder.path("requests"))
     try await rig.submit("story", #","rate":20,"lane":"urgent""# + Self.also)
-    // It would be through with its few by itself: it has to be stopped on its way.
+    // The companion would soon end with its few targets, so the test has to stop it before.
     let worker = rig.worker("w", window: 10, drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("story~main.widgets") != nil }
@@ -88,7 +88,7 @@ import Testing
       let record = try #require(try await rig.store.campaigns.show(id))
       #expect(record.pending == 0)
       accepted += record.counters.outcomes[.accepted] ?? 0
-      // What was through already had ended.
+      // A companion that was already completed has ended.
       #expect(record.state == .cancelled || id == "story~main.widgets")
     }
     #expect(accepted == received && received < Self.fans + Self.fans / 2)

@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// A match whose fans follow it on their lock screens, from the start to the end.
+/// A match that fans follow on their lock screens, from the start to the end.
 struct LiveActivityRunTests {
   private static func aps(_ event: String) -> String {
     let more = event == "start" ? #","attributes-type":"Match","attributes":{},"alert":{"title":"Kick-off"}"# : ""
@@ -26,7 +26,7 @@ struct LiveActivityRunTests {
       $0.log = folder.path("requests")
       $0.logsBodies = true
     }
-    // Thirty fans who can be sent a start; what a start makes is said by the app, as an event, with a token of its own.
+    // Thirty fans have start tokens. The app reports each started activity as an event with its own token.
     var devices: [SimulatedDevice] = []
     for number in 0..<60 {
       let topic = "\(WorkerRig.topic).push-type.liveactivity"
@@ -41,7 +41,7 @@ struct LiveActivityRunTests {
         #"{"op":"register","user":"u\#(user)","token":"\#(WorkerRig.text(number))","app":"news",\#(more)}"#)
     }
     for fan in 0..<30 { try await register(fan, user: fan, #""kind":"liveactivity-start""#) }
-    // The first ten have it on their screens already; five of them follow another match too.
+    // The first ten fans have the activity already. Five of them follow another match too.
     for fan in 0..<10 { try await register(30 + fan, user: fan, #""kind":"liveactivity","activity":"match-17""#) }
     for fan in 0..<5 { try await register(40 + fan, user: fan, #""kind":"liveactivity","activity":"match-18""#) }
     try await rig.until { try await rig.store.registry.events(on: .registrations).events.isEmpty }
@@ -59,14 +59,14 @@ struct LiveActivityRunTests {
       let results = try await rig.results(id)
       #expect(results.allSatisfy { $0.outcome == .accepted })
       #expect(results.map(\.user).sorted() == (0..<20).map { "u\($0)" }.sorted())
-      // None of another activity of theirs.
+      // No push goes to another activity of these users.
       let tokens = Set(results.compactMap(\.token?.bytes))
       #expect((40..<45).allSatisfy { !tokens.contains(WorkerRig.token($0)) })
     }
     await worker.stop()
     try await running
     #expect(await rig.simulator.counters().accepted == 60)
-    // All of a campaign are sent the same, with the dates that it began with.
+    // All targets of a campaign get the same payload, with the dates of the campaign's start.
     let bodies = Set(try RequestLine.read(folder.path("requests")).map(\.body))
     #expect(bodies.count == 3)
     for (id, event, key, seconds) in [
@@ -78,12 +78,12 @@ struct LiveActivityRunTests {
       let aps = try #require(try JSONObject(body).object("aps"))
       let sent = try #require(aps.number("timestamp"))
       #expect(aps.number(key) == sent + seconds)
-      // Redis' clock, looked at just before the campaign was written down.
+      // The worker read Redis' clock just before it wrote the campaign.
       #expect(sent * 1000 <= record.start && record.start < sent * 1000 + 30_000)
     }
   }
 
-  /// What the campaign keeps is written once: whoever takes its job in again, or reads it later, finds the same bytes.
+  /// The campaign's job is written once. A later intake or read gets the same bytes.
   @Test func datesAreFixedWhenItBegins() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 2)
     let job = Array(self.job("goal", "update", audience: #"{"tokens":["\#(WorkerRig.text(1))"]}"#).utf8)
@@ -93,10 +93,10 @@ struct LiveActivityRunTests {
     #expect(
       try JSONObject(String(decoding: kept, as: UTF8.self)).object("payload")?.object("aps")?.number("timestamp") != nil
     )
-    // The second worker finds it done, whenever that is.
+    // The second worker finds the job written, at any time.
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "two") == .duplicate)
     #expect(try await rig.store.campaigns.findWithJob("goal")?.1 == kept)
-    // As a failover would have it taken in once more: what was written out stays.
+    // A failover may make a worker take the job in again. The written dates stay.
     try await rig.command("DEL", "campaign:goal")
     try await rig.command("DEL", "job:goal")
     #expect(try await rig.store.queue.activate(campaign, job: kept, worker: "one", narrowed: true) == .new)

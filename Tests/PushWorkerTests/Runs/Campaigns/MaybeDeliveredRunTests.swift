@@ -8,16 +8,16 @@ import Redis
 import TestSupport
 import Testing
 
-/// A target that was sent and not answered may have been delivered. Whatever ends it, it is `unknown`, and a correction
-/// reaches it.
+/// Targets that were sent and not answered, and so may have been delivered. They end as `unknown` in every case, and a
+/// correction reaches them.
 struct MaybeDeliveredRunTests {
   private static let users = 64
-  /// The second ambiguous attempt waits for so long, so a test has the time to do something.
+  /// Returns a policy with this wait before the attempt after the second ambiguous one, so that a test has time to act.
   private static func policy(wait: Int, attempts: Int = 5) -> RetryPolicy {
     RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: wait, attempts: attempts, jitter: 0)
   }
 
-  /// A simulator that takes every push and answers none.
+  /// Returns a rig with a simulator that receives every push and answers none.
   private func rig(_ engine: PushEngineKind, log: String) async throws -> WorkerRig {
     let rig = try await WorkerRig(engine: engine, partitions: 1) {
       $0.knobs.resetShare = 1
@@ -35,12 +35,13 @@ struct MaybeDeliveredRunTests {
     await rig.simulator.set(knobs)
   }
 
-  /// Tokens that the simulator has taken and not answered.
+  /// Returns the tokens that the simulator has received and not answered.
   private func taken(_ log: String) throws -> Set<String> {
     Set(try RequestLine.read(log).filter { $0.status == "-" }.map(\.token))
   }
 
-  /// Every reader says which may have it, that the others have `outcome`, and a correction reaches those who may.
+  /// Checks that every reader reports the possible deliveries, that the others have `outcome`, and that a correction
+  /// reaches the possible deliveries.
   private func expect(
     _ id: String, _ state: CampaignState, maybe: Set<String>, others outcome: Outcome, _ rig: WorkerRig
   ) async throws {
@@ -66,7 +67,7 @@ struct MaybeDeliveredRunTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func cancelEndsWhatWasSentAndNotAnsweredAsUnknown(engine: PushEngineKind) async throws {
+  func cancelEndsUnansweredTargetsAsUnknown(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = folder.path("requests")
     let rig = try await rig(engine, log: log)
@@ -78,7 +79,7 @@ struct MaybeDeliveredRunTests {
     try await running
     let taken = try taken(log)
     try await expect("story", .cancelled, maybe: taken, others: .cancelled, rig)
-    // The plain hash says so too, as it does by default of everything but acceptances.
+    // The results hash has the same outcomes. By default it has all outcomes except acceptances.
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     for number in 0..<Self.users where taken.contains(WorkerRig.text(number)) {
       let key = rig.keys.results(Partition.of(user: "u\(number)", count: rig.keys.partitions), "story")
@@ -88,8 +89,8 @@ struct MaybeDeliveredRunTests {
     await client.close()
   }
 
-  @Test(arguments: PushEngineKind.one(for: "expiryEndsWhatWasSentAndNotAnsweredAsUnknown"))
-  func expiryEndsWhatWasSentAndNotAnsweredAsUnknown(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "expiryEndsUnansweredTargetsAsUnknown"))
+  func expiryEndsUnansweredTargetsAsUnknown(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = folder.path("requests")
     let rig = try await rig(engine, log: log)
@@ -99,7 +100,7 @@ struct MaybeDeliveredRunTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func exhaustionEndsWhatWasSentAndNotAnsweredAsUnknown(engine: PushEngineKind) async throws {
+  func exhaustedRetriesEndUnansweredTargetsAsUnknown(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = folder.path("requests")
     let rig = try await rig(engine, log: log)
@@ -107,14 +108,14 @@ struct MaybeDeliveredRunTests {
     let worker = rig.worker("w", retry: Self.policy(wait: 1000, attempts: 3))
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.show("story")?.counters.retrying ?? 0 >= 5 }
-    // Every further attempt is refused. Without the bit these targets are `failed`.
+    // Every further attempt is refused. Without the ambiguity bit these targets would be `failed`.
     await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
     try await running
     try await expect("story", .completed, maybe: taken(log), others: .failed, rig)
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func whatADeadWorkerLeftInDoubtStaysMaybeDelivered(engine: PushEngineKind) async throws {
+  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(Self.users)
     try await rig.submit("story")
@@ -122,7 +123,7 @@ struct MaybeDeliveredRunTests {
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
-    // It is granted everything, and dies: whether it sent anything nobody knows.
+    // The worker is granted all targets and dies. It is unknown whether it sent any.
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production")
@@ -132,7 +133,7 @@ struct MaybeDeliveredRunTests {
       seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: Self.users)
     #expect(try await ledger.commit(&nothing, request).granted == Self.users)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
-    // Whoever takes over sends all again, and each is refused: that says nothing of the first time.
+    // The next owner sends all targets again, and each is refused. That is no evidence about the first attempt.
     await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
     let policy = RetryPolicy(firstServerError: 600_000, serverError: 600_000, jitter: 0)
     let worker = rig.worker("w", retry: policy, lease: 100)

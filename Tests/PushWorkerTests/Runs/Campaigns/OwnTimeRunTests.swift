@@ -8,9 +8,9 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Whole campaigns of which each device has a time of its own, by clocks that the test makes up.
+/// Whole campaigns in which each device has a time of its own, by clocks that the test makes up.
 @Suite(.timeLimit(.minutes(4))) struct OwnTimeRunTests {
-  /// A rig whose clocks show something special at its beginning, in a folder that must be kept.
+  /// A rig with special clocks at its beginning. Their folder must be kept.
   private struct Scene {
     let rig: WorkerRig
     let folder: ScratchFolder
@@ -19,7 +19,7 @@ import Testing
     /// UNIX seconds.
     let start: Int
 
-    /// - Parameter offsets: of zones, by names; what it gets is the second of the beginning.
+    /// - Parameter offsets: returns the offsets of zones by name, for the second of the beginning.
     init(
       _ engine: PushEngineKind = .native, partitions: Int = 8, _ offsets: (Int) -> [String: Int]
     ) async throws {
@@ -33,7 +33,7 @@ import Testing
       self.folder = folder
     }
 
-    /// When pushes arrived, in ms since the epoch, by the numbers of users.
+    /// Returns the arrival times of pushes, in ms since the epoch, by user number.
     func arrivals(_ users: Int) throws -> [Int: Int] {
       let numbers = Dictionary(uniqueKeysWithValues: (0..<users).map { (WorkerRig.text($0), $0) })
       return Dictionary(
@@ -41,18 +41,18 @@ import Testing
         uniquingKeysWith: min)
     }
 
-    /// The offset of a zone whose clocks show a time of day at the beginning.
+    /// Returns the offset of a zone whose clocks show a time of day at the beginning.
     static func offset(showing time: Int, at start: Int) -> Int { time - start % 86400 }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "eachDeviceGetsItWhenItsClockShowsTheTime"))
-  func eachDeviceGetsItWhenItsClockShowsTheTime(engine: PushEngineKind) async throws {
-    // 9 seconds ahead of UTC, it is there a second from now; ten minutes ago; four hours ago.
+  @Test(arguments: PushEngineKind.one(for: "eachDeviceGetsThePushAtItsLocalTime"))
+  func eachDeviceGetsThePushAtItsLocalTime(engine: PushEngineKind) async throws {
+    // In these zones the time is a second from now, shortly after, ten minutes ago and four hours ago.
     let scene = try await Scene(engine) { _ in ["A": 9, "B": 7, "L": 600, "P": 4 * 3600] }
     let rig = scene.rig
     let zones = ["A", "B", "", "L", "P", "Nowhere"]
     try await rig.register(180, zones: zones)
-    // 10 seconds from now by UTC, which is the zone of those of whom none is known.
+    // The time is 10 seconds from now in UTC, the zone of devices without a known zone.
     try await rig.submit(
       "local", #","sendAt":"\#(WallTime.format(scene.start + 10))","localTime":true,"expiration":"1h""#)
     let log = EventLog()
@@ -77,8 +77,8 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  /// No other zone stands in the place of the default zone of the job.
-  @Test func campaignWithADefaultZoneThatTheWorkerDoesNotKnowIsPaused() async throws {
+  /// No other zone replaces an unknown default zone of the job.
+  @Test func campaignWithAnUnknownDefaultZoneIsPaused() async throws {
     let scene = try await Scene { _ in ["A": 0] }
     let rig = scene.rig
     try await rig.register(1, zones: ["A"])
@@ -96,8 +96,8 @@ import Testing
     #expect(record.counters.outcomes.isEmpty)
   }
 
-  /// A worker dies with some of those in doubt whose time had come; its heir keeps to the times of the others.
-  @Test func whoTakesOverKeepsToTheTimes() async throws {
+  /// A worker dies with due targets in doubt. The next owner keeps the times of the other targets.
+  @Test func takeoverKeepsTheLocalTimes() async throws {
     let scene = try await Scene(partitions: 1) { _ in ["A": 600, "B": 0] }
     let rig = scene.rig
     try await rig.register(80, zones: ["A", "B"])
@@ -155,8 +155,8 @@ import Testing
     }
   }
 
-  /// A rate holds some of them back until their clocks show a quiet hour: they are not sent then.
-  @Test func whatIsLateIsNotPushedIntoAQuietHour() async throws {
+  /// A rate delays some targets until their clocks show a quiet hour. They are not sent then.
+  @Test func lateTargetsAreNotSentInAQuietHour() async throws {
     let scene = try await Scene { start in ["E": Scene.offset(showing: 22 * 3600 - 6, at: start)] }
     let rig = scene.rig
     try await rig.register(300, zones: ["E"])
@@ -178,13 +178,13 @@ import Testing
     try await running
     let outcomes = try #require(try await rig.store.campaigns.show("late")).counters.outcomes
     #expect(outcomes[.accepted] ?? 0 == accepted && outcomes[.cancelled] == 300 - accepted)
-    // What was handed to a connection in the last moment before it.
+    // The last push may have been passed to a connection just before the quiet hours.
     let last = try RequestLine.read(scene.log).map(\.time).max() ?? 0
     #expect(last <= (scene.start + 6) * 1000 + 1500)
   }
 
-  /// A low rate is for what is sent: it does not hold up what is not.
-  @Test func whoGetsNothingTakesNothingOfTheRate() async throws {
+  /// A low rate limits only targets that are sent. It does not delay the others.
+  @Test func targetsThatGetNothingDoNotUseTheRate() async throws {
     let scene = try await Scene(partitions: 2) { _ in ["A": 60, "P": 4 * 3600] }
     let rig = scene.rig
     try await rig.register(3000, zones: ["P", "P", "P", "P", "P", "P", "P", "P", "P", "A"])
@@ -192,11 +192,11 @@ import Testing
     let start = ContinuousClock.now
     try await rig.worker("w").run()
     #expect(try await rig.store.campaigns.show("local")?.counters.outcomes == [.accepted: 300, .expired: 2700])
-    // At the rate alone it would be 30 seconds, of what is sent it is three.
+    // At this rate all targets would take 30 seconds, and the targets that are sent take three.
     #expect(ContinuousClock.now - start < .seconds(25))
   }
 
-  @Test func whatIsLeftAfterItsLongestTimeHasExpired() async throws {
+  @Test func remainingTargetsExpireAfterTheMaximumDuration() async throws {
     let rig = try await WorkerRig(engine: .native)
     try await rig.register(300)
     try await rig.submit("short", #","rate":40,"maxDuration":"2s""#)
@@ -208,7 +208,7 @@ import Testing
     #expect(await rig.simulator.counters().received == accepted)
   }
 
-  @Test func aJobThatIsRepeatedBeginsItsCampaigns() async throws {
+  @Test func recurringJobBeginsItsCampaigns() async throws {
     let rig = try await WorkerRig(engine: .native)
     try await rig.register(50)
     try await rig.submit("digest", #","repeat":{"cron":"0 0 * * *","count":1}"#)

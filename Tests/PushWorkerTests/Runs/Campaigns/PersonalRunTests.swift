@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Campaigns whose pushes are not all the same, held against what the simulator received.
+/// Campaigns with personal pushes, compared with the requests that the simulator received.
 struct PersonalRunTests {
   private static let locales = ["", "en", "de-AT", "zh-Hans-CN", "zh-Hant-HK", "fr"]
   private static let content = #"""
@@ -16,7 +16,7 @@ struct PersonalRunTests {
     "uniqueKey":"push"
     """#
 
-  /// What the user of this number is sent, made by other means than the product's.
+  /// Returns the expected payload of a user, built without code of the product.
   private static func text(_ number: Int, city: String, id: String) -> String {
     let name: String? = number % 5 == 0 ? nil : names[number % names.count]
     switch locales[number % locales.count] {
@@ -30,7 +30,7 @@ struct PersonalRunTests {
     }
   }
 
-  /// As they stand in JSON.
+  /// Names as they appear in JSON.
   private static let names = ["Ada", #"O\"Neil"#, "张伟", "e\u{301}😀", "{{name}}", #"a\\"#]
 
   private func register(_ rig: WorkerRig, _ count: Int, city: String, at instant: UInt64 = 1000) async throws {
@@ -54,16 +54,16 @@ struct PersonalRunTests {
     }
   }
 
-  /// The dead worker's push and that of its heir are the same, whatever has become of the user in between.
-  @Test(arguments: PushEngineKind.one(for: "eachTargetIsSentItsOwnAlsoAfterATakeover"))
-  func eachTargetIsSentItsOwnAlsoAfterATakeover(engine: PushEngineKind) async throws {
+  /// The push of the dead worker and that of the next owner are equal, even if the user's data changed in between.
+  @Test(arguments: PushEngineKind.one(for: "eachTargetGetsItsOwnPushAfterATakeover"))
+  func eachTargetGetsItsOwnPushAfterATakeover(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, partitions: 4, folder)
     try await register(rig, 240, city: "Wien")
     let job = Array(#"{"id":"own","app":"news","audience":{"segment":"*"}\#(Self.content)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
-    // A worker that dies with a slice sealed, and some of it sent.
+    // A worker dies with a sealed slice and some targets sent.
     let taken = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     _ = try await rig.store.queue.activate(campaign, job: taken, worker: "dead")
     let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
@@ -94,9 +94,9 @@ struct PersonalRunTests {
     #expect(sealed.count > 20)
   }
 
-  /// Slices of a target or two, in bunches; and users that the job lists.
-  @Test(arguments: PushEngineKind.one(for: "bunchesOfSmallSlicesArePersonalToo"))
-  func bunchesOfSmallSlicesArePersonalToo(engine: PushEngineKind) async throws {
+  /// Slices with one or two targets, in batches, and users that the job lists.
+  @Test(arguments: PushEngineKind.one(for: "batchesOfSmallSlicesArePersonalToo"))
+  func batchesOfSmallSlicesArePersonalToo(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, partitions: 200, folder)
     try await register(rig, 120, city: "Wien")
@@ -120,7 +120,7 @@ struct PersonalRunTests {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, partitions: 2, folder)
     try await register(rig, 60, city: "Wien")
-    // Users of the job's own: five values of a thousand bytes are too much.
+    // Users with values in the job. Five values of a thousand bytes are too large.
     let long = String(repeating: "é", count: 500)
     try await rig.store.registry.register(
       (0..<10).map { number in

@@ -7,15 +7,15 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Campaigns that begin later, with workers that wait for them.
+/// Scheduled campaigns, with workers that wait for their start.
 @Suite struct ScheduleTests {
   private func sendAt(_ rig: WorkerRig, in milliseconds: Int) async throws -> (instant: Int, field: String) {
     let instant = try await rig.store.time() / 1000 + milliseconds
     return (instant, #","sendAt":"\#(Timestamp.format(milliseconds: instant))""#)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginItOnceAndNotBeforeItsTime"))
-  func eightWorkersBeginItOnceAndNotBeforeItsTime(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginACampaignOnceAndNotEarly"))
+  func eightWorkersBeginACampaignOnceAndNotEarly(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16)
     try await rig.register(400)
     let (instant, field) = try await sendAt(rig, in: 6000)
@@ -36,15 +36,15 @@ import Testing
     #expect(await rig.simulator.counters().received == 400)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached"))
-  func whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "userInAPartitionThatWasEmptyAtSubmissionIsReached"))
+  func userInAPartitionThatWasEmptyAtSubmissionIsReached(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 64)
     try await rig.register(1)
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("later")?.state == .scheduled }
-    // It takes its time where it can't tell whether Redis has forgotten anything, and leaves nothing out then.
+    // If the worker can't exclude that Redis lost writes, it takes its time and excludes no partition.
     try await rig.submit("first", audience: #"{"users":["u0"]}"#)
     try await rig.until { try await rig.store.campaigns.find("first")?.state == .completed }
     try await rig.register(20)
@@ -70,8 +70,8 @@ import Testing
     #expect(try await rig.store.campaigns.find("now")?.counters.outcomes == [.accepted: 10])
   }
 
-  @Test(arguments: PushEngineKind.one(for: "cancelledBeforeItsTimeNothingIsSent"))
-  func cancelledBeforeItsTimeNothingIsSent(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignCancelledBeforeItsTimeSendsNothing"))
+  func campaignCancelledBeforeItsTimeSendsNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(10)
     let (instant, field) = try await sendAt(rig, in: 6000)
@@ -80,7 +80,7 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("never")?.state == .scheduled }
     #expect(try await rig.store.campaigns.control("never", .cancel) == .cancelled)
-    // A campaign after its time shows that the worker has looked since.
+    // A campaign after that time shows that the worker has checked the schedule since.
     try await rig.until { try await rig.store.time() / 1000 > instant }
     try await rig.submit("after", audience: #"{"users":["u0"]}"#)
     try await rig.until { try await rig.store.campaigns.find("after")?.state == .completed }

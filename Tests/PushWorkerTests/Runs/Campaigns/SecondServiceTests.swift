@@ -11,10 +11,10 @@ import TestPushService
 import TestSupport
 import Testing
 
-/// Whole campaigns of a push service that is in nothing like APNs, through the real worker, Redis, TLS and HTTP/2.
+/// Whole campaigns of a push service that differs from APNs in every way, with a real worker, Redis, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(2)))
 struct SecondServiceTests {
-  /// The bearer token of a service's account, which may be exchanged.
+  /// The bearer token of a service's account. It can be replaced.
   private final class Bearer: PushCredential {
     private struct State {
       var text: String
@@ -61,7 +61,7 @@ struct SecondServiceTests {
     }
   }
 
-  /// A store, a server of the service, and workers between them.
+  /// A store, a server of the service, and workers.
   private struct Rig {
     let server: TextServer
     let store: CampaignStore
@@ -127,7 +127,7 @@ struct SecondServiceTests {
   private static let tokens = (0..<400).map { "t:\($0):" + String(repeating: "ü", count: $0 % 50) }
 
   @Test(arguments: PushEngineKind.allCases)
-  func campaignEndsWithOneOutcomeForEveryTargetInTheServicesOwnWords(engine: PushEngineKind) async throws {
+  func campaignEndsWithOutcomesInTheServicesWords(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)
     try await rig.register(Self.tokens)
     await rig.server.change { book in
@@ -159,7 +159,7 @@ struct SecondServiceTests {
     await rig.server.stop()
   }
 
-  /// What the content says comes of the core: a service has only its envelope around it.
+  /// The core renders the content. A service adds only its envelope.
   @Test(arguments: PushEngineKind.one(for: "messagesArePersonalWithThisServiceToo"))
   func messagesArePersonalWithThisServiceToo(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)
@@ -188,7 +188,7 @@ struct SecondServiceTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func refusedCredentialHoldsItsTargetsUntilItIsMended(engine: PushEngineKind) async throws {
+  func refusedCredentialHoldsItsTargetsUntilItIsRepaired(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)
     try await rig.register(Array(Self.tokens.prefix(100)))
     await rig.server.change { $0.bearer = "another" }
@@ -209,7 +209,7 @@ struct SecondServiceTests {
     await rig.server.stop()
   }
 
-  @Test func whatBreaksARuleOfTheServiceNeverBecomesACampaign() async throws {
+  @Test func jobThatBreaksARuleOfTheServiceIsRejected() async throws {
     let job = #"{"id":"a","app":"web","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(Array(job.utf8), .known(["web": TextService()]))

@@ -8,7 +8,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Campaigns most of whose slices have a target or two, and are worked on in bunches.
+/// Campaigns in which most slices have one or two targets, so that workers process slices in batches.
 @Suite struct SmallSliceTests {
   private static let partitions = 400
   private static let users = 600
@@ -43,7 +43,7 @@ import Testing
     #expect(counters.accepted == 564 && counters.duplicatesReceived == 0)
   }
 
-  /// A slice is opened where anybody of `some` is; in many there is nobody left.
+  /// Each partition with a member of `some` gets a slice. Many of these slices have no target.
   @Test(arguments: PushEngineKind.one(for: "slicesWithoutTargetsEndWithTheOthers"))
   func slicesWithoutTargetsEndWithTheOthers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
@@ -59,8 +59,8 @@ import Testing
     #expect(await rig.simulator.counters().accepted == 200)
   }
 
-  /// A round trip for each step of each slice would be some ten times as many.
-  @Test func roundTripsAreOfBunches() async throws {
+  /// A round trip for each step of each slice would need about ten times as many.
+  @Test func roundTripsAreSharedByABatch() async throws {
     let server = try await RedisServer.start(.single)
     let rig = try await rig(.native, server: server)
     try await rig.submit("small")
@@ -75,14 +75,14 @@ import Testing
     await server.stop()
   }
 
-  /// How often Redis has read from its clients.
+  /// Returns how often Redis has read from its clients.
   private static func reads(_ client: RedisClient) async throws -> Int {
     try await client.serverInfo(section: "stats").fields["total_reads_processed"].flatMap { Int($0) } ?? 0
   }
 
   /// Each target is refused once with 500, so each slice waits for a retry.
-  @Test(arguments: PushEngineKind.one(for: "slicesThatWaitLeaveTheirBunchAndEnd"))
-  func slicesThatWaitLeaveTheirBunchAndEnd(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "waitingSlicesLeaveTheirBatchAndEnd"))
+  func waitingSlicesLeaveTheirBatchAndEnd(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
     try await rig.register(Self.users)
     var knobs = rig.simulator.knobs
@@ -99,8 +99,8 @@ import Testing
     #expect(await rig.simulator.counters().accepted == Self.users)
   }
 
-  /// The connections to Redis break again and again.
-  @Test func nothingIsLostWhereTheWayToRedisBreaks() async throws {
+  /// The connections to Redis break repeatedly.
+  @Test func brokenConnectionsToRedisLoseNothing() async throws {
     let server = try await RedisServer.start(.single)
     let rig = try await rig(.native, server: server)
     var knobs = rig.simulator.knobs
@@ -120,8 +120,8 @@ import Testing
     await server.stop()
   }
 
-  @Test(arguments: PushEngineKind.one(for: "pauseAndCancelReachBunches"))
-  func pauseAndCancelReachBunches(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "pauseAndCancelReachBatches"))
+  func pauseAndCancelReachBatches(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 50

@@ -8,9 +8,10 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// A story that turns out to be wrong: it is taken back, or put right.
+/// A wrong story that is recalled or corrected.
 @Suite struct StoryRunTests {
-  /// When the cancelling command returns every worker has stopped; that, and whatever was on its way then, is within a second.
+  /// When the cancel command returns, every worker has stopped. That takes less than a second, including pushes in
+  /// flight.
   @Test(arguments: PushEngineKind.one(for: "cancelStopsEveryWorkerWithinASecond"))
   func cancelStopsEveryWorkerWithinASecond(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
@@ -27,11 +28,11 @@ import Testing
     async let third: Void = workers[2].run()
     try await rig.until { await rig.simulator.counters().received >= 300 }
     let asked = ContinuousClock.now
-    // The simulator's clock, which is this machine's.
+    // The simulator uses the clock of this machine.
     let askedAt = Int(Date().timeIntervalSince1970 * 1000)
     let (state, unconfirmed) = try await rig.store.campaigns.controlEverywhere("story", .cancel, lease: 6000)
     #expect(state == .cancelled && unconfirmed.isEmpty)
-    // What was in flight is answered within its latency.
+    // Pushes in flight are answered within the simulator's latency.
     #expect(ContinuousClock.now - asked < .seconds(1), "\(ContinuousClock.now - asked)")
     let sent = await rig.simulator.counters().received
     try await rig.until { try await rig.store.campaigns.show("story")?.finishedAt != nil }
@@ -39,19 +40,19 @@ import Testing
     _ = try await (first, second, third)
     let record = try #require(try await rig.store.campaigns.show("story"))
     let received = await rig.simulator.counters().received
-    // Each worker may have a window on its way when it hears of it.
+    // Each worker may have a window of pushes in flight when it receives the cancel.
     #expect(received <= sent + 3 * 50 && received < 20_000, "\(sent) \(received)")
     #expect(record.counters.outcomes[.accepted] == received && record.pending == 0)
     let requests = try RequestLine.read(path)
     #expect(requests.count == received)
-    // By the push service's own log: nobody got it later than a second after that.
+    // The push service's own log shows that no push arrived later than a second after the cancel.
     let last = requests.map(\.time).max() ?? 0
     #expect(last - askedAt < 1000, "\(last - askedAt) ms")
   }
 
-  /// The same collapse id, a new text, and nobody who did not get the first.
-  @Test(arguments: PushEngineKind.one(for: "correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived"))
-  func correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived(engine: PushEngineKind) async throws {
+  /// The correction has the same collapse id and a new text, and goes only to users who got the story.
+  @Test(arguments: PushEngineKind.one(for: "correctionReplacesTheStoryForItsRecipientsOnly"))
+  func correctionReplacesTheStoryForItsRecipientsOnly(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await WorkerRig(engine: engine) {
       $0.knobs.tracksCollapse = true
@@ -78,7 +79,7 @@ import Testing
     try await rig.worker("second").run()
     #expect(try await rig.store.campaigns.show("correction")?.counters.outcomes == [.accepted: 90])
     #expect(await rig.simulator.counters().collapsed == 90)
-    // The new text, to those tokens and no others, in the place of the first.
+    // The new text goes to exactly those tokens and replaces the story.
     let second = try RequestLine.read(folder.path("requests")).dropFirst(before)
     #expect(second.allSatisfy { $0.body.contains("Correction: it did not happen.") })
     #expect(Set(second.map(\.token)) == Set(reached.map { APNsService().text(of: $0) }))

@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Which pushes go over the connection for suspects.
+/// Pushes that use the connection for suspects.
 @Suite(.timeLimit(.minutes(2))) struct UnprovenRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func listedTokensHaveAConnectionOfTheirOwn(engine: PushEngineKind) async throws {
@@ -29,17 +29,17 @@ import Testing
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func tokensRejectedLatelyGoThereNextTime(engine: PushEngineKind) async throws {
+  func recentlyRejectedTokensUseThatConnection(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
     let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.log = log }
-    // Bad at first, so that they are on record; the guard has too few answers to hold anything back for long.
+    // The tokens are bad at first, so the worker records them. The guard has too few answers to hold any back for long.
     try await rig.register(40) { $0 < 4 ? .bad : .registered }
     let worker = rig.worker("w", guard: GuardPolicy(threshold: 0.5, minimum: 20), drains: false)
     async let running: Void = worker.run()
     try await rig.submit("first")
     try await rig.until { try await rig.store.campaigns.show("first")?.state == .completed }
-    // They are good now, and somebody knows.
+    // The tokens are good now, and an operator releases them.
     try await rig.register(40)
     try await rig.store.results.forEachQuarantined {
       _ = try await rig.store.results.release($0)

@@ -7,14 +7,14 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Campaigns of an app whose own backend is not well.
+/// Campaigns of an app with an unhealthy backend.
 @Suite(.timeLimit(.minutes(4))) struct BackendRunTests {
   private static let users = 600
   private static let rate = 200.0
   private static let least = 0.1
 
-  @Test(arguments: PushEngineKind.one(for: "campaignGoesSlowerUntilTheBackendIsWellAgain"))
-  func campaignGoesSlowerUntilTheBackendIsWellAgain(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignIsThrottledUntilTheBackendIsHealthy"))
+  func campaignIsThrottledUntilTheBackendIsHealthy(engine: PushEngineKind) async throws {
     let backend = try HealthServer(.status(503))
     let folder = try ScratchFolder()
     var rig = try await WorkerRig(engine: engine) { $0.log = folder.path("requests") }
@@ -27,7 +27,7 @@ import Testing
     async let first: Void = workers[0].run()
     async let second: Void = workers[1].run()
     try await rig.until { try await rig.store.limits.backends()["news"]?.share == Self.least }
-    // What can't wait does not: it goes as fast as ever.
+    // An urgent campaign is not throttled.
     try await rig.submit("alarm", #","lane":"urgent""#)
     try await rig.until { try await rig.store.campaigns.show("alarm")?.state == .completed }
     let start = Int(Date().timeIntervalSince1970 * 1000)
@@ -36,7 +36,7 @@ import Testing
       try await rig.store.campaigns.show("offer")?.waiting?.reason
         .contains("the backend of app news is not well (status 503)") == true
     }
-    // Bounds that no machine is too slow for: what has arrived by a moment was lent before it.
+    // These bounds hold on a slow machine too: the permits of pushes that have arrived were granted before.
     let arrivals = try RequestLine.read(folder.path("requests")).map(\.time).sorted().dropFirst(Self.users)
     let perSecond = Self.rate * Self.least
     for (number, at) in arrivals.enumerated() {
@@ -47,7 +47,7 @@ import Testing
     let fleet = try await rig.store.fleet.snapshot(lease: 6000)
     #expect(fleet.backends.map(\.share) == [Self.least])
 
-    // At this pace it would take half a minute; at the full one three seconds.
+    // At this rate the campaign would take half a minute; at the full rate three seconds.
     backend.set(.status(200))
     try await rig.until { try await rig.store.limits.backends()["news"]?.isSlowed == false }
     try await rig.until { try await rig.store.campaigns.show("offer")?.state == .completed }
@@ -56,14 +56,14 @@ import Testing
     _ = try await (first, second)
     #expect(try await rig.store.campaigns.show("offer")?.counters.outcomes == [.accepted: Self.users])
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
-    // One worker of the fleet asks at a time, and says so when it begins and ends.
+    // One worker of the fleet checks at a time, and logs the beginning and the end.
     let said = logs.flatMap(\.all)
     #expect(said.count { $0.hasPrefix("slowed(") } == 1 && said.count { $0.hasPrefix("quickened(") } == 1, "\(said)")
     await backend.stop()
   }
 
-  /// Nobody waits for it: neither what is sent nor the end of a worker.
-  @Test func aBackendThatNeverAnswersHoldsNothingUp() async throws {
+  /// Neither sending nor the end of a worker waits for the check.
+  @Test func silentBackendDelaysNothing() async throws {
     let backend = try HealthServer(.silence)
     var rig = try await WorkerRig(engine: .native)
     rig.channel.backend = AppBackend(
@@ -74,7 +74,7 @@ import Testing
     try await rig.until { !backend.asked.isEmpty }
     try await rig.submit("offer")
     try await rig.until { try await rig.store.campaigns.show("offer")?.state == .completed }
-    // It is asked once, as long as that lasts.
+    // The worker sends one check and waits for its end.
     #expect(backend.asked.count == 1)
     await worker.stop()
     try await running

@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// What people do to a campaign while it runs.
+/// Control commands for a running campaign.
 @Suite struct CampaignControlTests {
   private func slow(_ rig: WorkerRig) async {
     var knobs = rig.simulator.knobs
@@ -38,8 +38,8 @@ import Testing
     #expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "pausedCampaignRestsAndGoesOnWithoutDuplicates"))
-  func pausedCampaignRestsAndGoesOnWithoutDuplicates(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "pausedCampaignContinuesWithoutDuplicates"))
+  func pausedCampaignContinuesWithoutDuplicates(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000)
     await slow(rig)
@@ -48,7 +48,7 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
     #expect(try await rig.store.campaigns.control("rest", .pause) == .paused)
-    // Everything in flight is recorded, and every slice given back.
+    // Every push in flight is recorded, and every slice returned.
     try await rig.until {
       guard let record = try await rig.store.campaigns.show("rest") else { return false }
       let accepted = await rig.simulator.counters().accepted
@@ -63,16 +63,16 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 
-  /// Controls a campaign, and gives how many requests the simulator had received when that was confirmed.
+  /// Controls a campaign, and returns the number of requests that the simulator had received at the confirmation.
   private func confirm(_ rig: WorkerRig, _ id: String, _ verb: ControlVerb) async throws -> Int {
     let answer = try await rig.store.campaigns.controlEverywhere(id, verb, lease: 60_000)
     #expect(answer.unconfirmed == [])
     return await rig.simulator.counters().received
   }
 
-  @Test(arguments: PushEngineKind.one(for: "atMostOneWindowAWorkerIsSentOncePausingIsConfirmed"))
-  func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed(engine: PushEngineKind) async throws {
-    // Many small slices: there is always one that is just being claimed when the campaign is paused.
+  @Test(arguments: PushEngineKind.one(for: "confirmedPauseAllowsOneWindowOfEachWorkerAtMost"))
+  func confirmedPauseAllowsOneWindowOfEachWorkerAtMost(engine: PushEngineKind) async throws {
+    // With many small slices, a worker always claims one while the campaign is paused.
     let rig = try await WorkerRig(engine: engine, partitions: 64)
     try await rig.register(6000)
     await slow(rig)

@@ -7,13 +7,15 @@ import Redis
 import TestSupport
 import Testing
 
-/// What can't be right in Redis is taken out; every other campaign is sent, and a worker stops as quickly as ever.
+/// Damaged values in Redis. The worker isolates them, sends every other campaign, and stops as quickly as without
+/// damage.
 @Suite struct DamageRunTests {
-  /// Campaign `bad` to everybody, taken in and not begun, and `good` behind it; then something is done to keys.
+  /// Runs a campaign `bad` to all users, which is taken in and not begun, and then `good`, after some keys were
+  /// damaged.
   ///
   /// - Parameters:
-  ///   - damage: gets the rig and a client.
-  ///   - check: what is looked at when `good` has been sent, the worker has stopped, and another has done the rest.
+  ///   - damage: damages keys; gets the rig and a client.
+  ///   - check: the checks after `good` is sent, the worker has stopped, and another worker has done the rest.
   private func run(
     _ engine: PushEngineKind, damage: (WorkerRig, RedisClient) async throws -> Void,
     check: (WorkerRig, EventLog) async throws -> Void
@@ -30,7 +32,7 @@ import Testing
     try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
     #expect(try await rig.results("good").count == 100)
     let stopping = ContinuousClock.now
-    // A hundred times the deadline of a real stop: it must not be what ends this.
+    // The deadline is a hundred times that of a real stop, so it must not end this run.
     await worker.stop(within: 2000)
     try await running.value
     #expect(ContinuousClock.now - stopping < .seconds(20), "\(log.all)")
@@ -54,9 +56,9 @@ import Testing
 
   private static let fields = ["count", "granted", "doubt", "waiting", "phase", "seq", "lease"]
 
-  /// Each key of a slice as another type: the slice is taken out with the reason, the campaign's others are sent.
+  /// Each key of a slice as another type. The worker isolates the slice with the reason and sends the others.
   @Test(arguments: ["slice", "targets", "ledger", "retry", "results", "reasons"])
-  func sliceWithAKeyOfAnotherTypeIsTakenOutAndTheOthersAreSent(kind: String) async throws {
+  func sliceWithAKeyOfAnotherTypeIsIsolated(kind: String) async throws {
     try await run(["slice", "ledger", "results"].contains(kind) ? .native : .curl) { rig, client in
       let key = "{\(rig.keys.namespace):1}:\(kind):bad"
       if kind == "ledger" {
@@ -65,7 +67,7 @@ import Testing
         _ = try await client.command("SET", key, "x").get()
       }
     } check: { rig, log in
-      // What is not read or written does no harm.
+      // A damaged key that is neither read nor written has no effect.
       if ["retry", "results", "reasons", "targets"].contains(kind), try await reasons(rig).isEmpty { return }
       let types = ["targets": "list", "ledger": "string", "retry": "zset"]
       let expected =
@@ -79,7 +81,7 @@ import Testing
     ("count", "4294967296"), ("count", "9223372036854775807"), ("count", "-9223372036854775808"), ("granted", "1e308"),
     ("doubt", "x"), ("phase", "nan"), ("seq", "1e308"),
   ])
-  func sliceWithAValueThatCannotBeRightIsTakenOut(field: String, value: String) async throws {
+  func sliceWithACorruptValueIsIsolated(field: String, value: String) async throws {
     try await run(field == "count" ? .native : .curl) { rig, client in
       let key = "{\(rig.keys.namespace):1}:slice:bad"
       let format = TargetPage.formatVersion
@@ -92,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func campaignWithSuchAValueIsTakenOut() async throws {
+  @Test func campaignWithACorruptValueIsIsolated() async throws {
     try await run(.native) { rig, client in
       _ = try await client.command("HSET", "{\(rig.keys.namespace)}:campaign:bad", "slices", "1e308").get()
     } check: { rig, log in
@@ -101,9 +103,9 @@ import Testing
     }
   }
 
-  /// Lists that are rebuilt: nothing is lost but time.
+  /// Lists that the worker rebuilds. This costs only time.
   ///
-  /// The short form has one list of those that the intake, the slices, the fleet and the housekeeper use.
+  /// The short form has one list each of intake, slices, fleet and maintenance leader.
   @Test(
     arguments: TestForm.isLong
       ? [
@@ -121,8 +123,8 @@ import Testing
     }
   }
 
-  /// A partition that can't be looked after keeps the housekeeper from nothing else: here from a slice that got lost.
-  @Test func damagedPartitionHoldsUpNoOtherHousekeeping() async throws {
+  /// A damaged partition does not stop the leader's other tasks. Here the task finds a lost slice.
+  @Test func damagedPartitionDoesNotStopOtherTasks() async throws {
     try await run(.native) { rig, client in
       let namespace = rig.keys.namespace
       _ = try await client.command("SET", "{\(namespace):0}:moving", "x").get()
@@ -133,8 +135,8 @@ import Testing
     }
   }
 
-  /// An event about a damaged partition goes to the dead list; those behind it are applied.
-  @Test func eventThatMeetsDamageHoldsNoOtherUp() async throws {
+  /// An event about a damaged partition goes to the dead list, and later events are applied.
+  @Test func eventWithDamageDoesNotDelayOthers() async throws {
     let rig = try await WorkerRig(engine: .curl, partitions: 2)
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     let users = (0..<20).map { "u\($0)" }
@@ -162,9 +164,9 @@ import Testing
     await client.close()
   }
 
-  /// A job whose id, or a list of whose audience, stands there as another type goes to the dead list; the next is taken in.
+  /// A job with a damaged key for its id or its audience goes to the dead list, and the next job is taken in.
   @Test(arguments: ["job:next", "campaign:next", "audience:next"])
-  func jobThatCannotBeTakenInHoldsNoOtherUp(name: String) async throws {
+  func jobWithDamageDoesNotDelayOthers(name: String) async throws {
     let rig = try await WorkerRig(engine: .curl, partitions: 1)
     try await rig.register(3)
     let key = name != "audience:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
@@ -181,8 +183,9 @@ import Testing
     await client.close()
   }
 
-  /// What all share, and nobody mends: nothing ends, and still nobody waits for a worker's deadline.
-  @Test func workerThatStopsDoesNotWaitForWhatNobodyMends() async throws {
+  /// A shared key is damaged and not repaired. No campaign ends, but a stop still does not take until the worker's
+  /// deadline.
+  @Test func stopDoesNotWaitForARepair() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 4)
     try await rig.register(100)
     try await activate("bad", rig)
@@ -199,8 +202,8 @@ import Testing
     #expect(ContinuousClock.now - stopping < .seconds(20), "\(log.all)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "aHundredThousandReferencesThatLeadNowhereHoldNobodyUp"))
-  func aHundredThousandReferencesThatLeadNowhereHoldNobodyUp(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "danglingReferencesDelayNoCampaign"))
+  func danglingReferencesDelayNoCampaign(engine: PushEngineKind) async throws {
     try await run(engine) { rig, client in
       let namespace = rig.keys.namespace
       for start in stride(from: 0, to: 100_000, by: 5000) {

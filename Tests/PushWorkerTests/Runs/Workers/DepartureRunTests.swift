@@ -8,7 +8,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Whole campaigns whose targets wait while users leave: whoever is gone when the time has come gets nothing.
+/// Whole campaigns whose targets wait while users leave. A user who has left when the time comes gets nothing.
 @Suite(.timeLimit(.minutes(4))) struct DepartureRunTests {
   private static let users = 120
 
@@ -16,7 +16,7 @@ import Testing
   private static let optedOut = [0, 10, 20]
   private static let gone = [30, 40, 50, 60]
 
-  /// Says of each group, in its own way, that its users are gone. Part of it comes by events, as apps send them.
+  /// Makes each group leave in its own way, partly by events as apps send them.
   private func leave(_ rig: WorkerRig) async throws {
     func users(_ first: Int) -> [String] { (first..<(first + 10)).map { "u\($0)" } }
     let now = Int(Date().timeIntervalSince1970 * 1000)
@@ -32,7 +32,7 @@ import Testing
     let tokens = try (40..<50).map { try #require(DeviceToken(bytes: WorkerRig.token($0))) }
     _ = try await store.registry.unregister(tokens, of: APNsService(), at: now)
     for user in users(50) { _ = try await store.erasure.forget(user) }
-    // The phone is somebody else's now.
+    // Another user has the phone now.
     try await store.registry.register(
       (60..<70).map { number in
         var device = DeviceRecord(token: WorkerRig.token(number), service: "apns")
@@ -68,9 +68,10 @@ import Testing
     }
   }
 
-  /// All slices are sealed and wait for the users' local time; few slices with many targets, or many with a few.
+  /// All slices are sealed and wait for the users' local time. There are few slices with many targets, or many with a
+  /// few.
   @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [4, 200]))
-  func whoLeavesBeforeTheTimeComesGetsNothing(engine: PushEngineKind, partitions: Int) async throws {
+  func userWhoLeavesBeforeTheTimeGetsNothing(engine: PushEngineKind, partitions: Int) async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests")
     let rig = try await WorkerRig(engine: engine, partitions: partitions) { $0.log = path }
@@ -89,9 +90,9 @@ import Testing
     #expect(reached.isDisjoint(with: gone) && reached.count == Self.users - gone.count)
   }
 
-  /// Every first attempt fails with 429; whoever leaves before the retry gets none.
-  @Test(arguments: PushEngineKind.one(for: "whoLeavesBeforeTheRetryGetsNone"))
-  func whoLeavesBeforeTheRetryGetsNone(engine: PushEngineKind) async throws {
+  /// Every first attempt fails with 429. A user who leaves before the retry gets none.
+  @Test(arguments: PushEngineKind.one(for: "userWhoLeavesBeforeTheRetryGetsNothing"))
+  func userWhoLeavesBeforeTheRetryGetsNothing(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests")
     let rig = try await WorkerRig(engine: engine, partitions: 4) {

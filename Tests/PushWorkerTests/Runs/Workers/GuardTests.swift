@@ -7,9 +7,9 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// One wrong setting can't erase the device base.
+/// The guard. One wrong setting can't erase the device base.
 @Suite struct GuardTests {
-  /// Devices of users `u0`, `u1`, … that are gone, and that are quarantined.
+  /// Returns the numbers of pruned and of quarantined devices of users `u0`, `u1`, ….
   private func touched(_ rig: WorkerRig, users: Int) async throws -> (pruned: Int, quarantined: Int) {
     var quarantined: [String: Bool] = [:]
     try await rig.store.registry.forEachUser { records in
@@ -20,9 +20,9 @@ import Testing
     return (users - quarantined.count, quarantined.values.count { $0 })
   }
 
-  /// Waits until the campaign is paused and every slice has been given back.
+  /// Waits until the campaign is paused and every slice has been returned.
   ///
-  /// - Returns: the campaign, and how many requests APNs has had.
+  /// - Returns: the campaign, and the number of requests that APNs has received.
   private func rest(_ rig: WorkerRig, _ id: String) async throws -> (CampaignRecord, received: Int) {
     var received = 0
     try await rig.until {
@@ -30,7 +30,7 @@ import Testing
       let apns = await rig.simulator.counters()
       received = apns.received
       let answered = record.counters.retrying + record.counters.outcomes.values.reduce(0, +)
-      // Of those granted some may have been called back before they were sent.
+      // Some granted targets may have been taken back before they were sent.
       return record.counters.inDoubt == 0 && answered >= apns.received - apns.duplicatesReceived
     }
     return (try #require(try await rig.store.campaigns.show(id)), received)
@@ -41,7 +41,7 @@ import Testing
     (.curl, .wrongTopic, "looks like the wrong environment for app news, or the wrong topic"),
     (.curl, .unregistered, "answers were 410, device gone"),
   ])
-  func floodPausesTheCampaignTouchesNothingAndReachesEverybodyWhenResumed(
+  func refusedCampaignPausesAndReachesAllUsersAfterResume(
     engine: PushEngineKind, state: SimulatedDevice.State, reason: String
   ) async throws {
     let rig = try await WorkerRig(engine: engine)
@@ -54,7 +54,7 @@ import Testing
     #expect(paused.reason?.contains(reason) == true, "\(paused.reason ?? "none")")
     #expect(paused.reason?.hasPrefix("100 % of ") == true)
     #expect((200...400).contains(sent), "\(sent)")
-    // Who got it only for the setting is not done with.
+    // Targets that were refused because of the setting have no outcome.
     #expect(paused.counters.outcomes == [:])
     #expect(paused.counters.retrying >= sent)
     #expect(paused.counters.pruned == 0)
@@ -67,17 +67,17 @@ import Testing
     try await running
     let record = try #require(try await rig.store.campaigns.show("flood"))
     #expect(record.state == .completed, "\(log.all)")
-    // It says so when it has Redis' reply, which whoever looks at the campaign does not wait for.
+    // The worker logs the pause after Redis' reply. A reader of the campaign may see it earlier.
     #expect(log.all.contains { $0.contains("paused") })
     #expect(record.counters.outcomes == [.accepted: 2000])
     #expect(record.counters.resent == 0)
     #expect(try await touched(rig, users: 2000) == (0, 0))
-    // Those that were refused came once more, under the same id.
+    // The refused targets came again, under the same id.
     #expect(await rig.simulator.counters().duplicatesReceived == sent)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "resumedWithoutMendingItPausesAgain"))
-  func resumedWithoutMendingItPausesAgain(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "resumeWithoutARepairPausesAgain"))
+  func resumeWithoutARepairPausesAgain(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { _ in .bad }
     try await rig.submit("stubborn")
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [SimulatedDevice.State.bad, .unregistered]))
-  func resumedUnguardedItTakesAPNsAtItsWord(engine: PushEngineKind, state: SimulatedDevice.State) async throws {
+  func unguardedResumeAppliesEveryAnswer(engine: PushEngineKind, state: SimulatedDevice.State) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000) { _ in state }
     try await rig.submit("unguarded")
@@ -113,9 +113,9 @@ import Testing
     #expect(try await touched(rig, users: 1000) == (isGone ? 1000 : 0, isGone ? 0 : 1000))
   }
 
-  /// What was sent before is answered after: it says nothing of the setting as it is now.
+  /// Answers to earlier pushes come after the resume. They do not count for the present setting.
   @Test(arguments: PushEngineKind.allCases)
-  func answersFromBeforeTheResumeNeitherCountNorTouchAnything(engine: PushEngineKind) async throws {
+  func answersFromBeforeTheResumeHaveNoEffect(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
@@ -126,7 +126,7 @@ import Testing
     let worker = rig.worker("w", window: 1000, log: log)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().received >= 40 }
-    // In one go, so that the worker need not see the pause.
+    // Pause and resume follow each other immediately, so the worker may miss the pause.
     try await rig.store.campaigns.control("mended", .pause)
     rig.simulator.load(
       (0..<300).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
@@ -139,7 +139,7 @@ import Testing
     #expect(try await touched(rig, users: 300) == (0, 0))
   }
 
-  /// Somebody may have mended meanwhile what every push was refused for.
+  /// The cause of a refusal may have been repaired in the meantime.
   @Test(arguments: PushEngineKind.allCases)
   func refusalFromBeforeTheResumePausesNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
@@ -154,7 +154,7 @@ import Testing
     async let running: Void = worker.run()
     // A connection takes one push until the first is answered.
     try await rig.until { await rig.simulator.counters().received >= 1 }
-    // In one go, so that the worker need not see the pause.
+    // Pause and resume follow each other immediately, so the worker may miss the pause.
     try await rig.store.campaigns.control("mended", .pause)
     knobs.failures = []
     knobs.latencyMilliseconds = 0
@@ -168,9 +168,9 @@ import Testing
     #expect(log.all.filter { $0.hasPrefix("paused") } == [])
   }
 
-  /// Small slices end before there are answers enough: what they hold back waits for the others'.
+  /// Small slices end before there are enough answers. Their held answers wait for those of the other slices.
   @Test(arguments: [(PushEngineKind.curl, SimulatedDevice.State.bad), (.native, .unregistered)])
-  func fleetSendsATwofoldMinimumOfAWrongSettingAndTouchesNothing(engine: PushEngineKind, state: SimulatedDevice.State)
+  func fleetSendsAtMostTwiceTheMinimumWithAWrongSetting(engine: PushEngineKind, state: SimulatedDevice.State)
     async throws
   {
     let rig = try await WorkerRig(engine: engine, partitions: 256)
@@ -225,9 +225,9 @@ import Testing
     #expect(try await touched(rig, users: 10) == (5, 0))
   }
 
-  /// One wrong setting, and one small campaign after the other: each has too few answers to be judged by.
-  @Test(arguments: PushEngineKind.one(for: "smallCampaignsAreJudgedByThoseBefore"))
-  func smallCampaignsAreJudgedByThoseBefore(engine: PushEngineKind) async throws {
+  /// One wrong setting, and several small campaigns in a row. Each has too few answers for a verdict of its own.
+  @Test(arguments: PushEngineKind.one(for: "smallCampaignsAreJudgedWithEarlierOnes"))
+  func smallCampaignsAreJudgedWithEarlierOnes(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(60) { $0 < 20 ? .registered : .bad }
     let worker = rig.worker("w", window: 100, drains: false)
@@ -244,9 +244,9 @@ import Testing
       return try #require(try await rig.store.campaigns.show(id))
     }
     for number in 0..<3 { #expect(try await play("good-\(number)", 0..<20).state == .completed) }
-    // Of 64 answers four are bad: within bounds.
+    // Four of 64 answers are bad, which is allowed.
     #expect(try await play("few", 20..<24).counters.quarantined == 4)
-    // Of 84 it would be 24.
+    // With this campaign, 24 of 84 answers would be bad.
     let wrong = try await play("wrong", 24..<44)
     #expect(wrong.state == .paused)
     #expect(wrong.reason?.hasPrefix("with the campaigns before it: ") == true, "\(wrong.reason ?? "none")")
@@ -265,11 +265,11 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyProbingCampaignsGetThroughASmallWindow"))
-  func manyProbingCampaignsGetThroughASmallWindow(engine: PushEngineKind) async throws {
+  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyTrialsEndWithASmallWindow"))
+  func manyTrialsEndWithASmallWindow(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(60)
-    // Gone before they registered: nothing is pruned, so every campaign meets all of them.
+    // The devices were gone before they registered, so none is pruned, and every campaign meets all of them.
     rig.simulator.load(
       (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), state: .unregistered, timestamp: 500) })
     for number in 0..<12 { try await rig.submit("many-\(number)") }
@@ -281,9 +281,9 @@ import Testing
     }
   }
 
-  /// A worker that is restarted for its wrong setting must not do on its way out what it was kept from.
+  /// A worker that is restarted because of its wrong setting must not touch devices during its stop.
   @Test(arguments: PushEngineKind.allCases)
-  func stoppedWorkerDropsWhatLooksWrong(engine: PushEngineKind) async throws {
+  func stoppedWorkerDropsSuspectAnswers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
@@ -327,14 +327,14 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 
-  /// Eight workers with open guards, and from one moment on every token is called bad.
-  @Test(arguments: PushEngineKind.one(for: "whatAFleetDoesToDevicesIsBoundAsWhatOneWorkerDoes"))
-  func whatAFleetDoesToDevicesIsBoundAsWhatOneWorkerDoes(engine: PushEngineKind) async throws {
+  /// Eight workers are past their guard trials. From one moment on, APNs rejects every token.
+  @Test(arguments: PushEngineKind.one(for: "fleetChangesNoMoreDevicesThanOneWorkerMay"))
+  func fleetChangesNoMoreDevicesThanOneWorkerMay(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16) { $0.knobs.latencyMilliseconds = 100 }
     try await rig.register(8000)
     let policy = GuardPolicy(threshold: 0.1, minimum: 80)
     let names = (0..<8).map { "w\($0)" }
-    // Each knows from its start how many there are.
+    // Each worker knows the size of the fleet from its start.
     for name in names { _ = try await rig.store.fleet.heartbeat(worker: name, timeout: 3_600_000) }
     let workers = names.map {
       rig.worker($0, window: 200, connections: 1, guard: policy, lease: 3_600_000, drains: false)
@@ -356,8 +356,8 @@ import Testing
     }
     let record = try #require(try await rig.store.campaigns.show("fleet"))
     #expect(record.reason?.contains("looks like the wrong environment") == true)
-    // A tenth of twice the minimum in the trial, as many once open and half of that where the sum was halved meanwhile,
-    // and one or two for each worker. Each for itself did 100.
+    // The bound: a tenth of twice the minimum in the trial, the same after it, half of that if the sum was halved in
+    // between, and one or two for each worker. Without the shared guard, each worker quarantined 100.
     #expect(record.counters.quarantined <= 16 + 16 + 8 + 2 * 8, "\(record.counters.quarantined)")
     #expect(record.counters.outcomes[.badToken] ?? 0 == record.counters.quarantined)
   }

@@ -6,35 +6,36 @@ import PushCore
 import TestSupport
 import Testing
 
-/// One app's trouble is nobody else's, and neighbours in a lane take turns. Nothing here is about seconds, which a loaded
-/// machine has fewer of: a healthy campaign ends while the other app's endpoint is sick, and what goes before a single push
-/// is counted. `FaultKit`'s isolation cases are the same with processes, a clock and the checker.
+/// Isolation of apps, and fairness between campaigns of a lane. No check depends on seconds, because a loaded machine
+/// is slow. A healthy campaign must end while the other app's endpoint fails, and the pushes before a single push are
+/// counted. `FaultKit`'s isolation cases test the same with processes, a clock and the checker.
 @Suite(.timeLimit(.minutes(4))) struct IsolationRunTests {
   private static let healthy = 500
-  /// Fills the windows of both workers several times.
+  /// The number of devices fills the windows of both workers several times.
   private static let ill = 3000
-  /// In the middle of those, and the guard has had its answers.
+  /// The failure begins in the middle of the campaign, after the guard has had its answers.
   private static let middle = 900
-  /// Longer than any healthy campaign takes on a loaded machine; before credit was lent by pool it never ended.
+  /// The limit is longer than any healthy campaign takes on a loaded machine. Before credit was lent by pool, the
+  /// campaign never ended.
   private static let patience = Duration.seconds(60)
 
-  @Test(arguments: PushEngineKind.one(for: "killedEndpointLeavesAnotherAppsCampaignAlone"))
-  func killedEndpointLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "killedEndpointDoesNotAffectAnotherApp"))
+  func killedEndpointDoesNotAffectAnotherApp(engine: PushEngineKind) async throws {
     try await play(.killed, engine)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "frozenEndpointLeavesAnotherAppsCampaignAlone"))
-  func frozenEndpointLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "frozenEndpointDoesNotAffectAnotherApp"))
+  func frozenEndpointDoesNotAffectAnotherApp(engine: PushEngineKind) async throws {
     try await play(.frozen, engine)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "slowEndpointLeavesAnotherAppsCampaignAlone"))
-  func slowEndpointLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "slowEndpointDoesNotAffectAnotherApp"))
+  func slowEndpointDoesNotAffectAnotherApp(engine: PushEngineKind) async throws {
     try await play(.slow, engine)
   }
 
-  /// Makes the other app's endpoint sick, sends to the healthy app in the lane above and in the same, and heals the
-  /// endpoint: its campaign must then end by itself.
+  /// Makes the other app's endpoint fail, sends to the healthy app in a higher and in the same lane, and restores the
+  /// endpoint. The other app's campaign must then end without help.
   private func play(_ trouble: SickEndpoint.Trouble, _ engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: Self.healthy, ill: Self.ill)
     try await apps.push("sick", app: TwoAppRig.sickApp)
@@ -62,15 +63,15 @@ import Testing
     try await apps.stop()
   }
 
-  @Test(arguments: PushEngineKind.one(for: "oneTargetWaitsForNoNeighbourOfItsAppAndLane"))
-  func oneTargetWaitsForNoNeighbourOfItsAppAndLane(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "singleTargetDoesNotWaitForALargeCampaign"))
+  func singleTargetDoesNotWaitForALargeCampaign(engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: 6000, partitions: 4)
     var knobs = apps.rig.simulator.knobs
     knobs.latencyMilliseconds = 300
     await apps.rig.simulator.set(knobs)
     try await apps.push("neighbour")
     try await apps.rig.until { await apps.rig.simulator.counters().received >= 1000 }
-    // Pushes that went out between a job's own push and its end.
+    // The number of pushes that were sent between a job's submission and its end.
     var passed: [Int] = []
     for number in 0..<5 {
       let before = await apps.rig.simulator.counters().received
@@ -78,8 +79,8 @@ import Testing
       _ = try #require(try await apps.time("single-\(number)", audience: #"{"users":["\#(user)"]}"#))
       passed.append(await apps.rig.simulator.counters().received - before)
     }
-    // A window of each worker while it waits for credit, one while it is answered, and two for what a loaded machine makes
-    // of it. Behind its neighbour it would have waited for nearly all of the 6,000.
+    // The bound: a window of each worker while the push waits for credit, one while it is answered, and two more for a
+    // loaded machine. Behind its neighbour it would have waited for nearly all of the 6,000 pushes.
     #expect(passed.sorted()[2] <= 4 * 2 * TwoAppRig.window, "\(passed)")
     #expect(try await apps.ending(of: "neighbour", within: .seconds(90)) != nil)
     #expect(try await apps.outcomes(of: "neighbour") == [.accepted: 6000])

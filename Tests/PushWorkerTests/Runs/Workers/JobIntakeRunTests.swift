@@ -9,7 +9,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// A job that meets damage, takes too long or ends its workers moves aside; every other job is taken in.
+/// Intake of jobs that meet damage, take too long or crash their workers. Such a job is moved aside, and every other
+/// job is taken in.
 struct JobIntakeRunTests {
   /// A key of another type, and a job that needs the key.
   struct Wound: Sendable, CustomTestStringConvertible {
@@ -40,7 +41,7 @@ struct JobIntakeRunTests {
     return #"{"id":"\#(id)","app":"news",\#(what)\#(payload)}"#
   }
 
-  /// A job that needs nothing that the others damage.
+  /// A job that needs none of the damaged keys.
   private static let good = job("good", #""lane":"urgent","audience":{"tokens":["\#(WorkerRig.text(1))"]}"#)
 
   private func dead(_ rig: WorkerRig) async throws -> [DeadJob] {
@@ -50,7 +51,7 @@ struct JobIntakeRunTests {
   }
 
   @Test(arguments: wounds)
-  func damageConcernsOnlyTheJobThatMeetsIt(wound: Wound) async throws {
+  func damageAffectsOnlyTheJobThatMeetsIt(wound: Wound) async throws {
     let rig = try await rig()
     let key = wound.key.replacing("{NS", with: "{" + rig.keys.namespace)
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
@@ -67,8 +68,9 @@ struct JobIntakeRunTests {
     await client.close()
   }
 
-  /// A raw job with a wrong year is not sent. One that was submitted in time, and that waited while no worker ran, is.
-  @Test func rawJobWhoseTimeHasPassedIsSetAside() async throws {
+  /// A raw job with a wrong year is not sent. A job that was submitted in time and waited because no worker ran is
+  /// sent.
+  @Test func rawJobWithAPastTimeIsMovedAside() async throws {
     let rig = try await rig()
     let past = #","sendAt":"2020-01-01T00:00:00Z""#
     try await rig.push(raw: Self.job("typo", #""audience":{"segment":"vip"}\#(past)"#))
@@ -82,7 +84,7 @@ struct JobIntakeRunTests {
     #expect(try await rig.store.campaigns.find("waited")?.counters.outcomes == [.accepted: 5])
   }
 
-  @Test func jobThatMetDamageCanBeRetriedWhenItIsMended() async throws {
+  @Test func jobThatMetDamageCanBeRetriedAfterTheRepair() async throws {
     let rig = try await rig()
     let key = "{\(rig.keys.namespace):1}:segment:vip"
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
@@ -102,8 +104,8 @@ struct JobIntakeRunTests {
     await client.close()
   }
 
-  /// What everybody needs is nobody's fault: the jobs stay in the queue.
-  @Test func damageThatConcernsEveryJobMovesNoneAside() async throws {
+  /// A key that all jobs need is damaged. It is not the fault of one job, so the jobs stay in the queue.
+  @Test func damageThatAffectsEveryJobMovesNoneAside() async throws {
     let rig = try await rig()
     try await rig.command("SET", "running", "x")
     try await rig.push(raw: Self.good)
@@ -119,7 +121,7 @@ struct JobIntakeRunTests {
     #expect(try await rig.store.campaigns.find("good")?.counters.outcomes == [.accepted: 1], "\(log.all)")
   }
 
-  /// Workers that took the job off the queue, began to take it in, and died.
+  /// Makes workers take the job off the queue, begin its intake, and die.
   private func die(of rig: WorkerRig, times: Int) async throws {
     var chance = SystemRandomNumberGenerator()
     for number in 0..<times {
@@ -132,7 +134,7 @@ struct JobIntakeRunTests {
   }
 
   @Test(arguments: [2, 3])
-  func jobThatEndsItsWorkersGoesToTheDeadList(deaths: Int) async throws {
+  func jobThatCrashesWorkersGoesToTheDeadList(deaths: Int) async throws {
     let rig = try await rig()
     try await rig.push(raw: Self.job("fatal", #""audience":{"users":["u1"]}"#))
     try await die(of: rig, times: deaths)
@@ -147,18 +149,18 @@ struct JobIntakeRunTests {
       #expect(dead[0].reason == "3 workers began to take in this job and ended before they had done so")
     }
     #expect(try await rig.store.campaigns.find("good")?.state == .completed)
-    // The step that takes a job off the list forgets the attempts at it.
+    // The step that takes a job off the list erases its attempts.
     #expect(try await rig.command("HLEN", "attempts").integer == 0)
   }
 
-  /// Nobody waits for a check that does not end: neither a push, nor, for longer than the time limit, a job behind it.
+  /// No push waits for an endless check, and other jobs wait for it at most until the time limit.
   @Test(arguments: [100, 20_000])
-  func expensiveJobHoldsNobodyUp(bytes: Int) async throws {
+  func expensiveJobDelaysNoOther(bytes: Int) async throws {
     let isLarge = bytes > 16_384
     let rig = try await rig()
     let end = DispatchSemaphore(value: 0)
     var configuration = WorkerConfiguration(name: "w", drains: true, apps: ["news": rig.channel])
-    // A large job is not waited for at all: it can have all the time it wants.
+    // The intake does not wait for the check of a large job, so the check may take any time.
     configuration.jobCheckLimit = isLarge ? .seconds(3600) : .milliseconds(500)
     configuration.faults.checksJob = { job in
       guard String(decoding: job, as: UTF8.self).contains(#""id":"slow""#) else { return }
@@ -185,10 +187,10 @@ struct JobIntakeRunTests {
     #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
   }
 
-  /// Slices of campaigns whose large jobs are being read take none of the places for slices that are prepared.
-  @Test func largeJobsOfRunningCampaignsHoldNobodyUp() async throws {
+  /// The reading of campaigns' large jobs does not use the places for prepared slices.
+  @Test func largeJobsOfRunningCampaignsDelayNoOther() async throws {
     let rig = try await rig(partitions: 1)
-    // A worker prepares at most eight slices at a time, and each campaign has one.
+    // A worker prepares at most eight slices at a time, and each campaign has one slice.
     let ids = (0..<8).map { "large\($0)" }
     let users = (1...3000).map { "\"u\($0)\"" }.joined(separator: ",")
     for id in ids {
@@ -207,9 +209,9 @@ struct JobIntakeRunTests {
       configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
       observer: { _ in })
     async let running: Void = worker.run()
-    // A test that fails must not wait for the worker for ever.
+    // A failing test must not wait for the worker without end.
     defer { end.signal() }
-    // The worker has taken a slice of each before the urgent campaign comes.
+    // The worker has taken a slice of each campaign before the urgent campaign comes.
     try await rig.until {
       for id in ids where try await rig.store.campaigns.find(id)?.startedAt == nil { return false }
       return true
@@ -221,7 +223,7 @@ struct JobIntakeRunTests {
     for id in ids { #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 4]) }
   }
 
-  /// A worker that is to stop does not wait for a check: the job goes back to the queue, and nothing counts against it.
+  /// A stopping worker does not wait for a check. The job goes back to the queue without a counted attempt.
   @Test(arguments: [100, 20_000])
   func workerThatStopsDoesNotWaitForACheck(bytes: Int) async throws {
     let rig = try await rig()

@@ -8,10 +8,10 @@ import Redis
 import TestSupport
 import Testing
 
-/// A campaign for which Redis has no room waits, and says why.
+/// Campaigns for which Redis has too little memory. They wait and report the reason.
 @Suite struct MemoryRunTests {
   @Test(arguments: [1, 200])
-  func campaignWithoutRoomWaitsAndSaysSo(partitions: Int) async throws {
+  func campaignWithoutMemoryWaitsWithAReason(partitions: Int) async throws {
     let server = try await RedisServer.start(.single)
     let rig = try await WorkerRig(engine: .native, partitions: partitions, server: server)
     let users = 20_000
@@ -21,7 +21,7 @@ import Testing
       .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     let bytes = try await rig.store.limits.estimate(of: campaign).bytes
     let used = try await rig.store.limits.memory().used
-    // What has no size goes through, and the campaign is not put there by our own submit.
+    // A raw job bypasses the size check of `submit`.
     _ = try await server.command("config", "set", "maxmemory", String((used + bytes / 2) * 100 / 90))
     try await rig.push(
       raw: #"{"id":"large","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#)
@@ -29,7 +29,7 @@ import Testing
     async let running: Void = rig.worker("w", window: 1000, log: log).run()
     try await rig.until { try await rig.store.campaigns.show("large")?.waiting?.reason.hasPrefix("memory: ") == true }
     #expect(await rig.simulator.counters().accepted == 0)
-    // A small one is not held up by it.
+    // The large campaign does not delay a small one.
     try await rig.submit("small", audience: #"{"users":["u1","u2"]}"#)
     try await rig.until { try await rig.store.campaigns.show("small")?.state == .completed }
     #expect(await rig.simulator.counters().accepted == 2)

@@ -9,7 +9,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// A worker whose service sends frames without end: it stops in time, and records no more than it was told.
+/// A push service that sends frames without end. The worker stops in time, and records only answers that it received.
 @Suite(.timeLimit(.minutes(2)))
 struct MisbehavingServerRunTests {
   private final class Counts: Sendable {
@@ -24,7 +24,7 @@ struct MisbehavingServerRunTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func workerStopsInTimeThoughFramesHaveNoEnd(engine: PushEngineKind) async throws {
+  func workerStopsInTimeDespiteEndlessFrames(engine: PushEngineKind) async throws {
     var rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
     let identity = try SelfSignedIdentity()
@@ -59,7 +59,7 @@ struct MisbehavingServerRunTests {
     let began = ContinuousClock.now
     await worker.stop(within: 1)
     try await running
-    // A second for answers, two for connections; the rest is for a machine that is busy.
+    // One second is for answers and two are for connections. The rest is for a busy machine.
     #expect(ContinuousClock.now - began < .seconds(15))
     let record = try #require(try await rig.store.campaigns.show("flooded"))
     #expect(record.counters.outcomes.keys.allSatisfy { $0 == .accepted })

@@ -8,12 +8,12 @@ import TLS
 import TestSupport
 import Testing
 
-/// Workers whose settings are wrong, beside others whose are right.
+/// Workers with wrong settings in a fleet with correct ones.
 @Suite struct ObjectionRunTests {
-  /// What may be wrong with a worker alone.
+  /// Error of one worker's settings.
   enum Fault: CaseIterable {
     case key, topic
-    /// A topic of which the push service says that the tokens are of another.
+    /// A topic for which the push service reports that the tokens belong to another topic.
     case tokens
   }
 
@@ -21,7 +21,7 @@ import Testing
     try await WorkerRig(engine: engine) { if fault != .tokens { $0.keys[0].topics = [WorkerRig.topic] } }
   }
 
-  /// A rig whose next worker is set up wrongly.
+  /// Returns a rig whose next worker has wrong settings.
   private func broken(_ rig: WorkerRig, _ fault: Fault) throws -> WorkerRig {
     var rig = rig
     switch fault {
@@ -34,11 +34,11 @@ import Testing
   }
 
   @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Fault.allCases))
-  func wrongSettingsOfOneWorkerTakeItOutAndStopNobody(engine: PushEngineKind, fault: Fault) async throws {
+  func wrongSettingsOfOneWorkerDoNotStopTheOthers(engine: PushEngineKind, fault: Fault) async throws {
     let rig = try await made(engine, fault)
     try await rig.register(400)
     let log = EventLog()
-    // The wrong one knows from its start that it is not alone.
+    // The wrong worker knows from its start that it is not alone.
     _ = try await rig.store.fleet.heartbeat(worker: "right", timeout: 3_600_000)
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
@@ -47,7 +47,8 @@ import Testing
     async let other: Void = right.run()
     for id in ["first", "second"] { try await rig.submit(id) }
     for id in ["first", "second"] { try await rig.until { try await rig.store.campaigns.show(id)?.finishedAt != nil } }
-    // The wrong one may have had no slice of a campaign, but it has had one at all unless the other was quicker twice.
+    // The wrong worker may have had no slice of one campaign. It has had at least one slice unless the other was faster
+    // twice.
     await wrong.stop()
     await right.stop()
     try await running
@@ -58,13 +59,13 @@ import Testing
     for record in records {
       let counters = record.counters
       #expect(record.state == .completed, "\(record.reason ?? "")")
-      // It asks when five answers are bad; four are too few to tell.
+      // The worker decides after five bad answers. Four are too few.
       let refused = counters.outcomes[.wrongTopic, default: 0]
       #expect(refused <= (fault == .tokens ? 4 : 0), "\(counters)")
-      // Both campaigns may have been refused for a device: that is in quarantine once.
+      // Both campaigns may have been refused for the same device, which is quarantined once.
       #expect(counters.quarantined <= refused, "\(counters)")
       #expect(counters.outcomes[.accepted, default: 0] + refused == counters.targets, "\(counters)")
-      // Whom one campaign has put into quarantine, the other may not mean any more.
+      // A device that one campaign has quarantined may not be a target of the other.
       #expect((400 - (quarantined - counters.quarantined)...400).contains(counters.targets), "\(counters)")
     }
     #expect(!log.all.contains { $0.hasPrefix("paused") })
@@ -74,7 +75,7 @@ import Testing
   func campaignIsLeftToAWorkerThatComesLater(engine: PushEngineKind, fault: Fault) async throws {
     let rig = try await made(engine, fault)
     try await rig.register(400)
-    // It lives, as far as the fleet knows, and says nothing: so the wrong one is not all there are.
+    // The fleet considers this worker alive, but it does nothing. So the wrong worker is not the only one.
     _ = try await rig.store.fleet.heartbeat(worker: "silent", timeout: 3_600_000)
     let log = EventLog()
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)
@@ -95,15 +96,15 @@ import Testing
     #expect(await rig.simulator.counters().accepted == 400)
   }
 
-  /// As when a deployment brings a wrong topic in the middle of a campaign, whose guard has been open for long.
-  @Test(arguments: PushEngineKind.one(for: "wrongWorkerThatComesInMidCampaignLeavesItToTheOthers"))
-  func wrongWorkerThatComesInMidCampaignLeavesItToTheOthers(engine: PushEngineKind) async throws {
+  /// For example, a deployment brings a wrong topic in the middle of a campaign, long after its guard trial.
+  @Test(arguments: PushEngineKind.one(for: "wrongWorkerThatJoinsLateWithdraws"))
+  func wrongWorkerThatJoinsLateWithdraws(engine: PushEngineKind) async throws {
     let rig = try await made(engine, .tokens)
     try await rig.register(6000)
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 50
     await rig.simulator.set(knobs)
-    // Each knows from its start how many there are.
+    // Each worker knows the size of the fleet from its start.
     for name in ["right", "wrong"] { _ = try await rig.store.fleet.heartbeat(worker: name, timeout: 3_600_000) }
     let log = EventLog()
     let right = rig.worker("right", lease: 3_600_000, drains: false)
@@ -128,8 +129,8 @@ import Testing
       "\(record.counters.outcomes)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whatAllWorkersAreToldOfTheTokensPausesWithinTwiceTheMinimum"))
-  func whatAllWorkersAreToldOfTheTokensPausesWithinTwiceTheMinimum(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "badTokensOnAllWorkersPauseWithinTwiceTheMinimum"))
+  func badTokensOnAllWorkersPauseWithinTwiceTheMinimum(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine) {
       $0.knobs.failures = [.init(share: 1, status: 400, reason: "BadDeviceToken")]
     }
@@ -147,12 +148,12 @@ import Testing
     let record = try #require(try await rig.store.campaigns.show("campaign"))
     #expect(record.reason?.contains("looks like the wrong environment for app news") == true, "\(record.reason ?? "")")
     #expect(record.counters.outcomes.isEmpty)
-    // Twice the minimum: 50, half of the window.
+    // Twice the minimum is 50, half of the window.
     #expect(await rig.simulator.counters().received <= 100)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whatAllWorkersAreRefusedIsPausedAndReachesEverybodyWhenResumed"))
-  func whatAllWorkersAreRefusedIsPausedAndReachesEverybodyWhenResumed(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "refusedCampaignOfAllWorkersPausesAndResumes"))
+  func refusedCampaignOfAllWorkersPausesAndResumes(engine: PushEngineKind) async throws {
     let refused = SimulatorKnobs.Failure(share: 1, status: 400, reason: "TopicDisallowed")
     let rig = try await WorkerRig(engine: engine) { $0.knobs.failures = [refused] }
     try await rig.register(400)

@@ -7,11 +7,11 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// 5xx: the quick second try, and outages that the circuit breaker waits out.
+/// Server errors: the quick second attempt, and outages during which the circuit breaker is open.
 @Suite(.timeLimit(.minutes(2))) struct OpenBreakerRunTests {
   private static let unavailable = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 
-  /// A campaign to 300 devices, on a worker that has noticed the outage it began in.
+  /// Starts a campaign to 300 devices during an outage, on a worker that has detected it.
   private func refusedCampaign(
     _ engine: PushEngineKind, _ log: EventLog, _ fields: String = ""
   ) async throws -> (
@@ -20,7 +20,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.failures = [Self.unavailable] }
     try await rig.register(300)
     try await rig.submit("refused", fields)
-    // Whoever is tried in vain comes back at once, as often as it takes.
+    // A failed target is retried immediately, as often as necessary.
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
     let worker = rig.worker("w", retry: retry, log: log)
     let run = Task { try await worker.run() }
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func outageIsWaitedOutAndTheCampaignGoesOnByItself(engine: PushEngineKind) async throws {
+  func campaignContinuesAutomaticallyAfterAnOutage(engine: PushEngineKind) async throws {
     let log = EventLog()
     let (rig, _, run) = try await refusedCampaign(engine, log)
     let burnt = await rig.simulator.counters().received
@@ -44,8 +44,8 @@ import Testing
     #expect(counters.duplicates == 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "outageInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere"))
-  func outageInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "outageOfOneEndpointDoesNotStopAnotherApp"))
+  func outageOfOneEndpointDoesNotStopAnotherApp(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 64) { $0.knobs.failures = [Self.unavailable] }
     let other = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(3000)
@@ -60,7 +60,7 @@ import Testing
     try await rig.submit("refused", #","lane":"urgent""#)
     let run = Task { try await worker.run() }
     try await rig.until { log.all.contains { $0.hasPrefix("breakerOpened(") } }
-    // More than the window, of a lower lane.
+    // The campaign has more targets than the window, and a lower lane.
     let tokens = (0..<200).map { WorkerRig.text($0) }
     let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
     try await rig.push(
@@ -83,13 +83,13 @@ import Testing
     try await run.value
     let record = try #require(try await rig.store.campaigns.show("refused"))
     #expect(record.state == .cancelled)
-    // What was set aside before its targets were listed ends without any.
+    // A slice that was parked before its expansion ends without targets.
     #expect(record.counters.targets > 0)
     #expect(record.counters.outcomes == [.cancelled: record.counters.targets])
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func campaignIsPausedWhileTheBreakerIsOpenWithNothingInDoubt(engine: PushEngineKind) async throws {
+  func pauseWithAnOpenBreakerLeavesNothingInDoubt(engine: PushEngineKind) async throws {
     let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
     try await rig.store.campaigns.control("refused", .pause)
     try await rig.until { try await rig.store.campaigns.show("refused")?.counters.inDoubt == 0 }
@@ -102,8 +102,8 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whatWaitsForTheBreakerExpiresInTime"))
-  func whatWaitsForTheBreakerExpiresInTime(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "targetsThatWaitForTheBreakerExpireInTime"))
+  func targetsThatWaitForTheBreakerExpireInTime(engine: PushEngineKind) async throws {
     let (rig, _, run) = try await refusedCampaign(engine, EventLog(), #","expiration":"6s""#)
     try await run.value
     let record = try #require(try await rig.store.campaigns.show("refused"))
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func whatIsNotAcceptedAtFirstIsSoonTriedOverAnotherConnection(engine: PushEngineKind) async throws {
+  func failedPushIsSoonRetriedOnAnotherConnection(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
     let rig = try await WorkerRig(engine: engine, partitions: 2) {

@@ -8,15 +8,15 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Whole campaigns that have a rate. Bounds are those that no machine is too slow for: what has arrived by a moment was lent
-/// before it, and lent it was since the job was there.
+/// Whole campaigns with a rate. The bounds hold on a slow machine too: a push that has arrived had its permit before,
+/// and permits are granted only after the job exists.
 @Suite(.timeLimit(.minutes(4))) struct RateRunTests {
-  /// Pushes that may have arrived so many ms after a job was there.
+  /// Returns the pushes that may have arrived this number of ms after the job existed.
   private static func most(_ perSecond: Double, after milliseconds: Int) -> Double {
     perSecond * 1.02 * Double(milliseconds) / 1000 + perSecond / 4 + 1
   }
 
-  /// When requests arrived, in ms since the epoch.
+  /// Returns the arrival times of requests, in ms since the epoch.
   private func arrivals(_ log: URL) throws -> [Int] {
     try String(contentsOf: log, encoding: .utf8).split(separator: "\n").compactMap { line in
       line.split(separator: " ").first.flatMap { Int($0) }
@@ -39,11 +39,11 @@ import Testing
     }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "workersTogetherKeepToTheRateOfTheJob"))
-  func workersTogetherKeepToTheRateOfTheJob(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "workersTogetherObeyTheRateOfTheJob"))
+  func workersTogetherObeyTheRateOfTheJob(engine: PushEngineKind) async throws {
     let (rig, log) = try await rig(engine)
     try await rig.register(900)
-    // The simulator's clock, which is this machine's.
+    // The simulator uses the clock of this machine.
     let start = Int(Date().timeIntervalSince1970 * 1000)
     try await rig.submit("steady", #","rate":300"#)
     let workers = [rig.worker("one"), rig.worker("other")]
@@ -58,9 +58,9 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  /// Slices of a target or two, which are driven in bunches.
-  @Test(arguments: PushEngineKind.one(for: "manySmallSlicesKeepToTheRate"))
-  func manySmallSlicesKeepToTheRate(engine: PushEngineKind) async throws {
+  /// Slices with one or two targets, which are processed in batches.
+  @Test(arguments: PushEngineKind.one(for: "manySmallSlicesObeyTheRate"))
+  func manySmallSlicesObeyTheRate(engine: PushEngineKind) async throws {
     let (rig, log) = try await rig(engine, partitions: 256)
     try await rig.register(450)
     let start = Int(Date().timeIntervalSince1970 * 1000)
@@ -82,8 +82,8 @@ import Testing
     for id in ["a", "b", "c"] { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: 300]) }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce"))
-  func campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateIsCancelledImmediately"))
+  func campaignThatWaitsForItsRateIsCancelledImmediately(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(40)
     try await rig.submit("slow", #","rate":0.001"#)
@@ -104,10 +104,10 @@ import Testing
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  /// The rate follows from the targets, of which the first slice says how many there may be: an estimate that may be
-  /// wrong by some, and a rate that may be a quarter above the average.
-  @Test(arguments: PushEngineKind.one(for: "rateMayFollowFromATime"), [#""spread":"4s""#, #""finishBy":"END""#])
-  func rateMayFollowFromATime(engine: PushEngineKind, rate: String) async throws {
+  /// The rate follows from the number of targets, which is estimated after the first slice. The estimate may be
+  /// inexact, and the rate may be a quarter above the average.
+  @Test(arguments: PushEngineKind.one(for: "rateFollowsFromADuration"), [#""spread":"4s""#, #""finishBy":"END""#])
+  func rateFollowsFromADuration(engine: PushEngineKind, rate: String) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(600)
     let end = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 4000)
@@ -119,16 +119,16 @@ import Testing
     }
     let record = try #require(try await rig.store.campaigns.show("in-time"))
     #expect(record.counters.outcomes == [.accepted: 600])
-    // The later it begins, the less time it has until its end.
+    // A later start leaves less time until the end.
     let (from, to) = (try #require(record.startedAt), try #require(record.finishedAt))
     #expect(
       to - from >= (record.rate == .over(seconds: 4) ? 2500 : 2500 - (from - record.createdAt)), "\(to - from) ms")
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  /// More of them than slices that a worker has in hand, and each with more targets than its window.
-  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesHoldUpNobody"))
-  func campaignsThatWaitForTheirRatesHoldUpNobody(engine: PushEngineKind) async throws {
+  /// There are more campaigns than slices that a worker holds, and each has more targets than its window.
+  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesDelayNoOther"))
+  func campaignsThatWaitForTheirRatesDelayNoOther(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(400)
     for number in 0..<70 { try await rig.submit("slow-\(number)", #","lane":"urgent","rate":0.001"#) }
@@ -144,9 +144,9 @@ import Testing
     try await running.value
   }
 
-  /// Nothing is sent of it any more, so nothing waits for its rate.
-  @Test(arguments: PushEngineKind.one(for: "whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce"))
-  func whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce(engine: PushEngineKind) async throws {
+  /// No target is sent any more, so none waits for the rate.
+  @Test(arguments: PushEngineKind.one(for: "expiredTargetsAreRecordedWithoutTheRate"))
+  func expiredTargetsAreRecordedWithoutTheRate(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300)
     try await rig.submit("late", #","rate":0.001,"expiration":"2020-01-01T00:00:00Z""#)

@@ -10,7 +10,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Redis refuses or goes away while pushes are being answered. No worker dies, so nothing is in doubt.
+/// Redis rejects commands or goes away while pushes are answered. No worker dies, so no target is in doubt.
 @Suite struct RedisTroubleTests {
   private func run(
     _ engine: PushEngineKind, _ fields: String, partitions: Int = 4,
@@ -38,21 +38,20 @@ import Testing
   }
 
   @Test(arguments: [(PushEngineKind.curl, ""), (.native, #","ambiguity":"skip""#)])
-  func answersThatRedisRefusesToRecordAreKeptAndNothingIsSentTwice(engine: PushEngineKind, fields: String) async throws
-  {
+  func answersThatRedisRejectsAreKept(engine: PushEngineKind, fields: String) async throws {
     try await run(engine, fields) { server, log, rig in
       _ = try await server.command("config", "set", "min-replicas-to-write", "1")
-      // The fault has fired, twice: a kind of trouble is told once a second, so answers have gathered meanwhile.
+      // The fault has fired twice. An error is logged at most once a second, so answers have accumulated in between.
       try await rig.until { log.all.count { $0.contains("slice ") } >= 2 }
       _ = try await server.command("config", "set", "min-replicas-to-write", "0")
     }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "sealedSlicesAreFinishedThoughMemoryIsFull"))
-  func sealedSlicesAreFinishedThoughMemoryIsFull(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "sealedSlicesAreFinishedWithFullMemory"))
+  func sealedSlicesAreFinishedWithFullMemory(engine: PushEngineKind) async throws {
     try await run(engine, "", partitions: 1) { server, _, rig in
       _ = try await server.command("config", "set", "maxmemory", "1mb")
-      // The fault has fired: what is not allowed for is refused.
+      // The fault has fired: Redis rejects commands that are not exempt from the limit.
       await #expect(throws: RedisServerError.self) {
         _ = try await RedisClient(url: rig.url).command("SET", "x", "y").get()
       }
@@ -60,9 +59,9 @@ import Testing
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func answersThatComeWhileRedisIsAwayAreKeptAndNothingIsSentTwice(engine: PushEngineKind) async throws {
+  func answersDuringARedisOutageAreKept(engine: PushEngineKind) async throws {
     try await run(engine, "") { server, _, rig in
-      // What was under way, 300 pushes at most, is answered within 50 ms: while Redis is down.
+      // At most 300 pushes are in flight, and they are answered within 50 ms, while Redis is down.
       await server.stop()
       await #expect(throws: RedisError.self) {
         _ = try await RedisClient(url: rig.url).connect(patience: .milliseconds(1))
@@ -71,9 +70,9 @@ import Testing
     }
   }
 
-  /// A failover behind one name: the old primary lives on, as a replica that takes no writes.
-  @Test(arguments: PushEngineKind.one(for: "demotedPrimaryIsLeftForTheNewOneAndNothingIsLostOrSentTwice"))
-  func demotedPrimaryIsLeftForTheNewOneAndNothingIsLostOrSentTwice(engine: PushEngineKind) async throws {
+  /// A failover behind one name. The old primary stays up as a replica that takes no writes.
+  @Test(arguments: PushEngineKind.one(for: "failoverToANewPrimaryLosesAndRepeatsNothing"))
+  func failoverToANewPrimaryLosesAndRepeatsNothing(engine: PushEngineKind) async throws {
     let old = try await RedisServer.start()
     let new = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(old.port)])
     let proxy = try await TCPProxy.start(to: old.port)
@@ -118,7 +117,7 @@ import Testing
     #expect(try await rig.store.campaigns.find("waits") == nil)
     #expect(try await server.command("llen", rig.keys.campaigns) == "1")
     _ = try await server.command("config", "set", "maxmemory", "0")
-    // Nothing was lost: it drains only when the job has been taken in and run.
+    // The job was not lost, because the worker ends only after it has taken in and run the job.
     try await running
     #expect(try await rig.store.campaigns.find("waits")?.counters.outcomes == [.accepted: 10])
     #expect(log.all.count { $0.contains("jobs stay in the queue") } == 1)
@@ -126,8 +125,8 @@ import Testing
   }
 
   @Test(arguments: [(PushEngineKind.native, ""), (.curl, #","ambiguity":"skip""#)])
-  func whatRedisForgotIsToldAgainAndNothingIsSentTwice(engine: PushEngineKind, fields: String) async throws {
-    // It comes back as it was when it was told to save, some hundred answers ago.
+  func lostWritesAreReplayedAndNothingIsSentTwice(engine: PushEngineKind, fields: String) async throws {
+    // Redis comes back in the state of its last save, some hundred answers ago.
     try await run(engine, fields, arguments: ["--appendonly", "no", "--save", ""]) { server, log, rig in
       _ = try await server.command("save")
       let saved = await rig.simulator.counters().accepted
@@ -138,9 +137,9 @@ import Testing
     }
   }
 
-  /// The way to Redis is so slow that the grace is over long before all is told.
+  /// The connection to Redis is so slow that the grace period ends long before the replay.
   @Test(arguments: PushEngineKind.allCases)
-  func whatIsToldSlowlyIsNotTakenBeforeItIsTold(engine: PushEngineKind) async throws {
+  func slowReplayEndsBeforeAnotherWorkerTakesOver(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
     let proxy = try await TCPProxy.start(to: server.port)
     let rig = try await WorkerRig(engine: engine, partitions: 64, server: server)
@@ -155,7 +154,7 @@ import Testing
     await server.kill(SIGKILL)
     await proxy.setDelay(milliseconds: 150)
     try await server.restart()
-    // What is in hand again from then on is ended by a way that is fast.
+    // Slices that the worker holds again from then on end with a fast connection.
     try await rig.until {
       log.all.drop { $0 != "serverChanged" }.contains { $0.hasPrefix("claimed") || $0.hasPrefix("closed") }
     }
@@ -172,10 +171,11 @@ import Testing
     await server.stop()
   }
 
-  /// A scheduled campaign has slices where somebody was when it began; Redis forgets the beginning, and those who joined
-  /// last. It begins again at once, or, where the schedule is wrong, when that is repaired some seconds later.
+  /// A scheduled campaign has slices in the partitions with users at its start. Redis loses the start and the users who
+  /// joined last. The campaign begins again immediately, or some seconds later if the schedule has to be repaired
+  /// first.
   @Test(arguments: zip(PushEngineKind.allCases, [true, false]))
-  func beginningThatRedisForgotIsRepeatedAndLeavesOutNobodyWhoWasSentTo(
+  func lostBeginningIsRepeatedAndKeepsEveryRecipient(
     engine: PushEngineKind, atOnce: Bool
   ) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])

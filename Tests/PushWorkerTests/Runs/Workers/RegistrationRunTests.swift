@@ -9,19 +9,19 @@ import Redis
 import TestSupport
 import Testing
 
-/// Workers that apply what producers say of users and devices.
+/// Workers that apply registration events of producers.
 struct RegistrationRunTests {
-  @Test(arguments: PushEngineKind.one(for: "eventsAreAppliedByOneOfSeveralWorkersAndBadOnesAreDead"))
-  func eventsAreAppliedByOneOfSeveralWorkersAndBadOnesAreDead(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "oneWorkerAppliesEventsAndBadOnesAreDead"))
+  func oneWorkerAppliesEventsAndBadOnesAreDead(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     let log = EventLog()
-    // The device is kept without its time zone, and the event is on the dead list for somebody to mend.
+    // The device is stored without its time zone, and the event is on the dead list for an operator to repair.
     let zoneless =
       #"{"op":"register","user":"zoneless","token":"\#(WorkerRig.text(9999))","app":"news","locale":"de","timezone":"PST"}"#
     let workers = ["a", "b", "c"].map { rig.worker($0, drains: false, log: log) }
     try await withThrowingTaskGroup { group in
       for worker in workers { group.addTask { try await worker.run() } }
-      // More than one page, and everything that can be said.
+      // There is more than one page, with every kind of event.
       var events: [String] = []
       for number in 0..<2500 {
         events.append(
@@ -63,9 +63,9 @@ struct RegistrationRunTests {
     #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
   }
 
-  /// The events stay on the list until they are applied, so a housekeeper that dies in between costs the time until
-  /// another takes over, and no user.
-  @Test func campaignWaitsForEventsThatADeadHousekeeperHadInHand() async throws {
+  /// The events stay on the list until they are applied. If the maintenance leader dies in between, this costs the time
+  /// until the next leader takes over, and loses no user.
+  @Test func campaignWaitsForEventsOfADeadLeader() async throws {
     let rig = try await WorkerRig(engine: .native)
     let log = EventLog()
     try await rig.push(events: [
@@ -84,7 +84,7 @@ struct RegistrationRunTests {
     #expect(!log.all.contains { $0.contains("overtook") })
   }
 
-  /// A worker that passed over the campaign looks again when the wait is over. It logs how many events are left.
+  /// A worker that skipped the campaign checks it again when the wait is over. It logs the number of remaining events.
   @Test func workerLogsThatACampaignBeginsBeforeItsEvents() async throws {
     let rig = try await WorkerRig(engine: .native)
     try await rig.register(1)
@@ -92,7 +92,7 @@ struct RegistrationRunTests {
     let job = try #require(try await rig.store.queue.awaitJob(worker: "other", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "other")
-    // The housekeeper stands still: it is connected, and applies no events.
+    // The maintenance leader is suspended: it is connected, and applies no events.
     try await rig.push(events: [#"{"op":"tag","user":"ada","tags":["vip"]}"#])
     try await rig.command("SET", "housekeeper", "other 0123456789abcdef", "PX", "600000")
     let presence = rig.keys.home + "presence:other:0123456789abcdef"

@@ -7,9 +7,9 @@ import Testing
 
 @testable import PushWorker
 
-/// What a worker says of itself, and how rarely.
+/// Reports of a worker, and their frequency.
 struct ReportTests {
-  @Test func whatIsTheSameIsSaidOnceAMinute() {
+  @Test func unchangedReportIsSentOnceAMinute() {
     var pace = ReportPace()
     var report = WorkerReport()
     let second: UInt64 = 1_000_000_000
@@ -19,21 +19,21 @@ struct ReportTests {
     #expect(pace.next(report, 2 * second) == report)
     #expect(pace.next(report, 61 * second) == nil)
     #expect(pace.next(report, 62 * second) == report)
-    // It did not arrive.
+    // The report did not arrive.
     pace.forget()
     #expect(pace.next(report, 63 * second) == report)
   }
 
-  @Test func speedIsWhatWasRecordedSinceTheLastLook() {
+  @Test func speedCountsOutcomesSinceTheLastReport() {
     var pace = ReportPace()
     #expect(pace.perSecond(100, 5) == 0)
     #expect(pace.perSecond(600, 5 + 500_000_000) == 1000)
     #expect(pace.perSecond(600, 5 + 1_500_000_000) == 0)
   }
 
-  /// A real worker over a real store: everything that others want to know of it arrives with its heartbeats.
-  @Test(arguments: PushEngineKind.one(for: "workerIsSeenWithWhatItDoes"))
-  func workerIsSeenWithWhatItDoes(engine: PushEngineKind) async throws {
+  /// A real worker with a real store. All values that other workers and commands read arrive with its heartbeats.
+  @Test(arguments: PushEngineKind.one(for: "reportShowsTheStateOfTheWorker"))
+  func reportShowsTheStateOfTheWorker(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(40)
     let worker = rig.worker("seen", drains: false)

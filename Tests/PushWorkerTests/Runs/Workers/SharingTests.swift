@@ -8,14 +8,14 @@ import Redis
 import TestSupport
 import Testing
 
-/// Several workers share a campaign's slices, its tail too.
+/// Several workers that share a campaign's slices, including its last ones.
 @Suite struct SharingTests {
-  @Test(arguments: PushEngineKind.one(for: "whoComesFirstLeavesSlicesToTheOthers"))
-  func whoComesFirstLeavesSlicesToTheOthers(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "firstWorkerLeavesSlicesToTheOthers"))
+  func firstWorkerLeavesSlicesToTheOthers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
-    // Expanding one takes longer than taking all of them would.
+    // Expanding one slice takes longer than taking all slices would.
     try await rig.register(8000)
-    // Nothing is answered while the lists are looked at, so that nobody needs a second slice.
+    // Nothing is answered during the checks of the lists, so no worker needs a second slice.
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 1000
     await rig.simulator.set(knobs)
@@ -23,7 +23,7 @@ import Testing
     let second = rig.worker("second", window: 10, drains: false)
     async let one: Void = first.run()
     async let other: Void = second.run()
-    // Each gives a sign of life after both have been seen, and hears then how many there are.
+    // Each worker sends a heartbeat after both have been seen. Its answer contains the size of the fleet.
     try await rig.until { try await signs(of: ["first", "second"], rig).allSatisfy { $0 != nil } }
     let seen = try await rig.store.time() / 1000
     try await rig.until { try await signs(of: ["first", "second"], rig).allSatisfy { $0 ?? 0 > seen } }
@@ -42,7 +42,7 @@ import Testing
     _ = try await (one, other)
   }
 
-  /// When workers last gave a sign of life, in ms since the epoch.
+  /// Returns the times of the workers' last heartbeats, in ms since the epoch.
   private func signs(of workers: [String], _ rig: WorkerRig) async throws -> [Int?] {
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     var signs: [Int?] = []

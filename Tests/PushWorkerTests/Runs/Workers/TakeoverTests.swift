@@ -8,9 +8,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// What another worker left behind.
+/// Takeover of slices and jobs of another worker.
 @Suite struct TakeoverTests {
-  /// Leaves sealed slices with `granted` targets in doubt each, as a worker that died would.
+  /// Leaves sealed slices with `granted` targets in doubt each, like a worker that died.
   private func leaveDoubt(
     _ rig: WorkerRig, _ id: String, slices: Int = 1, granted: Int, lease: Int = 1
   ) async throws {
@@ -28,7 +28,7 @@ import Testing
       let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
       #expect(try await ledger.commit(&nothing, request).granted == granted)
     }
-    // On the list of workers, and silent: rescue looks for those.
+    // The worker is on the list of workers and silent, so its slices are taken over.
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
   }
 
@@ -50,9 +50,10 @@ import Testing
     #expect(log.all.contains { $0.contains("requeued") })
   }
 
-  /// The reply was lost that gave an idle worker the last slice of all: it lives, so nobody else takes the slice from it.
-  @Test(arguments: PushEngineKind.one(for: "sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt"))
-  func sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt(engine: PushEngineKind) async throws {
+  /// Redis gave an idle worker the last slice of all, but the reply was lost. The worker is alive, so no other takes
+  /// the slice.
+  @Test(arguments: PushEngineKind.one(for: "idleWorkerFindsASliceOfALostReply"))
+  func idleWorkerFindsASliceOfALostReply(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(20)
     let log = EventLog()
@@ -64,7 +65,7 @@ import Testing
       #"{"id":"lost","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(later)"}"#
         .utf8)
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
-    // As if it had begun, and its slice had been taken, without a word to the worker.
+    // Simulates that the campaign has begun and its slice was dequeued, without a reply to the worker.
     try await rig.command("DEL", "open:lost")
     try await rig.command("HSET", "campaign:lost", "state", "active")
     try await rig.command("RPUSH", "processing:w", "0:lost")
@@ -74,8 +75,7 @@ import Testing
     #expect(try await rig.store.campaigns.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
   }
 
-  /// Several slices in doubt share the window: each reads its targets first, and meanwhile another must not be lent the
-  /// same credit.
+  /// Several slices in doubt share the window. While one reads its targets, its credit must not be lent to another.
   @Test(arguments: PushEngineKind.allCases)
   func doubtOfSeveralSlicesNeverExceedsTheWindow(engine: PushEngineKind) async throws {
     let latency = 500
@@ -91,19 +91,20 @@ import Testing
     try await leaveDoubt(rig, "again", slices: 4, granted: 20)
     try await rig.worker("heir", window: 20, lease: 6000).run()
     #expect(try await rig.store.campaigns.show("again")?.counters.resent == 80)
-    // Of any 21 in a row the last was sent when the first was answered.
+    // In any 21 pushes in a row, the last was sent after the first was answered.
     let times = try RequestLine.read(path).map(\.time).sorted()
     let gaps = zip(times, times.dropFirst(20)).map { $1 - $0 }
     #expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead"))
-  func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKept"))
+  func lastReferenceToAHeldSliceIsKept(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
     try await rig.submit("kept")
     try await leaveDoubt(rig, "kept", granted: 20, lease: 300)
-    // The dead worker's list has lost it, and the slice is open though it is held: the heir takes the reference first.
+    // The dead worker's list does not have the slice, and the slice is open although it is held. The new owner takes
+    // the reference first.
     try await rig.store.slices.requeue(SliceReference(campaign: "kept", partition: 0), lane: .normal, worker: "dead")
     try await rig.worker("heir", lease: 100).run()
     let record = try #require(try await rig.store.campaigns.show("kept"))
@@ -111,10 +112,10 @@ import Testing
     #expect(record.counters.resent == 20)
   }
 
-  /// With 50 pushes a second its own slice keeps the heir busy for ten seconds: nobody has to wait so long for what is in
-  /// doubt.
-  @Test(arguments: PushEngineKind.one(for: "whatADeadWorkerLeftIsTakenUpThoughTheHandsAreFull"))
-  func whatADeadWorkerLeftIsTakenUpThoughTheHandsAreFull(engine: PushEngineKind) async throws {
+  /// With 50 pushes a second, its own slice keeps the new owner busy for ten seconds. Targets in doubt must not wait
+  /// that long.
+  @Test(arguments: PushEngineKind.one(for: "busyWorkerTakesOverAbandonedSlices"))
+  func busyWorkerTakesOverAbandonedSlices(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.latencyMilliseconds = 200 }
     try await rig.register(2000)
     try await rig.submit("again")
@@ -122,7 +123,8 @@ import Testing
     let log = EventLog()
     let heir = rig.worker("heir", window: 10, lease: 1000, drains: false, log: log)
     async let running: Void = heir.run()
-    // The other dies when the heir has its hands full: of a Redis that has just been started it takes nothing for a while.
+    // The other worker dies when the new owner holds enough slices. With a newly started Redis, the new owner takes
+    // nothing for a while.
     try await rig.until {
       try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1000)
       return await rig.simulator.counters().received > 0
@@ -147,8 +149,8 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "jobThatADeadWorkerWasTakingInIsTakenInByAnother"))
-  func jobThatADeadWorkerWasTakingInIsTakenInByAnother(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "jobOfADeadWorkerIsTakenInByAnother"))
+  func jobOfADeadWorkerIsTakenInByAnother(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(5)
     try await rig.submit("orphan")
@@ -172,7 +174,7 @@ import Testing
     async let first: Void = rig.worker("one", log: log).run()
     async let second: Void = rig.worker("two", log: log).run()
     _ = try await (first, second)
-    // Nor does a worker take what it is just taking for something left behind.
+    // A worker does not mistake a slice that it is just dequeuing for an abandoned one.
     #expect(!log.all.contains { $0.contains("requeued") }, "\(log.all)")
     let record = try #require(try await rig.store.campaigns.show("shared"))
     #expect(record.counters.outcomes == [.accepted: 2000])
