@@ -49,7 +49,7 @@ struct AudienceExpressionTests {
     ("a*", 2, "found '*'"),
     ("a & " + String(repeating: "x", count: 65), 5, "at most 64"),
   ])
-  func saysWhereItStopsMakingSense(text: String, column: Int, message: String) {
+  func errorNamesTheColumn(text: String, column: Int, message: String) {
     let error = #expect(throws: AudienceExpressionError.self) { try AudienceExpression(parsing: text) }
     #expect(error?.column == column)
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
@@ -68,8 +68,8 @@ struct AudienceExpressionTests {
     #expect(throws: AudienceExpressionError.self) { try AudienceExpression(parsing: long(257)) }
   }
 
-  @Test func whatIsPrintedMeansWhatWasParsed() throws {
-    var random = Seed("whatIsPrintedMeansWhatWasParsed")
+  @Test func printedExpressionMeansTheSame() throws {
+    var random = Seed("printedExpressionMeansTheSame")
     for _ in 0..<2000 {
       let root = randomNode(depth: 6, using: &random)
       let printed = try AudienceExpression(parsing: AudienceExpression(root: root).description).root
@@ -87,7 +87,7 @@ struct AudienceExpressionTests {
     }
   }
 
-  /// Whether a user is in the audience whose membership in a, b and c are the bits of `world`.
+  /// Returns whether a user is in the audience. The bits of `world` are the user's membership in a, b and c.
   private func holds(_ node: AudienceExpression.Node, in world: Int) -> Bool {
     switch node {
     case .segment(let name): world >> (name == "a" ? 0 : name == "b" ? 1 : 2) & 1 == 1

@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// `aps.badge` as a step: each user's number goes on from where it is.
+/// `aps.badge` as an increment: each user's badge continues from its last value.
 struct BadgeTests {
   private func campaign(_ payload: String, _ more: String = "", audience: String = #"{"segment":"*"}"#) throws
     -> Campaign
@@ -21,7 +21,7 @@ struct BadgeTests {
     return String(decoding: payload, as: UTF8.self)
   }
 
-  @Test func numberOfTheTargetStandsInItsPlace() throws {
+  @Test func badgeOfTheTargetReplacesTheIncrement() throws {
     let campaign = try campaign(
       #"{"aps":{"alert":"hi","badge":"+2","sound":"+1"},"x":{"badge":"+3"}}"#,
       #","localized":{"de":{"aps":{"alert":"Hallo"}}}"#)
@@ -46,7 +46,7 @@ struct BadgeTests {
       "localized.de.aps.badge"
     ),
   ])
-  func whatIsNoStepOrHasNoUserIsRefused(payload: String, more: String, audience: String, field: String) {
+  func invalidIncrementOrAudienceWithoutUsersIsRefused(payload: String, more: String, audience: String, field: String) {
     let error = #expect(throws: JobError.self) { try campaign(payload, more, audience: audience) }
     #expect(error?.field == field, "\(error?.description ?? "")")
   }

@@ -1,24 +1,24 @@
 import PushCore
 import Testing
 
-/// When a campaign's answers stop its prunes.
+/// The guard of a campaign, which stops prunes if the answers look wrong.
 @Suite struct CampaignGuardTests {
   private func made(_ threshold: Double = 0.1, _ pruneShare: Double = 0.5, minimum: Int = 200) -> CampaignGuard {
     CampaignGuard(GuardPolicy(threshold: threshold, pruneShare: pruneShare, minimum: minimum), app: "news")
   }
 
-  /// Counts an answer of the only worker there is.
+  /// Counts an answer of the only worker.
   private func count(_ breaker: inout CampaignGuard, _ outcome: Outcome) -> Bool {
     let tripped = breaker.count(outcome)
     return breaker.judge(breaker.counts) || tripped
   }
 
-  /// Counts answers in turn: each outcome as often as told.
+  /// Counts answers in order, each outcome the given number of times.
   private func count(_ breaker: inout CampaignGuard, _ answers: (Outcome, Int)...) {
     for (outcome, times) in answers { for _ in 0..<times { _ = count(&breaker, outcome) } }
   }
 
-  @Test func probesUntilTheMinimumIsReached() {
+  @Test func trialLastsUntilTheMinimumIsReached() {
     var breaker = made()
     for _ in 0..<199 {
       let changed = count(&breaker, .badToken)
@@ -31,7 +31,7 @@ import Testing
     #expect(breaker.tripReason != nil)
   }
 
-  @Test func opensOnceAndSaysSo() {
+  @Test func opensOnceAndReportsIt() {
     var breaker = made(minimum: 3)
     let changes = (0..<10).map { _ in count(&breaker, .accepted) }
     #expect(changes == [false, false, true] + Array(repeating: false, count: 7))
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Outcome.allCases) func onlyWordsOfAPNsAreAnswers(outcome: Outcome) {
+  @Test(arguments: Outcome.allCases) func onlyAnswersOfAPNsCount(outcome: Outcome) {
     var breaker = made(1, 1, minimum: 1)
     let isAnswer = [.accepted, .badToken, .wrongTopic, .unregistered, .expiredToken].contains(outcome)
     let changed = count(&breaker, outcome)
@@ -80,7 +80,7 @@ import Testing
     #expect(breaker.isUndecided == !isAnswer)
   }
 
-  @Test func otherRefusalsSayNothingOfTheToken() {
+  @Test func otherRefusalsAreNotSuspect() {
     var breaker = made(0.1, 0.1, minimum: 10)
     count(&breaker, (.rejected, 1000))
     #expect(breaker.isUndecided)
@@ -95,12 +95,12 @@ import Testing
       _ = count(&breaker, .badToken)
       bad += 1
     }
-    // What went before never weighs more than twice the minimum.
+    // Earlier answers never weigh more than twice the minimum.
     #expect((20...45).contains(bad), "\(bad)")
   }
 
-  /// Restarted with a wrong setting while its fleet does well.
-  @Test func workerThatComesLateNeedNotHaveTheMinimumToTrip() {
+  /// A worker was restarted with a wrong setting, and the rest of the fleet gets good answers.
+  @Test func lateWorkerTripsBelowTheMinimum() {
     var breaker = made()
     var changed = breaker.judge(GuardCounts(answers: 300))
     #expect(changed)
@@ -111,7 +111,7 @@ import Testing
     changed = breaker.count(.badToken)
     #expect(changed)
     #expect(breaker.tripReason?.hasPrefix("100 % of 21 answers") == true)
-    // What good answers may yet make up for is waited for.
+    // Good answers can still compensate, so the guard waits.
     breaker = made()
     _ = breaker.judge(GuardCounts(answers: 300))
     for _ in 0..<20 { _ = breaker.count(.badToken) }
@@ -137,7 +137,7 @@ import Testing
     #expect(breaker.tripReason == reason)
   }
 
-  @Test func whileProbingTheFleetDecidesNotWhatWasCountedHere() {
+  @Test func fleetDecidesDuringTheTrial() {
     var breaker = made(minimum: 10)
     for _ in 0..<50 {
       let changed = breaker.count(.badToken)
@@ -149,14 +149,14 @@ import Testing
     changed = breaker.judge(GuardCounts(answers: 1000, suspects: 50))
     #expect(changed)
     #expect(breaker.state == .open)
-    // From then on its own answers do.
+    // From then on its own answers count.
     changed = breaker.count(.badToken)
     #expect(changed)
     changed = breaker.judge(GuardCounts(answers: 1000))
     #expect(!changed)
   }
 
-  @Test func decidesEarlyOnWhatThereIs() {
+  @Test func decidesEarlyOnThePresentAnswers() {
     var breaker = made()
     var changed = breaker.decide(on: breaker.counts)
     #expect(changed)
@@ -168,7 +168,7 @@ import Testing
     #expect(breaker.tripReason?.hasPrefix("75 % of 20 answers") == true)
   }
 
-  @Test func guardThatIsOffIsOpenAndStaysSo() {
+  @Test func disabledGuardStaysOpen() {
     var breaker = CampaignGuard(GuardPolicy(minimum: 10), app: "news", isOff: true)
     #expect(breaker.state == .open)
     count(&breaker, (.badToken, 1000), (.unregistered, 1000))
@@ -211,22 +211,22 @@ import Testing
     #expect(GuardPolicy().within(window: 1).minimum == 1)
   }
 
-  @Test func campaignThatHoldsMostDecidesBeforeTheWindowIsUsedUp() {
+  @Test func campaignWithMostHeldAnswersDecidesFirst() {
     #expect(GuardPolicy.mustDecide(held: [], window: 100) == nil)
     #expect(GuardPolicy.mustDecide(held: [20, 29], window: 100) == nil)
     #expect(GuardPolicy.mustDecide(held: [10, 25, 15], window: 100) == 1)
     #expect(GuardPolicy.mustDecide(held: [1], window: 1) == 0)
   }
 
-  // MARK: Among others
+  // MARK: Several workers
 
-  /// Counts answers of one worker among others.
+  /// Counts answers of one of several workers.
   private func countAmongOthers(_ breaker: inout CampaignGuard, _ outcome: Outcome, _ times: Int) {
     for _ in 0..<times { _ = breaker.count(outcome, isAlone: false) }
   }
 
   @Test(arguments: [Outcome.badToken, .wrongTopic, .unregistered, .expiredToken])
-  func workerOfWhoseAnswersMostAreBadAsksTheOthers(outcome: Outcome) {
+  func workerWithMostlyBadAnswersAsksTheOthers(outcome: Outcome) {
     var breaker = made()
     countAmongOthers(&breaker, .accepted, 4)
     countAmongOthers(&breaker, outcome, 4)
@@ -266,7 +266,7 @@ import Testing
     #expect(!breaker.isSuspended)
   }
 
-  @Test func whoStandsDownTouchesNoDeviceAnyMore() {
+  @Test func withdrawnWorkerChangesNoDevice() {
     var breaker = made()
     countAmongOthers(&breaker, .wrongTopic, 5)
     let reason = breaker.standDown()
@@ -281,7 +281,7 @@ import Testing
     #expect(!changed && !breaker.isSuspended && breaker.tripReason == reason)
   }
 
-  @Test func unguardedCampaignAsksNobody() {
+  @Test func unguardedCampaignAsksNoOtherWorker() {
     var breaker = CampaignGuard(GuardPolicy(), app: "news", isOff: true)
     countAmongOthers(&breaker, .badToken, 1000)
     #expect(!breaker.isSuspended)

@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// What Carillon derives from a job has an id that no producer can give.
+/// Ids that Carillon derives from a job's id. No producer can use such an id.
 struct CampaignIDTests {
   @Test func idsOfPartsNameTheirCampaign() {
     for (text, whole, part) in [
@@ -36,9 +36,9 @@ struct CampaignIDTests {
     }
   }
 
-  /// The fields by which jobs once said what they were derived from are unknown.
+  /// Fields that once named the origin of a derived job are unknown now.
   @Test(arguments: ["beside", "canary", "test", "winner", "rest", "of"])
-  func noFieldSaysWhatAJobIsDerivedFrom(field: String) {
+  func formerOriginFieldsAreUnknown(field: String) {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(Array(job([field: "\"sale\""]).utf8), .any(APNsService()))
     }

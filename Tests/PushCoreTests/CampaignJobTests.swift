@@ -55,7 +55,7 @@ struct CampaignJobTests {
     #expect(try parse(job(["expiration": json])).message.expiration == expiration)
   }
 
-  @Test func earlierCampaignsAndWhoIsLeftOutAreRead() throws {
+  @Test func earlierCampaignsAndExclusionsAreRead() throws {
     let plain = try parse(job(["audience": #"{"campaign":"old"}"#]))
     #expect(plain.recipients.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
     #expect(plain.earlier == ["old"] && plain.suppression == [SuppressionList(app: "news")])
@@ -74,11 +74,11 @@ struct CampaignJobTests {
     for name in ["vip", "~", "", "a~b", "~a~b~c", "~~b"] { #expect(SuppressionList(segment: name) == nil, "\(name)") }
   }
 
-  @Test func controlGroupIsReadAndTheAppsLeavesOutWhatIsTransactional() throws {
+  @Test func controlGroupIsReadAndIgnoresTransactionalJobs() throws {
     let campaign = try parse(job(["control": "0.05"]))
     #expect(campaign.recipients.control?.share == 0.05)
     #expect(try parse(job()).recipients.control == nil)
-    // Another draw than that of a sample.
+    // The random selection differs from that of a sample.
     #expect(
       campaign.recipients.control != (try parse(job(["audience": #"{"segment":"*","sample":0.05}"#])).recipients.sample)
     )
@@ -94,7 +94,7 @@ struct CampaignJobTests {
     #expect(try parse(job(["audience": #"{"segment":"*","limit":null}"#])).recipients.limit == nil)
   }
 
-  @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
+  @Test func tokensAreReadInAnySpellingAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
     #expect(campaign.recipients.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
   }
@@ -105,7 +105,7 @@ struct CampaignJobTests {
     #expect(try parse(job(background.merging(["priority": "1"]) { $1 })).message.priority == 1)
   }
 
-  @Test func nullIsNotGiven() throws {
+  @Test func nullMeansAMissingField() throws {
     #expect(try parse(job(["collapseId": "null", "sendAt": "null", "lane": "null"])) == parse(job()))
   }
 
@@ -125,7 +125,7 @@ struct CampaignJobTests {
     #expect(campaign.app == "other")
   }
 
-  /// What is changed in a good job, and the field and a part of the message and hint that come of it.
+  /// Changes of a valid job, with the field and a part of the message and hint of the resulting error.
   static let mistakes: [(change: [String: String], field: String, says: String)] = [
     (["id": ""], "id", "is missing"),
     (["id": "null"], "id", "is missing"),
@@ -334,7 +334,7 @@ struct CampaignJobTests {
   @Test func eachDevicesOwnTimeIsRead() throws {
     let campaign = try parse(job(["sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "late": "\"0s\""]))
     #expect(campaign.delivery.timing.localTime == LocalTime(wall: 1_796_115_600))
-    // Before the first clock of the world shows it.
+    // The time is before the first clock of the world shows the local time.
     #expect(campaign.delivery.sendAt == (1_796_115_600 - 14 * 3600) * 1000)
     #expect(
       campaign.delivery.timing.late == 0 && campaign.delivery.timing.defaultZone == "UTC"
@@ -353,7 +353,7 @@ struct CampaignJobTests {
     #expect(plain.commonExpiration(startingAt: 7) == 14407)
   }
 
-  /// A job asks the store only for attributes whose values it does not bring with it.
+  /// A job checks the store only for attributes whose values it does not contain.
   @Test(arguments: [
     (["payload": hello], ["payload plan", "payload name"]),
     (["payload": hello, "vars": "true"], []),
@@ -363,7 +363,7 @@ struct CampaignJobTests {
       ["audience.where city"]
     ),
   ])
-  func attributesAreAskedForUnlessTheJobBringsThem(changes: [String: String], asked: [String]) throws {
+  func attributesAreCheckedUnlessTheJobContainsThem(changes: [String: String], asked: [String]) throws {
     #expect(try parse(job(changes)).attributesAskedFor.map { "\($0.path) \($0.name)" } == asked)
   }
 
@@ -396,7 +396,7 @@ struct CampaignJobTests {
     #expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).delivery.rate == .until(milliseconds: 1000))
   }
 
-  @Test func ratesAreWrittenWithNoMoreDigitsThanSaySomething() {
+  @Test func ratesAreWrittenWithSignificantDigitsOnly() {
     let texts = [5000, 0.5, 1.0 / 3, 1_000_000, 0.0001].map { CampaignRate.format($0) }
     #expect(texts == ["5000", "0.5", "0.333", "1000000", "0.0001"])
   }
@@ -425,8 +425,8 @@ struct CampaignJobTests {
     #expect(nested?.message.contains("nested more than 32 deep") == true)
   }
 
-  @Test func noMutilatedJobCrashesTheParser() {
-    var random = Seed("noMutilatedJobCrashesTheParser")
+  @Test func corruptJobNeverCrashesTheParser() {
+    var random = Seed("corruptJobNeverCrashesTheParser")
     let good = [
       job(["expiration": "\"4h\"", "collapseId": "\"é\\ud83d\\ude00\"", "priority": "5", "ttl": "\"7d\""]),
       job(["audience": #"{"tokens":["00ff","<AB>"]}"#]), job(["audience": #"{"users":["1","zoë"]}"#]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushCore
 
-/// Who is in which stage, what a job may ask for, and the parts that it makes.
+/// Stages of a job: their users, the valid jobs, and the parts that a job makes.
 struct CampaignStagesTests {
   private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
   private static let three = #"""
@@ -46,7 +46,7 @@ struct CampaignStagesTests {
     #expect(try parse("null", ["also": #"["widgets"]"#]).parts.map(\.description) == ["main", "main.widgets"])
     let both = try parse(#"[{"share":0.1}]"#, ["also": #"["widgets"]"#])
     #expect(both.parts.map(\.description) == ["1", "1.widgets", "rest", "rest.widgets"])
-    // What is repeated is not sent itself.
+    // A recurring campaign is not sent itself, so it has no parts.
     #expect(try parse(Self.three, ["repeat": #"{"cron":"0 9 * * *"}"#]).parts.isEmpty)
   }
 
@@ -65,7 +65,7 @@ struct CampaignStagesTests {
     (#"[{"share":0.1,"approval":"yes"}]"#, "stages[0].approval: "),
     (#"[{"share":0.1,"wiat":"1h"}]"#, "stages[0].wiat: unknown field"),
   ])
-  func whatIsWrongIsSaid(stages: String, says: String) {
+  func problemIsNamed(stages: String, says: String) {
     let error = #expect(throws: JobError.self) { try parse(stages) }
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
   }
@@ -76,26 +76,26 @@ struct CampaignStagesTests {
     #expect(error?.field == "stages" && error?.hint != nil, "\(error?.reason ?? "")")
   }
 
-  // MARK: Who is in which
+  // MARK: Users of a stage
 
   @Test func eachUserIsInOneStageAndSharesAreAsWritten() throws {
     let stages = try #require(try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#).delivery.stages)
     var counts = [0, 0, 0, 0]
     for number in 0..<20_000 { counts[place(stages, "u\(number)")] += 1 }
-    // Within five standard deviations.
+    // The tolerance is five standard deviations.
     for (place, share) in [(0, 0.1), (2, 0.3), (3, 0.6)] {
       let deviation = (20_000 * share * (1 - share)).squareRoot()
       #expect(abs(Double(counts[place]) - 20_000 * share) <= 5 * deviation + 1, "\(counts)")
     }
     #expect(counts[1] == 1 && place(stages, "u7") == 1)
-    // Another campaign draws anew; the same one draws the same, whatever else its job says.
+    // Another campaign selects other users. The same campaign selects the same users, whatever the rest of its job is.
     let other = CampaignStages(stages.all, campaign: "c2")
     #expect((0..<100).contains { place(stages, "u\($0)") != place(other, "u\($0)") })
     #expect(
       try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#, ["lane": "\"bulk\""]).delivery.stages == stages)
   }
 
-  @Test func whoIsListedIsInTheFirstStageThatListsThem() throws {
+  @Test func listedUserIsInTheFirstStageThatListsThem() throws {
     let stages = try #require(
       try parse(#"[{"share":0.5},{"users":["ada","bob"]},{"users":["bob","zoë","zoë"]}]"#).delivery.stages)
     #expect(["ada", "bob", "zoë"].map { place(stages, $0) } == [1, 1, 2])
@@ -128,7 +128,7 @@ struct CampaignStagesTests {
     #expect(throws: JobError.self) { try part("main", #"[{"share":0.1}]"#) }
   }
 
-  /// What a companion is sent is checked with the job.
+  /// The push of a companion is checked with the job.
   @Test func companionsAreCheckedWithTheJob() throws {
     for more in [
       ["quietHours": #"{"from":"22:00","to":"08:00"}"#, "defaultTimezone": "\"Europe/Berlin\""],
@@ -143,7 +143,7 @@ struct CampaignStagesTests {
     }
     #expect(try rates(["rate": "50"], [0, 0, 0]) == [.perSecond(50), .perSecond(50), .perSecond(50)])
     #expect(try rates(["spread": "\"1h\""], [0, 0, 0]) == [nil, .over(seconds: 900), .over(seconds: 2700)])
-    // Of 2,000 s there are 1,600 left for pushes; the rest has what its beginning leaves.
+    // Of 2,000 s there are 1,600 left for pushes. The last stage has the time from its beginning to the end.
     let end = ["finishBy": "\"1970-01-01T00:33:20Z\""]
     #expect(try rates(end, [0, 100, 800]) == [nil, .over(seconds: 400), .until(milliseconds: 2_000_000)])
   }
@@ -153,7 +153,7 @@ struct CampaignStagesTests {
     let (stages, wall) = (#"[{"share":0.1,"wait":"1h"}]"#, 1_796_115_600)
     let beginning = wall - 14 * 3600
     #expect(try part("1", stages, more, start: beginning).delivery.timing.localTime?.wall == wall)
-    // On the first day on which no clock has shown it.
+    // The local time is on the first day on which no clock has shown it.
     for (start, days) in [(beginning, 0), (beginning + 1, 1), (beginning + 86_400, 1), (beginning + 86_401, 2)] {
       let rest = try part("rest", stages, more, start: start)
       #expect(rest.delivery.timing.localTime?.wall == wall + days * 86_400)
@@ -161,7 +161,7 @@ struct CampaignStagesTests {
     }
   }
 
-  @Test func whatEndsBeforeTheWaitsIsRefused() throws {
+  @Test func jobThatEndsBeforeTheWaitsIsRefused() throws {
     let stages = #"[{"share":0.1,"wait":"1h"},{"share":0.1,"wait":"1h"}]"#
     let now = 1_796_115_600
     let (early, late) = ("\"2026-12-01T11:00:00Z\"", "\"2026-12-01T11:00:01Z\"")
@@ -202,7 +202,7 @@ struct CampaignStagesTests {
     let error = #expect(throws: JobError.self) { try parse(stages, job("\(now + 1800)"), now: now) }
     #expect(error?.message.contains("(when the last stage begins)") == true, "\(error?.message ?? "")")
     #expect(throws: Never.self) { try parse(stages, job("\(now + 7200)"), now: now) }
-    // Written as a duration it counts from when each stage begins.
+    // A date as a duration counts from the beginning of each stage.
     #expect(throws: Never.self) { try parse(stages, job("\"30m\""), now: now) }
     let bytes = bytes(stages, job("\"30m\""))
     for start in [now, now + 3600] {
@@ -221,7 +221,7 @@ struct CampaignStagesTests {
     return gate.verdict(finding, now: now)
   }
 
-  @Test func gateWaitsForOutcomesAndThenAsLongAsWritten() throws {
+  @Test func gateWaitsForOutcomesAndThenForItsDuration() throws {
     let stage = #"{"share":0.1,"wait":"8s","maxFailures":0}"#
     #expect(try verdict(stage, .init(finishedAt: nil)) == .unfinished)
     let finding = StageGate.Finding(finishedAt: 2001, outcomes: [.accepted: 1])
@@ -238,14 +238,14 @@ struct CampaignStagesTests {
         #"{"share":0.1,"maxFailures":0.1}"#, [.accepted: 8, .rejected: 1], 0,
         "stage 1: 1 of 9 pushes failed, more than 10 %"
       ),
-      // Devices that are gone are no failures, and count as answers.
+      // Devices that are gone are not failures, and count as answers.
       (#"{"share":0.1,"maxFailures":0.1}"#, [.accepted: 4, .unregistered: 5, .rejected: 1], 0, nil),
       (#"{"share":0.1,"maxFailures":0}"#, [.capped: 5], 0, "stage 1: no push of it was answered"),
       (#"{"share":0.1,"minOpened":0.25}"#, [.accepted: 8], 2, nil),
       (#"{"share":0.1,"minOpened":0.25}"#, [.accepted: 8], 1, "stage 1: 1 of 8 users have opened it, less than 25 %"),
       (#"{"share":0.1,"minOpened":0.25}"#, [.rejected: 8], 0, "stage 1: no push of it was accepted"),
     ] as [(String, [Outcome: Int], Int, String?)])
-  func gateHoldsWhatItAsksFor(stage: String, outcomes: [Outcome: Int], opened: Int, says: String?) throws {
+  func gateChecksItsConditions(stage: String, outcomes: [Outcome: Int], opened: Int, says: String?) throws {
     let finding = StageGate.Finding(finishedAt: 1, outcomes: outcomes, opened: opened)
     switch try verdict(stage, finding) {
     case .open(winner: nil): #expect(says == nil)
@@ -254,7 +254,7 @@ struct CampaignStagesTests {
       #expect(needsApproval == stage.contains("approval") && reason.contains("carillon campaign "))
     default: Issue.record("neither open nor paused")
     }
-    // A person has seen that.
+    // A person has accepted the verdict.
     var overruled = finding
     overruled.isOverruled = true
     #expect(try verdict(stage, overruled) == .open(winner: nil))

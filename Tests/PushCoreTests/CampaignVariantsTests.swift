@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushCore
 
-/// Who is told what, and which variant is best.
+/// Variants: their assignment to users, and the choice of the winner.
 struct CampaignVariantsTests {
   private func campaign(
     _ more: String, audience: String = #"{"segment":"*"}"#, payload: String = #"{"aps":{"alert":"hi"}}"#
@@ -18,11 +18,11 @@ struct CampaignVariantsTests {
     Array(user.utf8).withUnsafeBytes(variants.place)
   }
 
-  // MARK: Who gets which
+  // MARK: Assignment to users
 
-  /// Within five standard deviations of what the weights say, whatever these are.
-  @Test func usersAreSharedOutByWeights() {
-    var seed = Seed("usersAreSharedOutByWeights")
+  /// The shares equal the weights within five standard deviations, for any weights.
+  @Test func usersAreAssignedByWeights() {
+    var seed = Seed("usersAreAssignedByWeights")
     for round in 0..<8 {
       let weights = (0..<Int.random(in: 2...8, using: &seed)).map { _ in Double.random(in: 0.01...3, using: &seed) }
       let variants = CampaignVariants(
@@ -39,8 +39,8 @@ struct CampaignVariantsTests {
     }
   }
 
-  /// What a user draws for one thing says nothing of what the user draws for another.
-  @Test func variantsAreIndependentOfSamplesControlGroupsStagesAndOtherCampaigns() throws {
+  /// The random selections of a user for different purposes are independent.
+  @Test func variantsAreIndependentOfOtherRandomSelections() throws {
     let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#
     let own = try campaign(
       two + #","control":0.5,"stages":[{"share":0.5}]"#, audience: #"{"segment":"*","sample":0.5}"#)
@@ -60,11 +60,11 @@ struct CampaignVariantsTests {
         joint[3] += other.place(of: user) == 0 ? 1 : 0
       }
     }
-    // A quarter each, within five standard deviations.
+    // Each count is a quarter, within five standard deviations.
     for count in joint { #expect(abs(count - 5000) < 307, "\(joint)") }
   }
 
-  // MARK: Which is best
+  // MARK: The winner
 
   private func verdict(
     _ counted: [Int], _ reached: [Int], minimum: Int = 1, otherwise: Int? = nil, isOverruled: Bool = false
@@ -73,17 +73,17 @@ struct CampaignVariantsTests {
       .init(minimum: minimum, otherwise: otherwise), counted: counted, of: reached, isOverruled: isOverruled)
   }
 
-  @Test func theBestHasTheLargestShareAndOfEqualsTheFirstInTheJob() {
+  @Test func winnerHasTheLargestShareOrIsFirst() {
     #expect(verdict([10, 11], [100, 100]) == .winner(1))
     #expect(verdict([10, 11], [100, 200]) == .winner(0))
     #expect(verdict([1, 10, 20], [10, 100, 200]) == .winner(0))
     #expect(verdict([0, 1, 0], [0, 10, 0]) == .winner(1))
-    // Who was sent to nobody is not the best, whatever is said of it.
+    // A variant without recipients can't win, whatever receipts it has.
     #expect(verdict([5, 1], [0, 10]) == .winner(1))
     #expect(verdict([333_333_333, 333_333_334], [1_000_000_000, 1_000_000_000]) == .winner(1))
   }
 
-  @Test func tooLittleSaysNothing() {
+  @Test func tooFewReceiptsGiveNoWinner() {
     #expect(verdict([9, 10], [100, 100], minimum: 20, otherwise: 0) == .winner(0))
     #expect(verdict([10, 10], [100, 90], minimum: 20, otherwise: 0) == .winner(1))
     #expect(verdict([9, 10], [100, 100], minimum: 20, isOverruled: true) == .winner(1))
@@ -95,7 +95,7 @@ struct CampaignVariantsTests {
     #expect(reason.hasPrefix("no winner: 19 opened in all, and it takes 20"), "\(reason)")
   }
 
-  // MARK: What is wrong
+  // MARK: Invalid variants
 
   @Test(arguments: [
     (#""variants":7"#, "variants: must be an array of 2 to 8 variants"),
@@ -121,7 +121,7 @@ struct CampaignVariantsTests {
     (#""variants":[{"name":"a"},{"name":"b","payload":{"aps":7}}]"#, "variants[1].payload.aps"),
     (#""stages":[{"share":0.1,"winner":{}}]"#, "stages[0].winner: is one of the variants, and the job has none"),
   ])
-  func whatIsWrongWithVariantsIsSaid(more: String, says: String) {
+  func invalidVariantsAreNamed(more: String, says: String) {
     let error = #expect(throws: JobError.self) { try campaign(more) }
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
   }
@@ -134,13 +134,13 @@ struct CampaignVariantsTests {
     (#"{"after":"1h"}"#, "stages[0].winner.after: unknown field"),
     (#"{}},{"share":0.1,"winner":{}"#, "stages: choose a winner twice"),
   ])
-  func whatIsWrongWithTheWinnerIsSaid(winner: String, says: String) {
+  func invalidWinnerIsNamed(winner: String, says: String) {
     let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":"#
     let error = #expect(throws: JobError.self) { try campaign(two + winner + "}]") }
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
   }
 
-  @Test func whomNobodyKnowsGetsNoVariant() throws {
+  @Test func unknownUserGetsNoVariant() throws {
     let two = #""variants":[{"name":"a"},{"name":"b"}]"#
     for audience in [#"{"tokens":["aa01"]}"#, #"{"activity":"match-1"}"#] {
       let error = #expect(throws: JobError.self) { try campaign(two, audience: audience) }
@@ -152,7 +152,7 @@ struct CampaignVariantsTests {
     #expect(nothing?.reason.hasPrefix("variants[1].payload: is missing") == true, "\(nothing?.reason ?? "")")
   }
 
-  /// The variants go well with the rest of what a job can say.
+  /// Variants can be combined with the other fields of a job.
   @Test(arguments: [
     #""stages":[{"share":0.1,"wait":"1m","maxFailures":0}]"#, #""stages":[{"users":["x"],"wait":"1h"}]"#,
     #""control":0.1"#, #""localTime":true,"sendAt":"2026-12-01T09:00:00""#,
@@ -178,7 +178,7 @@ struct CampaignVariantsTests {
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }
     #expect(variants(text, "c1")?.all.count == 2 && variants(alone, "c1") == nil)
     #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any(APNsService())).message.variants))
-    // Each run draws anew.
+    // Each run selects anew.
     #expect(variants(text, "c1~20261201T0900") != variants(text, "c1"))
   }
 }

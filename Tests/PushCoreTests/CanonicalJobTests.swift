@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushCore
 
-/// When two jobs are the same.
+/// The canonical form of jobs, which decides whether two jobs are the same.
 struct CanonicalJobTests {
   private func canonical(_ job: String) throws -> String {
     String(decoding: try CampaignJob.canonical(Array(job.utf8)), as: UTF8.self)
@@ -13,7 +13,7 @@ struct CanonicalJobTests {
     (#"{ "b" : 1, "a" : [ 2, 1 ] }"#, #"{"a":[2,1],"b":1}"#),
     (#"{"payload":{"z":{"b":1,"a":2},"é":"","a":""}}"#, #"{"payload":{"a":"","z":{"a":2,"b":1},"é":""}}"#),
     (#"{"a":"\u0041\/\n\u000a\u001f"}"#, #"{"a":"A/\n\n\u001f"}"#),
-    // Not given, but in the payload it is sent.
+    // A null field counts as missing, but a null in the payload is sent.
     (
       #"{"lane":null,"audience":{"segment":"*","users":null},"payload":{"x":null}}"#,
       #"{"audience":{"segment":"*"},"payload":{"x":null}}"#
@@ -30,7 +30,7 @@ struct CanonicalJobTests {
       #"{"stages":[{"winner":{"otherwise":null},"wait":null,"share":0.5}],"variants":[{"weight":null,"name":"a"},7]}"#,
       #"{"stages":[{"share":5e-1,"winner":{}}],"variants":[{"name":"a"},7]}"#
     ),
-    // Whoever submits it, it is the same job.
+    // The job is the same for every submitter.
     (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"),
     (#"[null,true]"#, "[null,true]"),
   ])
@@ -45,7 +45,7 @@ struct CanonicalJobTests {
     ["9007199254740993", "9007199254740993.0"], ["9007199254740992"], ["0.1"], ["0.10000000000000001"], ["1e400"],
     ["-1"], ["1"], ["1e9223372036854775807"], ["10e9223372036854775807"], ["1e99999999999999999999"],
   ])
-  func numbersAreTheSameByTheirValueAndNotByWhatADoubleHolds(spellings: [String]) throws {
+  func numbersAreComparedByValueNotAsDoubles(spellings: [String]) throws {
     let forms = try Set(spellings.map(canonical))
     #expect(forms.count == 1, "\(forms)")
     #expect(try forms.allSatisfy { try canonical($0) == $0 })
@@ -61,7 +61,7 @@ struct CanonicalJobTests {
 }
 
 struct JobOutlineTests {
-  @Test func saysWhatAJobSaysOfItself() {
+  @Test func outlineHasTheBasicFields() {
     #expect(JobOutline(Array(job().utf8)).map { [$0.id, $0.app, $0.lane?.rawValue] } == ["c1", "news", "normal"])
     let odd = JobOutline(Array(#"{"id":"x","app":7,"lane":"fast","payload":[]}"#.utf8))
     #expect(odd?.id == "x" && odd?.app == nil && odd?.lane == nil)

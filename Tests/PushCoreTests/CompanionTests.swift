@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// An alert and what goes beside it: the job of a companion, and what can't have one.
+/// Companions of a campaign: the job of a companion, and jobs that can't have one.
 struct CompanionTests {
   private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
 
@@ -19,7 +19,7 @@ struct CompanionTests {
     try CampaignJob.part(CampaignID("c1~main." + type), of: bytes(changes), Self.apps, start: 0)
   }
 
-  @Test func companionGoesToTheSameUsersAtTheSameTimesAndSaysNothing() throws {
+  @Test func companionReachesTheSameUsersAndShowsNothing() throws {
     let changes = [
       "audience": #"{"segment":"vip & !churned","where":"locale = 'en'","sample":0.3,"exclude":{"segment":"out"}}"#,
       "sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "lane": "\"urgent\"", "category": "\"goals\"",
@@ -35,7 +35,7 @@ struct CompanionTests {
     #expect(
       other.recipients.audience == lead.recipients.audience && other.recipients.predicate == lead.recipients.predicate
         && other.recipients.exclusion == lead.recipients.exclusion)
-    // The same draw, not just the same share.
+    // The random selection is the same, not just the share.
     #expect(
       other.recipients.sample == lead.recipients.sample && other.recipients.control == lead.recipients.control
         && lead.recipients.sample != nil && lead.recipients.control != nil)
@@ -68,7 +68,7 @@ struct CompanionTests {
   ]
 
   @Test(arguments: refused)
-  func whatCanHaveNoneIsSaid(changes: [String: String], says: String) {
+  func jobThatCannotHaveACompanionIsNamed(changes: [String: String], says: String) {
     let error = #expect(throws: JobError.self) { try parse(changes) }
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
     #expect(error?.hint != nil || error?.message.contains("must") == true)
@@ -80,8 +80,8 @@ struct CompanionTests {
     #expect(try companion(["also": #"["controls"]"#], "controls").message.pushType == "controls")
   }
 
-  /// Widgets take provider tokens only: that is said of the job, not of its companion when it is too late.
-  @Test func whatTheServiceDoesNotAllowIsSaidOfTheJob() throws {
+  /// Widgets need provider tokens. The error is reported for the job at its intake, not later for its companion.
+  @Test func companionThatTheServiceRejectsIsNamedInTheJob() throws {
     let certified = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(bytes(), .known(["news": APNsService(certified)]))
@@ -92,7 +92,7 @@ struct CompanionTests {
   }
 
   /// A push that is tried alone goes to one token.
-  @Test func whatIsSentAloneHasNone() throws {
+  @Test func pushSentAloneHasNoCompanion() throws {
     let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x")
     #expect(try CampaignJob.parse(alone, Self.apps).message.also == [])
   }

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// How numbers and dates are written in a language.
+/// Formats of numbers and dates in each language.
 struct ContentFormatTests {
   private static func text(_ value: String, _ format: String, _ locale: String) throws -> String {
     let format = try #require(ValueFormat(format))
@@ -60,7 +60,8 @@ struct ContentFormatTests {
     }
   }
 
-  /// The toolchain's Foundation as a witness, for every language of the table; CLDR's groups of India it does not know.
+  /// The toolchain's Foundation is the reference for every language of the table. It does not know CLDR's digit groups
+  /// of India.
   @Test func tableIsThatOfFoundation() throws {
     for convention in LocaleConvention.table {
       let tag = try #require(convention.tag).description

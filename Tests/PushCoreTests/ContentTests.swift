@@ -2,9 +2,9 @@
 import TestSupport
 import Testing
 
-/// What the pushes of a campaign say that are not all the same.
+/// Personal content of a campaign's pushes.
 struct ContentTests {
-  /// The content of a job with these members beside its payload.
+  /// Returns the content of a job with this payload and these other members.
   static func content(_ payload: String, _ members: String = "") throws -> PersonalContent? {
     let bytes = Array((#"{"payload":\#(payload)"# + members + "}").utf8)
     let root = try JSONValue(parsing: bytes, maximumDepth: 16)
@@ -12,7 +12,7 @@ struct ContentTests {
     return try JobPayload(JobFields(fields), in: bytes, to: .users(["ada"])).content
   }
 
-  /// What one target is sent; `nil` when it is too large.
+  /// Returns the payload for one target; `nil` if it is too large.
   static func text(
     _ content: PersonalContent?, attributes: [UInt8] = [], values: [UInt8] = [], locale: String = "", most: Int = 4096
   ) throws -> String? {
@@ -43,7 +43,7 @@ struct ContentTests {
     (#"{"name":12.50}"#, "Hi 12.50!"), (#"{"name":true}"#, "Hi true!"), (#"{"name":""}"#, "Hi !"),
     (#"{"name":"{{name}}"}"#, "Hi {{name}}!"), (#"{"na\u006de":"Ada"}"#, "Hi Ada!"),
     (#"{"name":"\ud83d\ude00"}"#, #"Hi \ud83d\ude00!"#),
-    // Half of a surrogate pair, and what is no JSON: nobody is sent such.
+    // Half of a surrogate pair, and invalid JSON. Such values are never sent.
     (#"{"name":"\ud83d"}"#, "Hi there!"), (#"{"name":"\ude00x"}"#, "Hi there!"), (#"{"name":"Ada""#, "Hi there!"),
     (#"{"name":"Ada"}}"#, "Hi there!"), (#"["name","Ada"]"#, "Hi there!"), (#"{"name":"\x"}"#, "Hi there!"),
   ])
@@ -53,7 +53,7 @@ struct ContentTests {
     #expect(text == #"{"aps":{"alert":"\#(says)"},"n":1}"#)
   }
 
-  @Test func bytesThatAreNoTextAreNoValue() throws {
+  @Test func invalidUTF8IsNotAValue() throws {
     let content = try Self.content(#"{"a":"{{name|x}}"}"#)
     for bytes: [UInt8] in [
       [0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82],
@@ -89,7 +89,7 @@ struct ContentTests {
     #expect(try Self.text(content, locale: locale) == #"{"a":"\#(form)"}"#)
   }
 
-  /// RFC 7396, appendix A, as far as both are objects; and what is no object replaces.
+  /// RFC 7396, appendix A, for cases with two objects. A value that is not an object replaces.
   @Test(arguments: [
     (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
     (#"{"a":"b"}"#, #"{"a":null}"#, #"{}"#), (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
@@ -111,7 +111,7 @@ struct ContentTests {
     #expect(try Self.text(Self.content("{}", #","uniqueKey":"n""#)) == #"{"n":"\#(id)"}"#)
   }
 
-  @Test func valuesOfAStrangerAreMissingOnes() throws {
+  @Test func valuesOfAnUnknownUserAreMissing() throws {
     let content = try #require(try Self.content(#"{"a":"{{x|1}}{{y|2}}"}"#))
     for bytes: [UInt8] in [[], [0], [9, 9], [0, 0, 0xFF], [0, 0, 0, 5, 65], [0, 0, 0xFF, 0xFF]] {
       var payload: [UInt8] = []
@@ -134,7 +134,7 @@ struct ContentTests {
     (#"{"a":1}"#, #","trim":"a""#, "trim", "is no string of the payload"),
     (#"{"a":{"b":1}}"#, #","trim":"a.c""#, "trim", "is no string of the payload"),
   ])
-  func saysWhatIsWrongWithContent(payload: String, members: String, field: String, says: String) {
+  func errorNamesTheInvalidContent(payload: String, members: String, field: String, says: String) {
     let error = #expect(throws: JobError.self) { try Self.content(payload, members) }
     #expect(error?.field == field)
     #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
@@ -161,7 +161,7 @@ struct ContentTests {
     #expect(try Self.text(content, attributes: attributes, most: #"{"a":{"b":""},"c":1}"#.utf8.count) == nil)
   }
 
-  @Test func sizesAreThoseOfWhatIsSent() throws {
+  @Test func sizesAreThoseOfThePayload() throws {
     let bytes = Array(#"{"payload":{"a":"{{x|fallback}}","t":"long text"},"uniqueKey":"id","trim":"t"}"#.utf8)
     guard case .object(let fields) = try JSONValue(parsing: bytes, maximumDepth: 9).kind else { return }
     let form = try #require(try PayloadForm.all(of: fields, in: bytes).first)
@@ -172,8 +172,8 @@ struct ContentTests {
     #expect(try Self.text(content, most: form.size - 1) == nil)
   }
 
-  /// A target that kills its workers becomes a job of its own, to a token of which nothing is known.
-  @Test func jobForOneTokenSaysWhatItsUserWouldBeTold() throws {
+  /// A target that crashes workers becomes a job of its own, to a token without known data.
+  @Test func jobForOneTokenHasThePayloadOfItsUser() throws {
     let job =
       #"{"id":"a","app":"n","audience":{"segment":"*"},"payload":{"a":"{{x}}"},"localized":{"de":{}},"vars":true}"#
     let told = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
@@ -188,9 +188,9 @@ struct ContentTests {
     #expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","payload":{"a":1}}"#))
   }
 
-  // MARK: Random
+  // MARK: Random values
 
-  /// Whatever the values are, what is sent is JSON, says what it should, and is within its limit or not sent at all.
+  /// For any values the payload is valid JSON with the expected text. It is within the limit, or it is not sent.
   @Test func noValueBreaksThePayload() throws {
     var random = Seed("noValueBreaksThePayload")
     let pieces = [
@@ -214,7 +214,7 @@ struct ContentTests {
       for (name, value) in values { json.member(name, value) }
       json.endObject()
       var attributes = json.bytes
-      // Now and then something else has written there.
+      // Sometimes the stored attributes are corrupt.
       if round % 4 == 0, !attributes.isEmpty {
         let place = Int.random(in: 0..<attributes.count, using: &random)
         attributes[place] = UInt8.random(in: 0...255, using: &random)

@@ -2,7 +2,7 @@
 import Testing
 
 struct DevicePredicateTests {
-  /// A device of somebody, all there is to know.
+  /// A device with a value in every field.
   private struct Device: PredicateSubject {
     var locale = "en-GB"
     var timezone = "Europe/Paris"
@@ -24,7 +24,7 @@ struct DevicePredicateTests {
 
     func time(of field: DevicePredicate.TimeField) -> UInt64 { field == .lastSeen ? lastSeen : 0 }
 
-    /// For the rest of the process: what a test asks of is little.
+    /// Returns bytes that live until the process ends. A test needs only a few.
     private static func bytes(_ text: String) -> UnsafeRawBufferPointer {
       let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
       bytes.copyBytes(from: text.utf8)
@@ -47,10 +47,10 @@ struct DevicePredicateTests {
     "locale = 'en-GB'", "locale = 'en'", "locale = 'EN'", "locale = 'en_gb'", "locale != 'fr'", "!(locale = 'eo')",
     "locale in ('fr', 'en')", "!(locale in ('fr','de'))", "locale prefix 'en-'", "locale exists",
     "timezone = 'Europe/Paris'", "timezone prefix 'Europe/'", "!(timezone = 'Europe/Berlin')",
-    // Versions by their numbers.
+    // Versions, compared by their numbers.
     "appVersion >= '5.2'", "appVersion > '5.10'", "appVersion < '5.11'", "appVersion = '5.10.1.0'",
     "appVersion != '5.10'", "osVersion = '18'", "osVersion in ('17', '18')", "appVersion prefix '5.'",
-    // Instants, and how long ago they are: now is a day later.
+    // Times, and ages; now is a day later.
     "lastSeen < 25h", "lastSeen <= 1d", "lastSeen > 23h", "!(lastSeen < 1d)", "lastSeen >= '2001-09-09T01:46:40Z'",
     "lastSeen > '2001-09-09'", "lastSeen < '2001-09-10'", "lastSeen exists", "!(registeredAt exists)",
     // Attributes.
@@ -58,10 +58,10 @@ struct DevicePredicateTests {
     "age = 42", "age >= 42", "age < 42.5", "age in (1, 42)", "age = '42'", "visits > 9", "visits != 18",
     "premium = true", "premium != false", "subscribed = false", "born < '1990-01-01'", "joined > '2026-01-01'",
     "joined = '2026-01-01T12:00:00Z'", "tags = 'sport'", "tags prefix 'ne'", "\"odd name\" = 'x'",
-    // What nobody knows meets no test.
+    // A test on an unknown value is false.
     "!(city = 'Paris')", "!(city != 'Paris')", "!(city exists)", "!(nothing exists)", "!(nested exists)",
     "!(environment != 'sandbox')", "!(plan > 3)", "!(registeredAt < 30d)",
-    // Binding.
+    // Operator precedence.
     "city exists | plan exists & age exists", "!city exists & plan exists", "!(city exists | age < 3)",
     "plan = 'it''s' | plan='gold'&age=42",
   ])
@@ -112,7 +112,7 @@ struct DevicePredicateTests {
     ("\"\" exists", 1, "an attribute name must not be empty"),
     ("premium > true", 11, "no order"),
   ])
-  func saysWhereItStopsMakingSense(text: String, column: Int, message: String) {
+  func errorNamesTheColumn(text: String, column: Int, message: String) {
     let error = #expect(throws: AudienceExpressionError.self) { try DevicePredicate(parsing: text) }
     #expect(error?.column == column, "\(error?.description ?? "")")
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
@@ -130,7 +130,7 @@ struct DevicePredicateTests {
     #expect(throws: AudienceExpressionError.self) { try DevicePredicate(parsing: deep(33)) }
   }
 
-  /// The same users every time, as many as were asked for, and others of another campaign.
+  /// The sample has the same users every time and the requested share. Another campaign has other users.
   @Test func sampleHasTheSameUsersEveryTime() {
     let users = (0..<20_000).map { "user-\($0)" }
     let sample = { (share: Double, salt: String) in
@@ -138,7 +138,7 @@ struct DevicePredicateTests {
     }
     let tenth = sample(0.1, "a")
     #expect(tenth == sample(0.1, "a"))
-    // Four standard deviations.
+    // The tolerance is four standard deviations.
     #expect(abs(tenth.count - 2000) < 170, "\(tenth.count)")
     #expect(tenth.isSubset(of: sample(0.3, "a")))
     let other = sample(0.1, "b")

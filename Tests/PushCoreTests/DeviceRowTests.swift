@@ -7,7 +7,7 @@ private let service = APNsService()
 private let services = PushServices(standard: service)
 private let vocabulary = DeviceVocabulary(services: services, now: 1_800_000_000_000)
 
-/// Reads a whole text in chunks of a size.
+/// Reads a whole text in chunks of one size.
 private func read(
   _ text: some Sequence<UInt8>, as format: DeviceRowReader.Format, chunk size: Int = 1 << 16,
   _ vocabulary: DeviceVocabulary = vocabulary
@@ -22,7 +22,7 @@ private func read(
   return rows + (try reader.finish())
 }
 
-/// One line a row: `user token` or `line: message`.
+/// Returns one line for each row: `user token` or `line: message`.
 private func summary(_ rows: [Result<DeviceRow, DeviceRowReader.RowError>]) -> [String] {
   rows.map { row in
     switch row {
@@ -119,7 +119,7 @@ struct DeviceRowReaderTests {
     #expect(lines[1].contains("longer than 16384 bytes"))
   }
 
-  @Test func aQuoteThatIsNeverClosedSwallowsNothingBehindItsLine() throws {
+  @Test func unclosedQuoteAffectsOnlyItsLine() throws {
     let rows = (0..<5000).map { "u\($0),00" }
     let lines = summary(
       try read(("user,token\n\"open,00\n" + rows.joined(separator: "\n")).utf8, as: .csv, chunk: 4096))
@@ -166,7 +166,7 @@ struct DeviceRowReaderTests {
     #expect(zones == ["Europe/Berlin", nil, "UTC", nil, "US/Eastern", nil])
   }
 
-  @Test func whatIsNearlyAColumnIsAnErrorInEveryFormatUnlessItIsMeant() throws {
+  @Test func nameLikeAColumnIsAnErrorUnlessItIsAllowed() throws {
     let line = #"{"user":"a","token":"00","registered_at":"2026-01-01T00:00:00Z"}"#
     let told = summary(try read(line.utf8, as: .ndjson))
     #expect(told.count == 1 && told[0].hasPrefix("1: 'registered_at' is nearly the column registeredAt"))
@@ -174,7 +174,7 @@ struct DeviceRowReaderTests {
     meant.allowedAttributes = ["registered_at"]
     let rows = try read(line.utf8, as: .ndjson, meant)
     #expect(try rows.first?.get().attributes == ["registered_at": "2026-01-01T00:00:00Z"])
-    // What is near nothing is an attribute.
+    // A name without a similar column is an attribute.
     let attributes = ["city", "plan", "vip", "score", "name", "age", "country", "version", "language"]
     let header = "user,token," + attributes.joined(separator: ",") + "\n"
     #expect(try read((header + "a,00" + String(repeating: ",x", count: attributes.count)).utf8, as: .csv).count == 1)
@@ -190,7 +190,7 @@ struct DeviceRowReaderTests {
         "4: locale: 'xx_YY!' is no language tag; write it as en, pt-BR or zh-Hans", "d 03",
         "6: locale: 'e' is no language tag; write it as en, pt-BR or zh-Hans",
       ])
-    // Without a configuration nobody knows.
+    // Without a configuration the apps are unknown.
     #expect(summary(try read("user,token,app\na,00,newz\n".utf8, as: .csv)) == ["a 00"])
   }
 
@@ -217,7 +217,7 @@ struct DeviceRowReaderTests {
       if !bytes.isEmpty {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
       }
-      // The chunks must make no difference.
+      // The size of the chunks must make no difference.
       let whole = try? summary(read(bytes, as: format))
       let chunked = try? summary(read(bytes, as: format, chunk: Int.random(in: 1..<9, using: &random)))
       #expect(whole == chunked, "\(bytes)")
@@ -227,7 +227,7 @@ struct DeviceRowReaderTests {
 
 struct DeviceRowWriterTests {
   @Test(arguments: DeviceRowReader.Format.allCases)
-  func whatIsWrittenReadsBackTheSame(format: DeviceRowReader.Format) throws {
+  func writtenRowsAreReadBackUnchanged(format: DeviceRowReader.Format) throws {
     let token = try #require(service.token("00ffaa"))
     let rows = [
       DeviceRow(user: "a,b", token: token, service: "apns", attributes: ["say": "\"hi\"\r\nyou"]),
@@ -255,7 +255,7 @@ struct DeviceRowWriterTests {
     csv.cell("two\nlines")
     csv.endRecord()
     #expect(String(decoding: csv.bytes, as: UTF8.self) == "a\u{FFFD}b\u{FFFD}c,\"two\nlines\"\r\n")
-    // An export that is read back keeps every byte.
+    // An export that can be imported again keeps every byte.
     var plain = CSVWriter()
     plain.cell("a\u{202E}b")
     #expect(String(decoding: plain.bytes, as: UTF8.self) == "a\u{202E}b")

@@ -7,7 +7,7 @@ private let ada = String(repeating: "a1", count: 32)
 private let ben = String(repeating: "b2", count: 32)
 private let fcm = "dGhpcyBpcyBubyBBUE5z:APA91bF-" + String(repeating: "x", count: 100)
 
-/// What became of an export.
+/// Result of an import.
 private struct Imported {
   var rows: [DeviceRow] = []
   var errors: [String] = []
@@ -36,7 +36,7 @@ private struct Imported {
     foreign = reader.foreign
   }
 
-  /// `user token kind environment`, a line each.
+  /// Lines of `user token kind environment`.
   var devices: [String] {
     rows.map { row in
       "\(row.user) \(services.standard.text(of: row.token).prefix(2)) \(row.kind.rawValue) "
@@ -45,7 +45,7 @@ private struct Imported {
   }
 }
 
-/// Exports as the systems write them, shortened.
+/// Exports in the formats of the other systems, shortened.
 struct ForeignImportTests {
   private static let onesignal = """
     id,identifier,session_count,language,timezone,game_version,device_os,device_type,device_model,ad_id,tags,\
@@ -71,7 +71,7 @@ struct ForeignImportTests {
     #expect(row.locale == "zh-Hans" && row.timezone == "America/Los_Angeles")
     #expect(row.appVersion == "5.2" && row.osVersion == "17.4")
     #expect(row.lastSeen == 1_793_527_872_000 && row.registeredAt == 1_709_280_000_000)
-    // Only seconds are known, and those of whole hours have a name.
+    // Only the offset in seconds is known. Whole hours have a name.
     #expect(imported.rows.last?.timezone == "+02:00")
     #expect(imported.foreign.leftOut == ["Android": 1, "unsubscribed": 1, "e-mail": 1, "no token": 1])
     #expect(imported.foreign.unknown == ["favourite"])
@@ -85,7 +85,7 @@ struct ForeignImportTests {
     #expect(imported.foreign.unknown.isEmpty)
   }
 
-  /// Names of attributes are read as everywhere; one that no template can ask for is left out.
+  /// Names of attributes follow the usual rules. A name that no template can use is left out.
   @Test func attributeThatHasNoNameIsLeftOut() throws {
     let imported = try Imported(
       """
@@ -171,7 +171,7 @@ struct ForeignImportTests {
     #expect(imported.rows.first?.attributes == ["interests": "jazz", "plan": "gold"])
   }
 
-  @Test func firebaseIsWhatTheAppHasKept() throws {
+  @Test func firebaseFileHasTheAppsOwnRecords() throws {
     let imported = try Imported(
       """
       {"uid":"ada","token":"\(fcm)","apnsToken":"\(ada)","platform":"ios","timestamp":{"_seconds":1793527872,"_nanoseconds":5}}
@@ -190,7 +190,7 @@ struct ForeignImportTests {
     #expect(imported.errors == ["5: user: is missing"])
   }
 
-  @Test func gorushKnowsTokensOnly() throws {
+  @Test func gorushHasTokensOnly() throws {
     let imported = try Imported(
       """
       {"notifications":[{"tokens":["\(ada)","\(ben)"],"platform":1,"message":"Hi","topic":"com.example.news",\

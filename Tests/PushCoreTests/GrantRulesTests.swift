@@ -1,7 +1,7 @@
 import PushCore
 import Testing
 
-/// Which caps apply to a campaign.
+/// Rules for grants of a campaign: its frequency caps and suppression lists.
 struct GrantRulesTests {
   private static let caps = [
     FrequencyCap(most: 5, seconds: 86_400), FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400),
@@ -22,17 +22,17 @@ struct GrantRulesTests {
     #expect(rules("offers").caps == Array(Self.caps[0...1]))
     #expect(rules("other").caps == [Self.caps[0]])
     #expect(rules("offers").countsUsers && rules("offers").category == "offers" && rules("offers").app == "news")
-    // What another campaign has noted stays for as long as its cap asks.
+    // Counts of another campaign stay as long as its cap requires.
     #expect(rules().memory == 7 * 86_400)
   }
 
-  @Test func suppressionListsOfAppAndCategoryApplyUnlessItIsTransactional() {
+  @Test func suppressionListsApplyUnlessTransactional() {
     #expect(rules().suppression.map(\.segment) == ["~news"])
     #expect(rules("offers").suppression.map(\.segment) == ["~news", "~news~offers"])
     #expect(rules("offers", isTransactional: true).suppression.isEmpty)
   }
 
-  @Test func whatIsUrgentOrTransactionalOrNamesNoUsersKeepsToNone() throws {
+  @Test func capsIgnoreUrgentAndTransactionalCampaigns() throws {
     let token = try #require(DeviceToken(bytes: [1]))
     for rules in [
       rules("offers", lane: .urgent), rules(isTransactional: true), rules(audience: .tokens([token])),

@@ -56,7 +56,7 @@ struct JSONValueTests {
     ("[[[[[", 1, 4, "nested more than 3 deep"),
     ("{'a':1}", 1, 2, "expected a member name"),
   ])
-  func pointsAtWhatIsWrong(json: String, line: Int, column: Int, message: String) {
+  func errorNamesLineAndColumn(json: String, line: Int, column: Int, message: String) {
     let error = #expect(throws: JSONSyntaxError.self) { try parse(json, depth: 3) }
     #expect(error?.line == line)
     #expect(error?.column == column)

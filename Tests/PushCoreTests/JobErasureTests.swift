@@ -2,11 +2,11 @@ import APNs
 @testable import PushCore
 import Testing
 
-/// A user leaves the lists of a job, and everything else stays as it was written.
+/// Erasure of a user from the lists of a job. Everything else stays as it was written.
 struct JobErasureTests {
   private static let token = "00ff"
 
-  /// The audience before and after; `nil` where the job does not name the user.
+  /// The audience before and after the erasure; `nil` if the job does not name the user.
   static let audiences: [(before: String, after: String?, isOfNobodyElse: Bool)] = [
     (#"{"users":["ada","bob"]}"#, #"{"users":[{"erased":true},"bob"]}"#, false),
     (#"{"users":[ "ada" ]}"#, #"{"users":[ {"erased":true} ]}"#, true),
@@ -36,7 +36,7 @@ struct JobErasureTests {
     let text = #"{"id":"a","app":"news","audience":\#(after),"payload":{"aps":{"alert":"ada"}}}"#
     #expect(erased.map { String(decoding: $0.job, as: UTF8.self) } == text)
     #expect(erased?.isOfNobodyElse == isOfNobodyElse)
-    // The job is still one, of those who are left.
+    // The result is still a valid job for the other users.
     let campaign = try CampaignJob.parse(Array(text.utf8), .any(APNsService()))
     switch campaign.recipients.audience {
     case .users(let users): #expect(users == (isOfNobodyElse ? [] : ["bob"]))

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushCore
 
-/// A job with a default written out is the same job.
+/// Meaning of jobs: a job with an explicit default is the same job.
 struct JobMeaningTests {
   private static let service = APNsService()
 
-  /// For each field of a job: what can be written and means the same as without it, and what else the job then needs.
-  /// `nil` for a field that has no default, or one that can't be written.
+  /// Values of each field that mean the same as its absence, and the other fields that the job then needs. `nil` for a
+  /// field without a default, or with one that can't be written.
   private static let defaults: [String: (values: [String], beside: [String: String])?] = [
     "id": nil, "app": nil, "payload": nil, "control": nil, "category": nil, "template": nil, "trim": nil,
     "uniqueKey": nil, "campaignKey": nil, "collapseId": nil, "sendAt": nil, "rate": nil, "spread": nil, "finishBy": nil,
@@ -32,7 +32,7 @@ struct JobMeaningTests {
     "variants": ([#"[{"name":"a","weight":1,"localized":{}},{"name":"b","weight":1.0,"payload":{"x":1}}]"#], [:]),
   ]
 
-  /// The fields above with defaults within, without them.
+  /// The fields above that contain nested defaults, without these.
   private static let bare = [
     "audience": #"{"segment":"*"}"#, "quietHours": #"{"from":"22:00","to":"08:00"}"#,
     "repeat": #"{"cron":"0 9 * * *"}"#, "stages": #"[{"share":0.5,"winner":{}}]"#,
@@ -76,7 +76,7 @@ struct JobMeaningTests {
     #expect(try meaning(changes) != meaning(plain))
   }
 
-  /// A job that writes out no default has the digest that earlier versions made of it.
+  /// A job without explicit defaults has the same digest as in earlier versions.
   @Test func jobWithoutDefaultsKeepsItsForm() throws {
     let text = Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "rate": "5"]).utf8)
     #expect(try CampaignJob.meaning(of: text) { _ in Self.service } == CampaignJob.canonical(text))

@@ -4,14 +4,15 @@ import PushCore
 import TestSupport
 import Testing
 
-/// The published schema of a job beside the parser, by the word of somebody else's validator (`jsonschema` of PyPI).
+/// Comparison of the published JSON Schema of a job with the parser, by an independent validator (`jsonschema` of
+/// PyPI).
 struct JobSchemaTests {
   private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     .standardized
   private static let python = package.appending(path: ".build/checkers/bin/python").path
   private static let isPresent = FileManager.default.isExecutableFile(atPath: python)
 
-  /// What the validator says of each job; `nil` for a valid one.
+  /// Returns the validator's message for each job; `nil` for a valid one.
   private func judge(_ jobs: [String]) async throws -> [String?] {
     let folder = try ScratchFolder("schema")
     let schema = try folder.write("schema.json", JobSchema.document)
@@ -30,7 +31,7 @@ struct JobSchemaTests {
 
   private static let hour = "\"2026-12-01T09:00:00\""
 
-  /// What is changed in a good job, which is then still one. Every field is in one of them.
+  /// Changes after which a valid job is still valid. Every field occurs in one of them.
   static let good: [[String: String]] = [
     [:], ["priority": "1", "pushType": "\"background\"", "payload": #"{"aps":{"content-available":1}}"#],
     ["expiration": "0"], ["expiration": "\"0\""], ["expiration": "\"4h\""],
@@ -93,9 +94,9 @@ struct JobSchemaTests {
     ],
   ]
 
-  /// What the schema lets through although it is no job: an expression, a schedule, a zone, an id or a text that has to be
-  /// read; a size in bytes; a word that the push service knows; two members of which one has to be read to know whether they
-  /// go together. By field, and part of what the parser says.
+  /// Mistakes that the schema accepts, by field, with a part of the parser's message. They need the parser:
+  /// expressions, schedules, zones, ids and other texts; sizes in bytes; values of the push service; and combinations
+  /// of two members.
   private static let beyondSchema: Set<String> = [
     "app: did you mean 'news'?", "app: known: news, shop", "audience.activity: this push is not for those",
     "audience.channel: is not Base64", "audience.channel: longer than 200", "audience.exclude.segment: column 6",
@@ -106,7 +107,7 @@ struct JobSchemaTests {
     "finishBy: is not after sendAt", "localized.de.aps.sound: must be",
     "localized.de: over the 4096", "localized: nothing is known of tokens", "payload.aps.alert.title: names nothing",
     "payload: for user 'ada', which is", "payload: nothing is known of tokens",
-    // JSON Schema knows no other 5 than 5.0.
+    // In JSON Schema 5 and 5.0 are the same number.
     "priority: must be the number 10, 5 or 1", "priority: use 5", "pushType: a channel takes liveactivity only",
     "pushType: did you mean 'alert'?", "quietHours.to: always be quiet, or never",
     "repeat.cron: '25' is no hour: it must be 0 to 23", "repeat.zone: is no time zone",
@@ -121,7 +122,7 @@ struct JobSchemaTests {
     for text in jobs { _ = try parse(text) }
     let named = jobs.joined()
     for field in CampaignJob.fields { #expect(named.contains("\"\(field)\":"), "no job has \(field)") }
-    // What random changes leave a job, too.
+    // Valid results of random changes are tested too.
     var random = Seed("jobsAreValid")
     for _ in 0..<18_000 {
       var bytes = Array(try #require(jobs.prefix(Self.good.count).randomElement(using: &random)).utf8)
@@ -142,7 +143,7 @@ struct JobSchemaTests {
     "what is none is refused by the schema, where it has words for it",
     .enabled(if: isPresent, "deploy/install-checkers has not made .build/checkers"))
   func mistakesAreFound() async throws {
-    // Not JSON's to say: this repeats no member, and has a number beyond what a validator reads.
+    // The test leaves out a number beyond the range of the validator.
     let mistakes = CampaignJobTests.mistakes.filter { !$0.change.values.contains("1e999") }
     let verdicts = try await judge(mistakes.map { job($0.change) })
     let passed = zip(mistakes, verdicts).filter { $1 == nil }.map { "\($0.0.field): \($0.0.says)" }

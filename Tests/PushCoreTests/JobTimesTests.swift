@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushCore
 
-/// Times of a job that nobody can mean.
+/// Times of a job that can only be a mistake.
 struct JobTimesTests {
   /// 2026-12-01T12:00:00Z.
   private static let now = 1_796_126_400
@@ -25,18 +25,18 @@ struct JobTimesTests {
     (["expiration": "2026-12-01T12:00:00Z"], "expiration", "has passed"),
     (["finishBy": "2026-12-01T11:00:00Z"], "finishBy", "has passed"),
     (["repeat": #"{"cron":"0 9 * * *","end":"2026-12-01T11:00:00Z"}"#], "repeat.end", "has passed"),
-    // These can be meant.
+    // These times are valid.
     (["sendAt": "2026-12-01T11:00:00Z"], "", ""), (["sendAt": "2027-12-02T12:00:00Z"], "", ""),
     (["sendAt": "2026-11-30T12:00:00Z", "late": "1d"], "", ""),
     (["sendAt": "2026-11-30T20:00:00", "localTime": "true", "late": "9h"], "", ""),
     (["sendAt": "2026-01-01T12:00:00Z", "repeat": #"{"cron":"0 9 * * *"}"#], "", ""),
   ])
-  func timeThatCannotBeMeantIsAnError(fields: [String: String], field: String, part: String) throws {
+  func impossibleTimeIsAnError(fields: [String: String], field: String, part: String) throws {
     let quoted = fields.mapValues { $0 == "true" || $0.hasPrefix("{") ? $0 : "\"\($0)\"" }
     let problem = try judge(quoted)
     #expect(problem?.field ?? "" == field, "\(fields) \(problem?.description ?? "")")
     #expect(problem?.message.contains(part) ?? part.isEmpty, "\(problem?.description ?? "")")
-    // A job whose times are judged at another time is one all the same: the worker reads it again and again.
+    // The job can still be parsed, because workers read it repeatedly, at any later time.
     _ = try CampaignJob.parse(
       Array(job(quoted.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8), Self.apps)
   }

@@ -2,7 +2,7 @@ import Foundation
 @testable import PushCore
 import Testing
 
-/// Language tags as phones write them, and what they match.
+/// Language tags as phones write them, and the languages that they match.
 struct LanguageTagTests {
   @Test(arguments: [
     ("en", "en"), ("EN_us", "en-US"), ("zh_TW", "zh-TW"), ("zh-hans-cn", "zh-Hans-CN"), ("es-419", "es-419"),
@@ -10,7 +10,7 @@ struct LanguageTagTests {
     ("en_US@calendar=japanese", "en-US"), ("ar@numbers=latn", "ar"), ("de_DE.UTF-8", "de-DE"), ("de_DE@euro", "de-DE"),
     ("zh_TW_#Hant", "zh-Hant-TW"), ("sr__#Latn", "sr-Latn"), ("ja_JP_JP_#u-ca-japanese", "ja-JP"),
     ("en_US_POSIX", "en-US-posix"), ("en-US-u-hc-h12", "en-US"), ("de-AT-1996-x-own", "de-AT-1996"),
-    // Former codes, codes of three letters, and regions that people write.
+    // Former codes, codes of three letters, and common wrong regions.
     ("iw", "he"), ("iw_IL", "he-IL"), ("in", "id"), ("ji", "yi"), ("no", "nb"), ("no_NO", "nb-NO"), ("mo", "ro"),
     ("tl", "fil"), ("sh", "sr-Latn"), ("cnr", "sr-ME"), ("deu", "de"), ("ger-AT", "de-AT"), ("zh-yue-HK", "yue-HK"),
     ("cmn-Hant", "zh-Hant"), ("en-UK", "en-GB"),
@@ -77,11 +77,12 @@ struct LanguageTagTests {
     }
   }
 
-  /// The likely scripts of the toolchain's ICU as a witness.
+  /// The likely scripts of the toolchain's ICU are the reference.
   @Test func scriptsAreTheLikelyOnesOfTheSystem() throws {
     for identifier in Locale.availableIdentifiers where !identifier.contains("@") {
       let likely = Locale.Language(identifier: Locale.Language(identifier: identifier).maximalIdentifier)
-      // ICU tells the style of Arabic script apart, and knows scripts of two languages that CLDR 46 does not.
+      // ICU has a code of its own for a style of Arabic script, and scripts of two languages that CLDR 46 does not
+      // have.
       guard let script = likely.script?.identifier, script != "Aran", !["ber", "hmn"].contains(identifier.prefix(3))
       else {
         continue

@@ -3,13 +3,13 @@ import APNs
 import TestSupport
 import Testing
 
-/// Every reader takes the same locales and time zones. Rows are inputs; the readers are CSV, NDJSON, a registration event,
-/// the API's device and `devices register`, the condition of an audience, and the languages and zones of a job.
+/// All readers of locales and time zones, which must accept the same values: CSV, NDJSON, registration events, the
+/// API's device and `devices register`, conditions of an audience, and the languages and zones of a job.
 struct LocaleReaderTests {
   private static let vocabulary = DeviceVocabulary(
     services: PushServices(standard: APNsService()), apps: ["news"], now: 1_800_000_000_000)
 
-  /// What a reader makes of a value: the value as it is stored, `nil` for a device without, or an error.
+  /// A reader returns the stored value, or `nil` for a device without one, or throws.
   private typealias Reader = (name: String, read: @Sendable (DeviceColumn, String) throws -> String?)
 
   private struct Refused: Error {}
@@ -22,7 +22,7 @@ struct LocaleReaderTests {
     var reader = DeviceRowReader(format: format, vocabulary)
     let rows = try reader.read(text.utf8) + reader.finish()
     let row = try rows[0].get()
-    // A device that is kept without its zone is reported by a second result.
+    // A device that is stored without its zone is reported by a second result.
     #expect(rows.count == (row.refusal == nil ? 1 : 2))
     return value(row, column)
   }
@@ -59,7 +59,7 @@ struct LocaleReaderTests {
       ("es-419", "es-419"),
       ("deutsch", nil), ("xx", nil),
     ] as [(String, String?)])
-  func everyReaderTakesTheSameLocales(text: String, stored: String?) throws {
+  func everyReaderAcceptsTheSameLocales(text: String, stored: String?) throws {
     for reader in Self.readers {
       let value = try? reader.read(.locale, text)
       #expect(value == .some(stored) || value == nil && stored == nil, "\(reader.name)")
@@ -84,8 +84,8 @@ struct LocaleReaderTests {
       ("GMT", "UTC"),
       ("PST", nil), ("IST", nil), ("EST", nil), ("Europe/Berln", nil),
     ] as [(String, String?)])
-  func everyReaderTakesTheSameZones(text: String, stored: String?) throws {
-    // The device is kept without a zone that is refused.
+  func everyReaderAcceptsTheSameZones(text: String, stored: String?) throws {
+    // If the zone is rejected, the device is stored without one.
     for reader in Self.readers { #expect(try reader.read(.timezone, text) == stored, "\(reader.name)") }
     #expect(((try? DevicePredicate(parsing: "timezone = '\(text)'")) != nil) == (stored != nil))
     let payload = #""payload":{"aps":{"alert":"a"}}"#

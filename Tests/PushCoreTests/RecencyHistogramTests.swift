@@ -2,11 +2,11 @@ import PushCore
 import TestSupport
 import Testing
 
-/// Those seen last, found from counts.
+/// Selection of the most recently seen users from counts.
 struct RecencyHistogramTests {
   private static let now = 1_796_115_600_000
 
-  /// An age in ms, of any magnitude.
+  /// Returns a random age in ms, of any magnitude.
   private static func age(_ random: inout Seed) -> Int {
     Int.random(in: 0..<1 << Int.random(in: 1...48, using: &random), using: &random)
   }
@@ -23,7 +23,7 @@ struct RecencyHistogramTests {
     for (younger, older) in zip(ages, ages.dropFirst()) {
       let bins = (Self.bin(ofAge: younger), Self.bin(ofAge: older))
       #expect(bins.0 <= bins.1, "\(younger) \(older), seed \(seed.value)")
-      // Of one bin, they are not further from each other than it is said to be wide.
+      // Two times in one bin differ by at most the width of the bin.
       if bins.0 == bins.1 { #expect((older - younger) * 128 <= older, "\(younger) \(older)") }
       #expect(bins.1 < RecencyHistogram.never)
     }
@@ -32,14 +32,14 @@ struct RecencyHistogramTests {
     #expect(RecencyHistogram.bin(seenAt: .max, start: Self.now) == 0)
   }
 
-  @Test func whatIsStoredIsReadAgainAndNothingElse() {
-    var seed = Seed("whatIsStoredIsReadAgainAndNothingElse")
+  @Test func storedValueIsReadAndInvalidBytesAreNot() {
+    var seed = Seed("storedValueIsReadAndInvalidBytesAreNot")
     for size in [0, 1, 2, 300, 20_000] {
       var histogram = RecencyHistogram()
       for _ in 0..<size { histogram.add(bin: Self.bin(ofAge: Self.age(&seed) % Self.now)) }
       if size > 2 { histogram.add(bin: RecencyHistogram.never) }
       #expect(RecencyHistogram(histogram.bytes) == histogram, "seed \(seed.value)")
-      // Some kilobytes, however many users there are.
+      // The size is a few kilobytes for any number of users.
       #expect(histogram.bytes.count < 20_000)
     }
     for bytes: [UInt8] in [
@@ -49,11 +49,11 @@ struct RecencyHistogramTests {
     }
   }
 
-  /// Against everybody sorted by when they were seen.
-  @Test func quotasTakeAsManyAsTheLimitAndThoseSeenLast() {
-    var seed = Seed("quotasTakeAsManyAsTheLimitAndThoseSeenLast")
+  /// Compares the quotas with a sorted list of all users.
+  @Test func quotasSelectTheMostRecentlySeenUsers() {
+    var seed = Seed("quotasSelectTheMostRecentlySeenUsers")
     for round in 0..<300 {
-      // Ages that are all different, nearly all the same, or in between.
+      // The ages are all different, nearly all equal, or in between.
       let spread = [1, 50, 3000, 1 << 40][round % 4]
       let partitions = (0..<Int.random(in: 1...20, using: &seed)).map { _ in
         (0..<Int.random(in: 0...60, using: &seed)).map { _ in
@@ -77,19 +77,19 @@ struct RecencyHistogramTests {
       let taken = zip(each, partitions).flatMap { $1.prefix($0) }
       let left = zip(each, partitions).flatMap { $1.dropFirst($0) }
       guard let worst = taken.min(), let best = left.max() else { continue }
-      // Nobody is left out who was seen later than somebody taken by more than a 128th of the time since.
+      // A user is left out only if no selected user was seen earlier by more than 1/128 of the time since.
       #expect(
         best <= worst || worst > 0 && (best - worst) * 128 <= UInt64(Self.now) - worst,
         "round \(round), seed \(seed.value)")
     }
   }
 
-  @Test func drawsAreEvenAndApartFromEachOther() {
+  @Test func selectionsAreEvenAndIndependent() {
     let (first, second) = (UserDraw(salt: "a"), UserDraw(salt: "b"))
     let draws = (0..<20_000).map { number -> (Double, Double) in
       Array("u\(number)".utf8).withUnsafeBytes { (first.share($0), second.share($0)) }
     }
-    // Five standard deviations of a fair draw.
+    // The tolerance is five standard deviations of a fair selection.
     #expect(abs(draws.count { $0.0 < 0.25 } - 5000) < 310)
     #expect(abs(draws.count { $0.0 < 0.25 && $0.1 < 0.25 } - 1250) < 175)
   }

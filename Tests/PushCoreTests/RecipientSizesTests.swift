@@ -4,9 +4,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The sizes of a job's forms with the values of its recipients, and the work that a job takes.
+/// The sizes of a job's payloads with the values of its recipients, and the CPU time for a job.
 struct RecipientSizesTests {
-  /// A job with so many recipients, languages and variants, of which every text has placeholders.
+  /// Returns a job with these numbers of recipients, languages and variants. Every text has placeholders.
   private static func job(recipients: Int, languages: Int, variants: Int, using seed: inout Seed) -> [UInt8] {
     let texts = ["{{price}}", "{{price:number.2|none}}", "{{city|far away}}", "{{when:date.long|soon}} {{city}}"]
     func text() -> String {
@@ -71,7 +71,7 @@ struct RecipientSizesTests {
     }
   }
 
-  /// CPU time of this thread, in seconds.
+  /// Returns the CPU time of this thread, in seconds.
   private static func measure(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
       var time = timespec()
@@ -83,8 +83,8 @@ struct RecipientSizesTests {
     return now() - start
   }
 
-  /// A job four times as large takes about four times as long, and not sixteen times. Both jobs are above the bound for exact
-  /// sizes: below it the work grows faster, up to that bound.
+  /// A job four times as large takes about four times as long, not sixteen times. Both jobs are above the limit for
+  /// exact sizes. Below the limit the time grows faster.
   @Test func workOfALargeJobGrowsWithItsLength() throws {
     var seed = Seed("workOfALargeJobGrowsWithItsLength")
     func time(_ factor: Int) throws -> (seconds: Double, bytes: Int) {
@@ -97,7 +97,7 @@ struct RecipientSizesTests {
     #expect(growth < 2.5, "\(small) \(large)")
   }
 
-  @Test func payloadThatNoServiceTakesIsRefused() throws {
+  @Test func payloadThatNoServiceAcceptsIsRefused() throws {
     let text = String(repeating: "x", count: 17_000)
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"\#(text)"}}}"#
     do {

@@ -67,12 +67,12 @@ struct RegistrationEventTests {
     (#"{"op":"preference","user":"a","app":"news","allowed":"no"}"#, "must be true or false"),
     (#"{"op":"preference","user":"a","allowed":true}"#, "app: is missing"),
   ])
-  func whatIsWrongIsSaid(text: String, says: String) {
+  func problemIsNamed(text: String, says: String) {
     let error = #expect(throws: DeviceRowDraft.Problem.self) { try event(text) }
     #expect(error?.description.contains(says) == true, "\(error?.description ?? "nothing")")
   }
 
-  @Test func eventsThatNameNoTimeKeepTheirOrder() throws {
+  @Test func eventsWithoutATimeKeepTheirOrder() throws {
     func event(_ user: String, isMember: Bool, at: Int) -> RegistrationEvent {
       RegistrationEvent(.tag(user: user, segments: ["vip"], isMember: isMember), at: at)
     }

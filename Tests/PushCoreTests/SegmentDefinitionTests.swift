@@ -2,7 +2,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// Segments that are rules: what they lead to, and that this ends.
+/// Segments that are rules: the segments that they use, and the limits against cycles.
 struct SegmentDefinitionTests {
   private func definitions(_ rules: [String: String]) throws -> SegmentDefinitions {
     SegmentDefinitions(try rules.mapValues { SegmentDefinition(expression: try AudienceExpression(parsing: $0)) })
@@ -13,7 +13,7 @@ struct SegmentDefinitionTests {
     return #expect(throws: SegmentDefinitionError.self) { try definitions.check() }
   }
 
-  @Test func thoseThatAnExpressionLeadsToAreFound() throws {
+  @Test func definitionsOfAnExpressionAreFound() throws {
     let all = try definitions(["a": "b & x", "b": "c | !y", "c": "*", "d": "a"])
     let reached = try all.reached(from: [AudienceExpression(parsing: "a & z"), AudienceExpression(parsing: "q")])
     #expect(reached.all.keys.sorted() == ["a", "b", "c"])
@@ -21,7 +21,7 @@ struct SegmentDefinitionTests {
     #expect(all.users(of: "a") == ["d"] && all.users(of: "y") == ["b"] && all.users(of: "d").isEmpty)
   }
 
-  @Test func whatDoesNotEndIsRefused() throws {
+  @Test func cycleIsRefused() throws {
     #expect(try error(["a": "a"]) == .cycle(["a", "a"]))
     #expect(try error(["a": "x & !b", "b": "c | x", "c": "a"]) == .cycle(["a", "b", "c", "a"]))
     #expect("\(try #require(try error(["a": "b", "b": "a"])))" == "it would contain itself: a → b → a")
@@ -33,13 +33,13 @@ struct SegmentDefinitionTests {
     try definitions(chain).check()
     chain["d9"] = "d8"
     #expect(try error(chain).map { "\($0)" }?.contains("deeper than 8 definitions") == true)
-    // Each names the one before it ten times.
+    // Each rule names the one before it ten times.
     var doubled = ["d1": "x"]
     for number in 2...4 {
       doubled["d\(number)"] = Array(repeating: "d\(number - 1)", count: 10).joined(separator: " | ")
     }
     #expect(try error(doubled) == .tooManyTerms)
-    // As many names as there can be, on every level: refused without looking at all of it.
+    // Every level has the maximum number of names. The check ends before it has read all of them.
     var wide: [String: String] = [:]
     for level in 0..<8 {
       for place in 0..<100 {
@@ -49,7 +49,7 @@ struct SegmentDefinitionTests {
     #expect(try error(wide) == .tooManyTerms)
   }
 
-  @Test func whatIsStoredIsReadAgainAndNothingElse() throws {
+  @Test func storedValueIsReadAndInvalidBytesAreNot() throws {
     let predicate = try DevicePredicate(parsing: #"locale = 'en' & "odd name" prefix 'x"y'"#)
     let definition = SegmentDefinition(expression: try AudienceExpression(parsing: "a&(b|!c)"), predicate: predicate)
     #expect(SegmentDefinition(definition.json) == definition)
@@ -66,9 +66,9 @@ struct SegmentDefinitionTests {
     }
   }
 
-  /// Against a search of all paths.
-  @Test func cyclesAreFoundWhereverThereAreAny() throws {
-    var seed = Seed("cyclesAreFoundWhereverThereAreAny")
+  /// Compares the result with a search of all paths.
+  @Test func everyCycleIsFound() throws {
+    var seed = Seed("everyCycleIsFound")
     var cyclic = 0
     for _ in 0..<2000 {
       var edges: [String: Set<String>] = [:]
@@ -76,7 +76,8 @@ struct SegmentDefinitionTests {
         edges[name] = Set(["a", "b", "c", "d", "e", "x"].filter { _ in Int.random(in: 0..<4, using: &seed) == 0 })
         if edges[name]?.isEmpty == true { edges[name] = ["x"] }
       }
-      // Whatever is left when what leads nowhere is taken away, again and again, leads to itself.
+      // The remaining rules form a cycle after all rules without a reference to a remaining rule are removed
+      // repeatedly.
       var left = edges
       while let end = left.first(where: { $0.value.isDisjoint(with: left.keys) }) {
         left[end.key] = nil

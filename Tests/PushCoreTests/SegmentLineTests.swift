@@ -14,7 +14,7 @@ struct SegmentLineTests {
   }
 
   @Test(arguments: ["ada,ben", "ada,", "\"ada", "a\"da", "\"ada\" x", "\"\""])
-  func whatIsNoColumnOfUsersIsToldOf(text: String) {
+  func lineWithMoreThanAUserIsReported(text: String) {
     guard case .bad(let problem) = SegmentLine(text, number: 2) else {
       Issue.record("\(text) is taken for a user's id")
       return
@@ -37,7 +37,7 @@ struct SegmentLineTests {
     "ada", "a,b", "say \"hi\"", "ada;ben", "<a>", "{a}", "[1]", "4711.0", "4.7E+12", "user", "USER", "id", "zoë", "\"",
     "-1",
   ])
-  func whatIsWrittenIsReadAgain(user: String) {
+  func writtenUserIsReadBackUnchanged(user: String) {
     let text = SegmentLine.text(of: user)
     for number in 1...2 { #expect(SegmentLine(text, number: number) == .user(user), "\(text)") }
   }

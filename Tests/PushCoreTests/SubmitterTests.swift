@@ -2,17 +2,17 @@ import APNs
 import PushCore
 import Testing
 
-/// Who submits a job.
+/// The submitter of a job.
 struct SubmitterTests {
   private func submitted(_ job: String, by person: String) throws(JobError) -> String {
     String(decoding: try CampaignJob.submitted(Array(job.utf8), by: person), as: UTF8.self)
   }
 
-  @Test func nameComesIntoTheJob() throws {
+  @Test func nameIsAddedToTheJob() throws {
     let job = #" { "id":"a","x":1 }"#
     #expect(try submitted(job, by: "Ada \"L\"") == #" {"submittedBy":"Ada \"L\"", "id":"a","x":1 }"#)
     #expect(try submitted("{}", by: "ada") == #"{"submittedBy":"ada"}"#)
-    // The same name is there already; what is no job is for whoever reads it.
+    // The job has the same name already. Text that is not a job stays unchanged, because its reader reports the error.
     #expect(try submitted(#"{"submittedBy":"ada"}"#, by: "ada") == #"{"submittedBy":"ada"}"#)
     #expect(try submitted("[", by: "ada") == "[")
     let error = #expect(throws: JobError.self) { try submitted(#"{"submittedBy":"ada"}"#, by: "ben") }

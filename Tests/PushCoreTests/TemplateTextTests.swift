@@ -15,7 +15,7 @@ struct TemplateTextTests {
     ("a {%- assign x = 1 -%}", "another template language"), ("{{${name}}}", "names nothing"),
     ("{{}}", "names nothing"), ("{{x:nowhere}}", "names a format"),
   ])
-  func textThatCannotBeMeantIsAnError(text: String, part: String) {
+  func ambiguousTextIsAnError(text: String, part: String) {
     let problem = #expect(throws: TemplateText.Problem.self) { _ = try TemplateText(text) }
     #expect(problem?.message.contains(part) == true, "\(text): \(problem?.message ?? "")")
     #expect(problem?.hint.isEmpty == false)
@@ -34,7 +34,7 @@ struct TemplateTextTests {
     #expect(try TemplateText(text).parts == parts)
   }
 
-  /// Attributes are kept in NFC, and Swift compares two equivalent names as equal: the bytes show the form.
+  /// Attributes are stored in NFC, and Swift compares two equivalent names as equal. So the test compares the bytes.
   @Test func nameIsReadInItsStoredForm() throws {
     guard case .value(let name, _, _)? = try TemplateText("{{pri\u{301}x}}").parts.first else { return }
     #expect(Array(name.utf8) == Array("pr\u{ED}x".utf8))

@@ -65,7 +65,8 @@ struct TimestampTests {
   }
 
   @Test func everyDayOfTheCalendarComesBack() {
-    // 1880 to 2120 has a century that leaps and two that don't; a prime step of about a day varies the time of day.
+    // The years from 1880 to 2120 contain one century leap year and two that are not. The step is a prime of about a
+    // day, so that the time of day varies.
     for instant in stride(from: -2_840_140_800_000, through: 4_733_510_400_000, by: 86_413_007) {
       let text = Timestamp.format(milliseconds: instant)
       if Timestamp.milliseconds(text) != instant { Issue.record("\(instant) became \(text)") }
@@ -87,11 +88,11 @@ struct NearestTests {
     ("prioritty", "priority"), ("pirority", "priority"), ("pushtype", "pushType"), ("push_type", "pushType"),
     ("ID", "id"), ("expires", nil), ("zzz", nil), ("", nil),
   ])
-  func findsWhatWasMeant(name: String, match: String?) {
+  func nearestNameIsFound(name: String, match: String?) {
     #expect(Nearest.match(name, among: known) == match)
   }
 
-  @Test func namesAllWhereNoneIsNear() {
+  @Test func allNamesAreListedIfNoneIsNear() {
     #expect(Nearest.hint("zzzzzz", among: ["b", "a"]) == "known: a, b")
     #expect(Nearest.hint("lanes", among: ["lane"]) == "did you mean 'lane'?")
     #expect(Nearest.hint("x", among: []) == "there are none")
@@ -121,7 +122,7 @@ struct NamesTests {
   @Test func excerptsAreShortAndHarmless() {
     #expect(Excerpt.quoted("a\u{1B}[31mb\n") == "'a\u{FFFD}[31mb\u{FFFD}'")
     #expect(Excerpt.quoted(String(repeating: "x", count: 1000)).count == 51)
-    // What looks like "userexe.pdf" is another name (UAX #9).
+    // Text that looks like "userexe.pdf" is another name (UAX #9).
     #expect(Excerpt.quoted("a\u{202E}b\u{2066}c\u{200F}d") == "'a\u{FFFD}b\u{FFFD}c\u{FFFD}d'")
     #expect(Excerpt.harmless("a\u{202E}b") == "a\u{FFFD}b" && Excerpt.harmless("שלום") == "שלום")
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushCore
 
-/// What each variant says in each language.
+/// The content of each variant in each language.
 struct VariantContentTests {
   private func content(_ job: String) throws -> PersonalContent {
     try #require(
@@ -30,7 +30,7 @@ struct VariantContentTests {
     return String(decoding: payload, as: UTF8.self)
   }
 
-  @Test func variantsSayWhatDiffersAndLanguagesGoUponThat() throws {
+  @Test func variantsOverrideFieldsAndLanguagesOverrideVariants() throws {
     let content = try content(
       #"""
       "payload":{"t":"Hi {{name|you}}","n":1},"localized":{"de":{"t":"Hallo {{name|du}}"}},
@@ -59,7 +59,7 @@ struct VariantContentTests {
     #expect(error?.reason.hasPrefix("variants[1].payload.aps.badge: is another step") == true, "\(error?.reason ?? "")")
   }
 
-  @Test func templatesStandInThePlaceOfPayloads() throws {
+  @Test func templatesReplacePayloads() throws {
     let job = Array(
       (#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip","variants":["#
         + #"{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#).utf8)
@@ -82,9 +82,10 @@ struct VariantContentTests {
     #expect(error?.reason == "variants[0].template: names no template")
   }
 
-  /// Whatever languages variants have: what a variant says to a device is what a campaign of that variant alone would say.
-  @Test func eachVariantSaysWhatItWouldSayAlone() throws {
-    var seed = Seed("eachVariantSaysWhatItWouldSayAlone")
+  /// For any languages of the variants, a variant has the same content for a device as a campaign of that variant
+  /// alone.
+  @Test func eachVariantHasTheContentThatItHasAlone() throws {
+    var seed = Seed("eachVariantHasTheContentThatItHasAlone")
     let tags = ["de", "de-at", "de-at-1996", "fr", "fr-ca", "zh-hans", "zh", "zh-cn", "zh-tw", "en-001", "en-us"]
     let locales = [
       "", "en", "de", "de-AT", "de-AT-1996-x", "fr-CA", "fr-FR", "zh-Hans-CN", "zh-Hant", "zh-SG", "en-NZ", "x",
@@ -101,7 +102,7 @@ struct VariantContentTests {
           + members.enumerated().map { #"{"name":"v\#($0)","payload":\#($1.payload),"localized":\#($1.localized)}"# }
           .joined(separator: ",") + "]")
       for (place, member) in members.enumerated() {
-        // Values make it personal whatever languages it has.
+        // The values make the content personal for any languages.
         let alone = try content(#""uniqueKey":"id","payload":\#(member.payload),"localized":\#(member.localized)"#)
         for locale in locales {
           let said = text(of: alone, locale).prefix { $0 != "," && $0 != "}" }

@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 struct CronScheduleTests {
-  /// The times of a schedule in a stretch of time, by watching clocks minute by minute.
+  /// Returns the times of a schedule in a period, found by a check of the clocks every minute.
   private func watched(_ allows: (Int) -> Bool, from start: Int, to end: Int, _ zone: ZoneRules) -> [Int] {
     var found: [Int] = []
     var highest = zone.wall(at: start)
     for instant in stride(from: start + 60, through: end, by: 60) {
       let wall = zone.wall(at: instant)
-      // All that clocks have come to show since, or have skipped; what they show once more is not new.
+      // All times that clocks have newly shown, or skipped. A time that is shown a second time is not new.
       var isDue = false
       if wall > highest {
         for shown in stride(from: highest + 60, through: wall, by: 60) where allows(shown) { isDue = true }
@@ -29,7 +29,7 @@ struct CronScheduleTests {
     return found
   }
 
-  /// The day of a wall time by another way than the evaluator's: the text of the date.
+  /// The day of a wall time, computed from the text of the date and so independently of the evaluator.
   private struct Day {
     let (number, weekday): (Int, Int)
 
@@ -40,8 +40,8 @@ struct CronScheduleTests {
     }
   }
 
-  @Test func timesAreThoseThatWatchingTheClocksFinds() throws {
-    var seed = Seed("timesAreThoseThatWatchingTheClocksFinds")
+  @Test func timesEqualThoseOfWatchedClocks() throws {
+    var seed = Seed("timesEqualThoseOfWatchedClocks")
     for name in ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Kathmandu"] {
       guard let zone = ZoneRulesTests.rules(name) else { continue }
       let changes = zone.changes(in: 1_767_225_600..<1_830_297_600).map(\.at)
@@ -55,7 +55,7 @@ struct CronScheduleTests {
           func text(_ values: Set<Int>?) -> String {
             values.map { $0.sorted().map(String.init).joined(separator: ",") } ?? "*"
           }
-          // Around the hours in which clocks change.
+          // Hours around the changes of clocks.
           let (minutes, hours) = (some(0...59, 4), some(0...4, 3))
           let (days, weekdays) = (some(1...31, 12), some(0...6, 3))
           let cron = "\(text(minutes)) \(text(hours)) \(text(days)) * \(text(weekdays))"
@@ -113,13 +113,13 @@ struct CronScheduleTests {
     ("5/10 9 * * *", "a step needs a range"), ("0 9 31 2 *", "never comes"), ("@daily", "give five fields"),
     ("0,, 9 * * *", "'' is no minute"), ("0 9 * * funday", "is no weekday"), ("-1 9 * * *", "is no minute"),
   ])
-  func saysWhatIsWrong(cron: String, message: String) {
+  func problemOfTheScheduleIsNamed(cron: String, message: String) {
     let error = #expect(throws: CronError.self) { try CronSchedule(parsing: cron) }
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
   }
 
-  @Test func theLastTimeOfAStretchIsFound() throws {
-    var seed = Seed("theLastTimeOfAStretchIsFound")
+  @Test func lastTimeOfAPeriodIsFound() throws {
+    var seed = Seed("lastTimeOfAPeriodIsFound")
     for cron in ["* * * * *", "0 9 * * *", "0 0 1 * *", "0 0 29 2 *", "*/7 3 * * sun"] {
       let schedule = try CronSchedule(parsing: cron)
       for _ in 0..<20 {

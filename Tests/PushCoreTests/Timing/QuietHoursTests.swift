@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 struct QuietHoursTests {
-  /// Every five minutes of the days around each change of the clocks, held against clocks that are looked at as often.
+  /// Compares quiet hours with watched clocks every five minutes, on the days around each change of the clocks.
   @Test(arguments: ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca"])
-  func whatIsQuietIsWhatClocksSay(zone: String) throws {
+  func quietHoursFollowTheClocks(zone: String) throws {
     guard let rules = ZoneRulesTests.rules(zone) else { return }
     let hours = [(22 * 3600, 8 * 3600), (13 * 3600, 15 * 3600), (1 * 3600 + 1800, 2 * 3600 + 1800), (0, 6 * 3600)]
     let changes = rules.changes(in: 1_767_225_600..<1_830_297_600).map(\.at)
@@ -14,12 +14,12 @@ struct QuietHoursTests {
         let quiet = QuietHours(from: from, to: to, fate: .hold)
         let start = around / 300 * 300 - 3 * 86400
         var isQuiet: [Bool] = []
-        // Clocks that are watched: quiet begins when one reaches `from` or passes it, and ends likewise with `to`.
+        // The clocks are watched. Quiet hours begin when a clock reaches or passes `from`, and end likewise with `to`.
         var state = false
         var highest = Int.min
         for step in 0..<5 * 288 {
           let wall = rules.wall(at: start + step * 300)
-          // What is shown once more has been: nothing begins or ends a second time.
+          // A time that is shown a second time starts and ends nothing.
           for shown in stride(from: max(highest, wall - 7200) + 300, through: wall, by: 300) where shown > highest {
             let time = ((shown % 86400) + 86400) % 86400
             if time == from { state = true }
@@ -28,7 +28,7 @@ struct QuietHoursTests {
           highest = max(highest, wall)
           isQuiet.append(state)
         }
-        // The first day only finds out what is.
+        // The first day only determines the state.
         for step in 288..<4 * 288 {
           let instant = start + step * 300
           let end = quiet.end(at: instant, in: rules)

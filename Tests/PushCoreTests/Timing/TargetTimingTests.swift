@@ -20,8 +20,9 @@ struct TargetTimingTests {
     #expect(local.slot(in: try zone(-5400), timeOfDay: nil, now: 0) == .init(due: 1_796_128_200_000))
   }
 
-  @Test func whoseTimeHasPassedGetsItALittleLateOrNotAtAll() throws {
-    // 11:00 in zones that are 1, 2, 3 and 3 hours and a second ahead of the beginning at 09:00 UTC.
+  @Test func passedTimeIsSentSlightlyLateOrDropped() throws {
+    // The local time is 11:00. The zones are 1, 2 and 3 hours, and 3 hours and a second, ahead of the beginning at
+    // 09:00 UTC.
     let local = timing { $0.localTime = LocalTime(wall: 1_796_122_800) }
     #expect(local.slot(in: try zone(3 * 3600), timeOfDay: nil, now: 0) == .init(due: Self.start - 3_600_000))
     #expect(local.slot(in: try zone(3 * 3600 + 1), timeOfDay: nil, now: 0) == .dropped)
@@ -46,12 +47,12 @@ struct TargetTimingTests {
     "", "{}", #"{"hour":24}"#, #"{"hour":-1}"#, #"{"hour":8.5}"#, #"{"hour":"morning"}"#, #"{"hour":true}"#,
     #"{"hour":null}"#, #"{"other":8}"#, "not json",
   ])
-  func whoHasSaidNothingGetsItAtTheTimeOfTheJob(attributes: String) {
+  func userWithoutAnHourGetsTheTimeOfTheJob(attributes: String) {
     let local = LocalTime(wall: 86400 + 32400, attribute: "hour")
     #expect(local.timeOfDay(of: Array(attributes.utf8)) == nil)
     #expect(local.wall(timeOfDay: nil) == 86400 + 32400)
     #expect(local.wall(timeOfDay: 7200) == 86400 + 7200)
-    // Before anybody's midnight, as an hour may be any.
+    // The campaign begins before the first midnight of the world, because the hour may be any.
     #expect(local.beginning == 86400 - 14 * 3600)
     #expect(LocalTime(wall: 86400 + 32400).beginning == 86400 + 32400 - 14 * 3600)
   }
@@ -65,7 +66,7 @@ struct TargetTimingTests {
     #expect(held.slot(in: try zone(13 * 3600 - 1), timeOfDay: nil, now: 0) == .init(due: 0))
     #expect(held.slot(in: try zone(-3600), timeOfDay: nil, now: 0) == .init(due: 0))
     #expect(held.slot(in: try zone(-3601), timeOfDay: nil, now: 0) == .init(due: Self.start + 1000))
-    // It counts what time it is when a slice is expanded, if that is later.
+    // The time of the expansion counts if it is later.
     #expect(
       held.slot(in: .utc, timeOfDay: nil, now: Self.start + 13 * 3_600_000) == .init(due: Self.start + 23 * 3_600_000))
     let dropped = timing { $0.quietHours = QuietHours(from: night.from, to: night.to, fate: .drop) }
@@ -78,7 +79,7 @@ struct TargetTimingTests {
     #expect(both.slot(in: .utc, timeOfDay: nil, now: 0) == .init(due: Self.start + 23 * 3_600_000))
   }
 
-  @Test func whatWouldBeHeldForTooLongIsDropped() throws {
+  @Test func targetHeldForTooLongIsDropped() throws {
     let held = timing {
       $0.quietHours = QuietHours(from: 22 * 3600, to: 8 * 3600, fate: .hold)
       $0.maxDuration = 10 * 3600
@@ -120,7 +121,7 @@ struct RepetitionTests {
     #expect(later.next(after: 0, nil, in: .utc)?.begins == 1_796_288_400)
   }
 
-  @Test func whatWasMissedIsMadeUpForByTheLastOfThem() throws {
+  @Test func lastMissedRunReplacesTheOthers() throws {
     let hourly = try repetition("0 * * * *")
     let missed = try seconds("2026-12-01T09:00")
     #expect(
@@ -131,7 +132,7 @@ struct RepetitionTests {
     #expect(ended.last(until: missed + 86400, from: missed, nil, in: .utc)?.begins == missed + 3600)
   }
 
-  @Test func whereEachDevicesClockCountsARunBeginsBeforeTheFirstOfThem() throws {
+  @Test func runWithLocalTimesBeginsBeforeTheFirstClock() throws {
     let daily = try repetition("30 8 * * *")
     let local = LocalTime(wall: 0)
     let run = try #require(daily.next(after: try seconds("2026-12-01T00:00"), local, in: .utc))
@@ -140,7 +141,7 @@ struct RepetitionTests {
     let next = try #require(daily.next(after: run.begins, local, in: .utc))
     #expect(next.wall == run.wall + 86400)
     #expect(daily.last(until: next.begins + 7, from: run.begins, local, in: .utc) == next)
-    // An hour of each user's own: the whole day is ahead.
+    // Each user has an hour of their own, so the whole day is still to come.
     let own = try #require(
       daily.next(after: try seconds("2026-12-01T00:00"), LocalTime(wall: 0, attribute: "h"), in: .utc))
     #expect(own.begins == (try seconds("2026-12-01T10:00")))

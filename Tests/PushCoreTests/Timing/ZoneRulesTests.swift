@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// What clocks show in every zone of the system's database, held against Python, which reads the same files.
+/// Local times in every zone of the system's database, compared with Python, which reads the same files.
 struct ZoneRulesTests {
   static let folder = "/usr/share/zoneinfo"
 
@@ -11,7 +11,7 @@ struct ZoneRulesTests {
     FileManager.default.contents(atPath: folder + "/" + zone).flatMap { ZoneRules(tzif: Array($0)) }
   }
 
-  /// Runs Python; `nil` where there is none.
+  /// Runs Python; returns `nil` if it is not installed.
   private static func python(_ arguments: [String]) -> [Substring]? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -28,8 +28,8 @@ struct ZoneRulesTests {
   static let hasWitness = python(["-c", "import zoneinfo"]) != nil && rules("Europe/Berlin") != nil
 
   @Test(.enabled(if: hasWitness, "there is no Python 3.9 with zoneinfo, or no tzdata in /usr/share/zoneinfo"))
-  func everyZoneShowsWhatItsWitnessSays() throws {
-    let seed = Seed("everyZoneShowsWhatItsWitnessSays")
+  func everyZoneEqualsTheReference() throws {
+    let seed = Seed("everyZoneEqualsTheReference")
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("zone_witness.py")
     let lines = try #require(Self.python([script.path, Self.folder, "\(seed.value % 1_000_000)"]))
     var zones: [Substring: ZoneRules] = [:]
@@ -53,7 +53,7 @@ struct ZoneRulesTests {
   }
 
   @Test(.enabled(if: rules("Europe/Berlin") != nil, "there is no tzdata in /usr/share/zoneinfo"))
-  func aSkippedTimeIsWhereTheClocksSkipItAndADoubleOneTheFirst() throws {
+  func skippedAndRepeatedTimesAreResolved() throws {
     let berlin = try #require(Self.rules("Europe/Berlin"))
     func instant(_ wall: String) throws -> String {
       let seconds = try #require(WallTime.seconds(wall))
@@ -64,7 +64,7 @@ struct ZoneRulesTests {
     #expect(try instant("2027-03-28T03:00:00") == "2027-03-28T01:00:00.000Z")
     #expect(try instant("2027-10-31T02:30:00") == "2027-10-31T00:30:00.000Z")
     #expect(try instant("2027-10-31T03:00:00") == "2027-10-31T02:00:00.000Z")
-    // By the rule at the end of the file, long after its last change.
+    // This time follows from the rule at the end of the file, long after its last change.
     #expect(try instant("2150-07-01T12:00:00") == "2150-07-01T10:00:00.000Z")
   }
 
@@ -82,7 +82,7 @@ struct ZoneRulesTests {
     }
   }
 
-  @Test func whatIsNoZoneFileIsRefused() throws {
+  @Test func invalidZoneFileIsRejected() throws {
     #expect(ZoneRules(tzif: []) == nil)
     #expect(ZoneRules(tzif: Array("TZif2".utf8)) == nil)
     guard let whole = FileManager.default.contents(atPath: Self.folder + "/Europe/Berlin").map(Array.init) else {
@@ -91,8 +91,8 @@ struct ZoneRulesTests {
     for count in 0..<whole.count where ZoneRules(tzif: Array(whole[..<count])) != nil {
       Issue.record("the first \(count) of \(whole.count) bytes are read as a zone")
     }
-    // Whatever stands in it, it is read or refused.
-    var seed = Seed("whatIsNoZoneFileIsRefused")
+    // A file with any content is read or rejected.
+    var seed = Seed("invalidZoneFileIsRejected")
     for _ in 0..<2000 {
       var bytes = whole
       for _ in 0...Int.random(in: 0..<8, using: &seed) {

@@ -39,7 +39,7 @@ def changes(zone, start, end):
 def first_instant(zone, wall, change):
     at, before, after = change
     naive = EPOCH + d.timedelta(seconds=wall)
-    # fold=0 is the first of two; of a time that there is not it gives one that shows another.
+    # fold=0 selects the first of two times. For a skipped time it gives one with another local time.
     instant = int(naive.replace(tzinfo=zone, fold=0).timestamp())
     return instant if shows(zone, instant) == wall else at
 
