@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Spreading over addresses")
 struct AddressSpreadTests {
-  /// Goes through a look-up's addresses as libcurl does; the one that was taken.
+  /// Tries a look-up's addresses as libcurl does, and returns the address that was used.
   private func open(_ book: inout AddressSpread, _ connection: Int, _ addresses: [String]) -> String? {
     addresses.first { book.admits($0, for: connection) }
   }
@@ -14,7 +14,7 @@ struct AddressSpreadTests {
   func spreads() {
     var book = AddressSpread()
     #expect(open(&book, 0, ["a", "b", "c"]) == "a")
-    // That there is another one nobody knows yet.
+    // It is not known yet that there is another address.
     #expect(open(&book, 1, ["a", "b", "c"]) == "a")
     book.closed(1)
     #expect(open(&book, 1, ["b", "a", "c"]) == "b")
@@ -35,7 +35,7 @@ struct AddressSpreadTests {
     #expect(open(&book, 0, ["a"]) == "a")
     #expect(open(&book, 1, ["b"]) == "b")
     book.closed(1)
-    // The look-up knows only the address that is taken.
+    // The look-up returns only the address that is already in use.
     #expect(open(&book, 1, ["a"]) == nil)
     book.failed(1)
     #expect(open(&book, 1, ["a"]) == "a")
@@ -48,7 +48,7 @@ struct AddressSpreadTests {
   func bounded() {
     var book = AddressSpread()
     for number in 0..<10_000 { #expect(book.admits("\(number)", for: number % 3) == true) }
-    // Of all those addresses only the latest are known.
+    // Only the latest of all these addresses are remembered.
     #expect(open(&book, 1, ["9999"]) == nil)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// What an answer says, whichever engine reads it.
+/// Contents of an answer, which must be the same for both engines.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {
   @Test("a rejection carries its reason, a 410 its timestamp", arguments: PushEngineKind.allCases)

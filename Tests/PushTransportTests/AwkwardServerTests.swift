@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// Servers that do what HTTP/2 allows and few do: nothing is lost, and nothing sent twice.
+/// Servers with valid but rare HTTP/2 behaviour. No push is lost, and none is sent twice.
 @Suite(.timeLimit(.minutes(2)))
 struct AwkwardServerTests {
   struct Server: CustomTestStringConvertible, Sendable {
@@ -62,7 +62,8 @@ struct AwkwardServerTests {
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     let completions = await harness.completions.next(200)
-    // What is above the last stream of a GOAWAY comes back as ambiguous (Sources/PushTransport/README.md, "Engines").
+    // A push on a stream above the last stream of a GOAWAY comes back as ambiguous (Sources/PushTransport/README.md,
+    // "Engines").
     #expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
     let counters = await harness.simulator.counters()
     #expect(counters.accepted == completions.count { $0.status == 200 })
@@ -71,11 +72,11 @@ struct AwkwardServerTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func serverThatGivesNoCreditIsGivenUp(engine: PushEngineKind) async throws {
+  func serverWithoutFlowControlCreditIsLeft(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.grantsWindow = false
     let harness = try await PoolHarness(engine: engine, requestTimeout: 1_000_000_000, knobs: knobs)
-    // Some three thousand payloads of this size fill what the connection takes in all.
+    // About three thousand payloads of this size fill the flow-control window of the connection.
     harness.pool.submit(PoolHarness.batch(0..<4000), lane: 0)
     let completions = await harness.completions.next(4000)
     #expect(completions.count { $0.status == 200 } > 2000)
@@ -108,7 +109,7 @@ struct AwkwardServerTests {
   ]
 
   @Test(arguments: PushEngineKind.allCases, breaks)
-  func whatIsSentAgainUntilItIsAcceptedAllArrives(engine: PushEngineKind, at server: Server) async throws {
+  func allPushesArriveIfTheyAreRepeatedUntilAccepted(engine: PushEngineKind, at server: Server) async throws {
     let harness = try await PoolHarness(engine: engine, knobs: server.knobs)
     _ = try await harness.sendUntilAccepted(0..<500)
     #expect(await harness.simulator.counters().accepted >= 500)

@@ -9,7 +9,7 @@ struct CircuitBreakerTests {
   private let second: UInt64 = 1_000_000_000
   private let start: UInt64 = 1_000_000_000_000
 
-  /// A breaker that has just opened at `start`.
+  /// Returns a breaker that has just opened at `start`.
   private func opened() -> CircuitBreaker {
     var breaker = CircuitBreaker()
     feed(&breaker, .unavailable, CircuitBreaker.leastAnswers)
@@ -88,7 +88,7 @@ struct CircuitBreakerTests {
     breaker.beginTrial(tag: 2)
     #expect(breaker.note(.answered, tag: 2, now: start, jitter: 1) == true)
     #expect(breaker.state == .closed)
-    // What led to it is forgotten with it, and so is how long it lasted.
+    // The answers before the opening and the length of the outage are forgotten.
     feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
     #expect(breaker.state == .closed)
     feed(&breaker, .unavailable, 1)

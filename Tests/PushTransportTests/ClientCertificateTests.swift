@@ -8,10 +8,10 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// Push certificates in the engines, against a simulator that asks for them.
+/// Push certificates in both engines, with a simulator that requires them.
 @Suite("Client certificates", .serialized)
 struct ClientCertificateTests {
-  /// A simulator that believes an authority, and a pool with a certificate of it.
+  /// A simulator that trusts an authority, and a pool with a certificate of that authority.
   private struct Scene {
     let authority: PushCertificateAuthority
     let simulator: Simulator
@@ -46,7 +46,7 @@ struct ClientCertificateTests {
       await simulator.stop()
     }
 
-    /// Pushes until the credential is stopped, sending again what provably was not sent.
+    /// Pushes until the credential is stopped, and repeats only pushes that provably were not sent.
     func pushUntilStopped(_ tag: UInt64 = 1) async throws -> PushCompletion {
       while true {
         pool.submit(PoolHarness.batch([tag]), lane: 0)
@@ -99,7 +99,7 @@ struct ClientCertificateTests {
     #expect(words.contains("Apple Push Services: com.example.news"))
     #expect(words.contains("the certificate has expired"))
     #expect(words.contains("certificate_expired"))
-    // Nothing goes out any more, and no connection is opened.
+    // No push is sent any more, and no connection is opened.
     let openings = scene.pool.published.openings
     scene.pool.submit(PoolHarness.batch([2]), lane: 0)
     #expect(scene.pool.authorization() == nil)
@@ -136,7 +136,7 @@ struct ClientCertificateTests {
       server.identity.certificateChainPEM, server.identity.privateKeyPEM, server.authorityPEM, believed.authorityPEM,
     ]
     for (name, text) in zip(names, texts) { try folder.write(name, text) }
-    // The simulator speaks TLS 1.3 with whoever can.
+    // The simulator uses TLS 1.3 with every client that supports it, so the test needs another server.
     let process = try await ChildProcess.start(
       "openssl",
       [
@@ -217,7 +217,7 @@ struct ClientCertificateTests {
       credential.note(.accepted)
     }
     #expect(credential.stopped == nil)
-    // What is heard of an older certificate says nothing about this one.
+    // Answers about an older certificate have no effect on this one.
     try credential.replace(authority.issue(topic: "a"))
     for _ in 0..<5 { credential.note(.turnedAway(generation: 1)) }
     credential.note(.certificateRefused(.certificateExpired, generation: 1))
@@ -275,7 +275,7 @@ struct ClientCertificateTests {
       try ProviderTokenSource(keyID: PoolHarness.keyID, teamID: teams[0], key: keys[0]),
       try ProviderTokenSource(keyID: "ZZZ123DEFG", teamID: teams[1], key: keys[1]),
       try ClientCertificate(authority.issue(topic: PoolHarness.topic)),
-      // Nobody knows this key.
+      // The simulator does not know this key.
       try ProviderTokenSource(keyID: PoolHarness.keyID, teamID: teams[0], key: .generate()),
     ]
     let completions = Completions()
@@ -294,7 +294,7 @@ struct ClientCertificateTests {
     for (index, pool) in pools.enumerated() {
       pool.submit(PoolHarness.batch((0..<50).map { UInt64(index * 1000 + $0) }), lane: 0)
     }
-    // The first refusal stops a credential: what else was submitted with it waits.
+    // The first refusal stops a credential. Its other pushes wait.
     var accepted = [Int](repeating: 0, count: pools.count)
     var isRefused = false
     while accepted.reduce(0, +) < 300 || !isRefused {
@@ -323,7 +323,7 @@ struct ExchangedKeyTests {
     #expect(harness.credential.stopped == Reason.invalidProviderToken.code)
     harness.credential.replace(key: right)
     #expect(harness.credential.stopped == nil)
-    // An engine in the middle of its turn may still have asked with what to send before the exchange.
+    // An engine may have read the old credential just before it was replaced.
     var statuses: [UInt16] = []
     while statuses.last != 200, statuses.count < 2 {
       harness.pool.submit(PoolHarness.batch([UInt64(2 + statuses.count)]), lane: 0)
@@ -344,9 +344,9 @@ struct ExchangedKeyTests {
     source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
     #expect(source.current() == nil)
     source.resume()
-    // Tokens are told apart by their number, also after a stop.
+    // Tokens have different numbers, even after a stop.
     #expect(try #require(source.current()).generation == token.generation + 1)
-    // What comes back of the one before says nothing of this.
+    // An answer to the token before has no effect on this one.
     source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
     #expect(source.stopped == nil)
   }

@@ -17,8 +17,8 @@ struct CongestionModelTests {
     case none, flaps, spikes, stalls, silence, cap, errors, rejections, routes
   }
 
-  /// A client that can send a thousand pushes a second, with a hundred streams: a tenth of everything, so that it is
-  /// quick. Its own queue, not the server's, is what a window that is too wide fills.
+  /// A client that can send a thousand pushes a second with a hundred streams: a tenth of real values, so that the test
+  /// is fast. A window that is too wide fills the client's own queue, not the server's.
   private static func model(_ trouble: Trouble, way: UInt64) -> ConnectionModel {
     var model = ConnectionModel(way: { _ in way * millisecond }, clientCost: millisecond)
     switch trouble {
@@ -46,7 +46,7 @@ struct CongestionModelTests {
   func rate(trouble: Trouble, way: UInt64) {
     let seed = Seed("\(trouble) at \(way) ms").value
     let model = Self.model(trouble, way: way)
-    // Random stalls and rejections need a long run: a run of 8 s with stalls was once at 0.82 by chance.
+    // Random stalls and rejections need a long run. In a run of 8 s with stalls the result was once 0.82 by chance.
     let seconds = trouble == .none ? 3.0 : trouble == .routes ? 20 : [.rejections, .stalls].contains(trouble) ? 40 : 8
     let warmUp = way == 300 ? 4.0 : 2
     var window = CongestionWindow(maximum: Self.maximum)
@@ -98,7 +98,8 @@ struct CongestionModelTests {
     #expect(try #require(result.limits).lowerBound > 1)
   }
 
-  /// Rounds instead of single pushes, with a few answers noted of each, or it would take minutes.
+  /// The test simulates rounds instead of single pushes and records only a few answers of each, because it would
+  /// otherwise take minutes.
   @Test("after ten million answers of a server with a queue, latency is what it was in the beginning", arguments: ways)
   func noDrift(way: UInt64) {
     var chance = Seed("drift at \(way) ms")
@@ -114,7 +115,7 @@ struct CongestionModelTests {
       let latency = max(Double(way * Self.millisecond), queue) * Double.random(in: 0.9..<1.3, using: &chance)
       for index in 1...noted {
         let jitter = latency * Double.random(in: 0.8..<1.2, using: &chance)
-        // The last is the first that was sent in this round.
+        // The last answer belongs to the first push of this round.
         let sentAt = index == noted ? now : now &- 1
         window.note(
           .accepted, sentAt: sentAt, now: index == noted ? now + UInt64(latency) : sentAt &+ UInt64(jitter),

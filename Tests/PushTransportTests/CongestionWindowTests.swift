@@ -7,8 +7,8 @@ import Testing
 struct CongestionWindowTests {
   private let millisecond: UInt64 = 1_000_000
 
-  /// One round trip: as many answers as the window is wide, all at once. Only the last is of a push that was sent when
-  /// the round had begun, so the round is over with it.
+  /// Simulates one round trip: a full window of answers at the same time. Only the last answer belongs to a push that
+  /// was sent after the beginning of the round, so it ends the round.
   private func round(
     _ window: inout CongestionWindow, _ signal: CongestionWindow.Signal = .accepted, at now: inout UInt64,
     latency: UInt64 = 10, rejected: Int = 0
@@ -23,7 +23,7 @@ struct CongestionWindowTests {
     }
   }
 
-  /// A window of a thousand that has grown to that in round trips of `latency` milliseconds.
+  /// Returns a window that has grown to a thousand in round trips of `latency` milliseconds.
   private func grown(at now: inout UInt64, latency: UInt64 = 10) -> CongestionWindow {
     var window = CongestionWindow(maximum: 1000)
     while window.limit < 1000 { round(&window, at: &now, latency: latency) }
@@ -131,9 +131,9 @@ struct CongestionWindowTests {
     #expect(window.limit == 1)
     round(&window, .rejected, at: &now)
     #expect(window.limit == 1)
-    // Nor does one that comes to nothing change it.
+    // A new connection without an answer does not change that either.
     window.reset()
-    // A longer way than the last one's is its own.
+    // A longer round-trip time than that of the last connection counts for this one only.
     round(&window, at: &now, latency: 800)
     #expect(window.limit == 500)
     round(&window, at: &now, latency: 800)
@@ -171,7 +171,7 @@ struct CongestionWindowTests {
       limits.append(window.limit)
     }
     #expect(limits == [1000, 1000, 250, 250, 1000, 1000, 1000, 1000])
-    // And a shorter one at once.
+    // A shorter round-trip time is adopted immediately.
     round(&window, at: &now, latency: 20)
     for _ in 0..<3 { round(&window, at: &now, latency: 100) }
     #expect(window.limit == 1000)

@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// An HTTP proxy that tunnels (CONNECT) for those who know its login, on threads of its own.
+/// An HTTP proxy that tunnels (CONNECT) for clients with the right login, on threads of its own.
 final class ConnectProxy: Sendable {
   private let server: RawServer
-  /// What it was asked for, and how it answered.
+  /// The requests and the status of each answer.
   private let log: Log
 
   private final class Log: Sendable {
@@ -22,7 +22,7 @@ final class ConnectProxy: Sendable {
     server = try RawServer { Self.serve($0, login, log) }
   }
 
-  /// The requests so far: method, target and the status that was answered.
+  /// The requests so far: method, target and the status of the answer.
   var requests: [String] { log.requests.withLock { $0 } }
 
   func stop() { server.stop() }

@@ -11,7 +11,7 @@ struct ConnectionDriverTests {
     ConnectionDriver(window: CongestionWindow(maximum: 100), idleLimit: idleLimit)
   }
 
-  /// A driver whose connection has one accepted push, and nothing on its way.
+  /// Returns a driver whose connection has one accepted push and none in flight.
   private func established(idleLimit: UInt64? = nil) -> ConnectionDriver {
     var driver = makeDriver(idleLimit: idleLimit)
     expect(driver.mayOpen(.open, credential: 1), .open(1))
@@ -30,7 +30,7 @@ struct ConnectionDriverTests {
     expect(driver.mayOpen(.wait(7), credential: 1), .lookAgain(after: 7))
     expect(driver.mayOpen(.open, credential: 1), .open(1))
     #expect(driver.phase == .opening)
-    // One push, until the first is accepted.
+    // One push is allowed until the first is accepted.
     expect(driver.next(.streams(50), credential: 1, now: 0), .take(upTo: 1))
     driver.took(1, now: 0)
     #expect(!driver.wantsPushes(.streams(50)))
@@ -64,7 +64,7 @@ struct ConnectionDriverTests {
     expect(driver.nextFinished(), nil)
     driver = established(idleLimit: 100)
     driver.took(1, now: 0)
-    // One that waits for an answer is not idle.
+    // A connection that waits for an answer is not idle.
     expect(driver.next(.streams(0), credential: 1, now: 1000), .rest)
     expect(driver.next(.streams(9), credential: 2, now: 0), .replace(1, .closed(accepted: 1)))
     expect(driver.nextFinished(), nil)
@@ -78,7 +78,7 @@ struct ConnectionDriverTests {
     var condition = ConnectionCondition.working
     var losses: [Loss] = []
     var blame: [AnswerMeaning.Blame] = []
-    /// Of a connection that was not accepted on, and of one that was.
+    /// The conclusion for a connection without an accepted push, and for one with an accepted push.
     var opening: ConnectionVerdict.Conclusion?
     var established: ConnectionVerdict.Conclusion?
     var isNarrow = false
@@ -171,20 +171,20 @@ struct ConnectionDriverTests {
   }
 }
 
-/// Mutating calls can't stand in `#expect`.
+/// Compares the results of mutating calls, which `#expect` can't contain.
 private func expect<Value: Equatable>(
   _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
 ) {
   #expect(value == expected, sourceLocation: sourceLocation)
 }
 
-/// Executes what a driver says on connections of its own, to which anything may happen at any time.
+/// Executes a driver's actions on simulated connections with random events.
 private struct DriverModel {
   private struct Connection {
     var pushes: [Int] = []
     var streams = 1
     var condition = ConnectionCondition.working
-    /// libcurl's kind: takes any number, and may not begin some.
+    /// Whether the connection queues like libcurl: it takes any number of pushes, and may not start some of them.
     var queues = false
   }
 
@@ -250,7 +250,7 @@ private struct DriverModel {
     guard let current, var connection = connections[current] else { return }
     body(&connection, &chance)
     connections[current] = connection
-    // What breaks loses all that was on it.
+    // A broken connection loses all its pushes.
     if case .broken = connection.condition {
       while !(connections[current]?.pushes.isEmpty ?? true) { endOne(on: current) }
     }
@@ -333,7 +333,7 @@ private struct DriverModel {
     Issue.record("the driver never rests")
   }
 
-  /// - Returns: whether to go on.
+  /// - Returns: whether to continue.
   @discardableResult
   private mutating func execute(_ action: ConnectionDriver.Action) -> Bool {
     switch action {
@@ -376,7 +376,7 @@ private struct DriverModel {
     hold(driver.inFlight == current.flatMap { connections[$0]?.pushes.count } ?? 0)
   }
 
-  /// As `#expect`, at a hundredth of its cost.
+  /// Checks a condition like `#expect`, at a hundredth of its cost.
   private func hold(_ isMet: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
     if !isMet { Issue.record("see the line", sourceLocation: sourceLocation) }
   }

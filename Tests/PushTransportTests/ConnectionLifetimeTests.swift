@@ -6,10 +6,11 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// How connections end, and are opened again.
+/// The end and the reopening of connections.
 @Suite("Lifetime of connections over TLS", .timeLimit(.minutes(3)))
 struct ConnectionLifetimeTests {
-  /// A form of GOAWAY: debug data, error code, whether twice, and how many streams it calls unprocessed.
+  /// A form of GOAWAY: debug data, error code, whether it comes twice, and the number of streams that it reports as
+  /// unprocessed.
   struct GoAway: Sendable, CustomStringConvertible {
     var form = SimulatorKnobs.GoAwayForm.json
     var error: UInt32 = 0
@@ -45,7 +46,8 @@ struct ConnectionLifetimeTests {
     try await sendAll(harness, 600)
     let counters = await harness.simulator.counters()
     #expect(counters.goAways >= 3)
-    // What is not known to be unprocessed is sent again: the same id, at most what was on its way at a goodbye.
+    // A push that may have been processed is sent again under the same id. At most the pushes in flight at a GOAWAY are
+    // repeated.
     #expect(counters.duplicatesReceived <= counters.goAways * 200)
     await harness.stop()
   }
@@ -72,7 +74,7 @@ struct ConnectionLifetimeTests {
     knobs.connectionSeconds = 1
     knobs.latencyMilliseconds = 20
     let harness = try await PoolHarness(engine: engine, streams: 4, knobs: knobs)
-    // At 200 a second, three seconds.
+    // At 200 pushes a second, this takes three seconds.
     try await sendAll(harness, 600)
     #expect(await harness.simulator.counters().connections >= 2)
     await harness.stop()
@@ -106,7 +108,7 @@ struct ConnectionLifetimeTests {
     arguments: PushEngineKind.allCases)
   func addresses(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
-    // What a look-up brought once; now it brings the simulator's only.
+    // An earlier look-up returned this address. Now it returns only the address of the simulator.
     #expect(harness.pool.mayConnect(0, to: "192.0.2.1"))
     try await sendAll(harness, 10)
     #expect(harness.pool.published.connections[0].address == "127.0.0.1")
@@ -124,7 +126,7 @@ struct ConnectionLifetimeTests {
     let harness = try await PoolHarness(engine: .curl, idleLimit: 0)
     for tag in UInt64(0)..<5 {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
-      // None comes back unsent: it was not even tried on the old one.
+      // No push comes back unsent, because none was tried on the old connection.
       #expect(try await harness.completions.one().status == 200)
     }
     #expect(await harness.simulator.counters().connections == 5)
@@ -138,7 +140,7 @@ struct ConnectionLifetimeTests {
   func silence(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.silentAfterRequests = 100
-    // Fewer streams than are left when it falls silent, however wide the window has grown by then.
+    // There are fewer streams than pushes left when the server falls silent, however wide the window is by then.
     let harness = try await PoolHarness(engine: engine, streams: 100, requestTimeout: 1_000_000_000, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<300), lane: 0)
     let completions = await harness.completions.next(300)
@@ -151,7 +153,7 @@ struct ConnectionLifetimeTests {
     await harness.stop()
   }
 
-  /// Troubles on the way to a connection.
+  /// Errors before a connection is established.
   enum Obstacle: String, CaseIterable, Sendable {
     case reset, slowHandshake, untrusted
 
@@ -176,7 +178,7 @@ struct ConnectionLifetimeTests {
     let harness = try await PoolHarness(
       engine: engine, connections: 2, connectTimeout: 200_000_000, reconnect: limits, knobs: obstacle.knobs)
     harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
-    // Three of four.
+    // Three of four pushes fail.
     let failed = await harness.completions.next(3)
     #expect(failed.allSatisfy { $0.kind == .notSent }, "\(failed)")
     await harness.simulator.set(SimulatorKnobs())
@@ -185,7 +187,7 @@ struct ConnectionLifetimeTests {
     while accepted.count < 97 {
       let completion = try await harness.completions.one()
       if completion.status == 200 { accepted.insert(completion.tag) } else { unsent.append(completion.tag) }
-      // All openings may have been in vain before the way was clear.
+      // All attempts may have failed before the server was reachable.
       if unsent.count == 4 { break }
     }
     #expect(harness.pool.published.openings <= 4)

@@ -3,48 +3,49 @@ import TestSupport
 @testable import APNs
 @testable import PushTransport
 
-/// A connection to a server in virtual time: what a window makes of it. Nothing is left to chance but by a seed.
+/// A simulated connection to a server in virtual time, which shows the behaviour of a window. All random numbers come
+/// from a seed.
 ///
-/// The server has a way to it, a stream limit, a rate, stalls and errors, all of which may change over time. The client
-/// works in turns, as the engine does: it reads the answers there are, notes them at once, then sends what the window has
-/// room for, and each of that costs it time. Times are nanoseconds.
+/// The server has a round-trip time, a stream limit, a rate, stalls and errors, all of which may change over time. The
+/// client works in turns like the engine: it reads the available answers, records them, and then sends as much as the
+/// window allows. Each step costs it time. Times are nanoseconds.
 struct ConnectionModel {
-  /// There and back, for what is sent at a time.
+  /// The round-trip time for pushes that are sent at a time.
   var way: (UInt64) -> UInt64
-  /// MAX_CONCURRENT_STREAMS at a time; `nil` is the thousand of APNs. The client hears of it half a way later; what it
-  /// sends too much until then is refused.
+  /// MAX_CONCURRENT_STREAMS at a time; `nil` is APNs' thousand. The client receives a change half a round trip later.
+  /// The server refuses excess pushes until then.
   var streams: ((UInt64) -> Int)?
-  /// Answers that the server gives in a second, one after the other; 0 is any number.
+  /// The answers that the server gives in a second, one after the other; 0 is any number.
   var answersPerSecond: (UInt64) -> Double = { _ in 0 }
-  /// What is added to the way at most, evenly spread: answers overtake each other.
+  /// The maximum of a random addition to the round-trip time, evenly distributed. Answers can overtake each other.
   var spread: UInt64 = 0
-  /// The share of pushes whose answer stalls, and for how long.
+  /// The share of pushes with a stalled answer, and the length of the stall.
   var stallShare = 0.0
   var stall: UInt64 = 0
   /// Times at which no answer leaves the server.
   var silence: (UInt64) -> Range<UInt64>? = { _ in nil }
-  /// What is answered at a time, by a number from 0 to 1.
+  /// The answer at a time, by a number from 0 to 1.
   var signal: (UInt64, Double) -> CongestionWindow.Signal = { _, _ in .accepted }
-  /// What one push costs the client, half of it to send and half to read.
+  /// The cost of one push for the client, half of it to send and half to read.
   var clientCost: UInt64 = 30_000
   /// Pushes that wait for the connection at a time; `nil` is any number.
   var supply: ((UInt64) -> Int)?
 
-  /// What a run came to.
+  /// Result of a run.
   struct Result {
-    /// Pushes accepted, after the time to warm up.
+    /// Pushes accepted after the warm-up.
     var accepted = 0
-    /// Every answer from the beginning.
+    /// All answers from the beginning.
     var answers = 0
     var seconds = 0.0
-    /// From handing over to the answer, summed up after the time to warm up.
+    /// The sum of the times from submission to answer, after the warm-up.
     fileprivate var latencies: UInt64 = 0
     fileprivate var measured = 0
-    /// The narrowest and the widest window, after the time to warm up.
+    /// The narrowest and the widest window after the warm-up.
     var limits: ClosedRange<Int>?
-    /// Most pushes handed over that had to wait in the connection.
+    /// The largest number of submitted pushes that had to wait in the connection.
     var mostWaiting = 0
-    /// The longest time without an answer, in nanoseconds, after the time to warm up.
+    /// The longest time without an answer in nanoseconds, after the warm-up.
     var longestGap: UInt64 = 0
 
     var rate: Double { Double(accepted) / seconds }
@@ -58,7 +59,7 @@ struct ConnectionModel {
     var signal: CongestionWindow.Signal
   }
 
-  /// What comes in one read.
+  /// The number of answers in one read.
   private static let answersPerTurn = 16
   static let millisecond: UInt64 = 1_000_000
   static let second: UInt64 = 1_000_000_000
@@ -66,8 +67,8 @@ struct ConnectionModel {
   /// Sends through a window.
   ///
   /// - Parameters:
-  ///   - warmUp: seconds before anything is measured.
-  ///   - seconds: that are measured.
+  ///   - warmUp: seconds before the measurement begins.
+  ///   - seconds: the length of the measurement.
   ///   - watch: called after every turn with the time and the window.
   func run(
     _ window: inout CongestionWindow, warmUp: Double = 0, seconds: Double, seed: UInt64,
@@ -76,7 +77,7 @@ struct ConnectionModel {
     var chance = Seed(value: seed)
     var result = Result(seconds: seconds)
     var answers = Heap<Answer> { $0.at < $1.at }
-    /// Handed over and not begun; when.
+    /// The submission times of pushes that have not been started.
     var waiting: [UInt64] = []
     var waitingHead = 0
     var clock: UInt64 = 0
@@ -84,10 +85,10 @@ struct ConnectionModel {
     var lastAnswer: UInt64 = 0
     let begin = UInt64(warmUp * 1e9)
     let end = begin + UInt64(seconds * 1e9)
-    // What changes without an answer is looked at so often.
+    // The interval at which values that change without an answer are read.
     let tick = streams == nil && supply == nil ? UInt64.max : 5 * Self.millisecond
     while clock < end {
-      // Reads what has come.
+      // Reads the answers that have arrived.
       var batch: [Answer] = []
       while batch.count < Self.answersPerTurn, let next = answers.first, next.at <= clock {
         batch.append(answers.removeFirst())
@@ -109,7 +110,7 @@ struct ConnectionModel {
         if lastAnswer > begin { result.longestGap = max(result.longestGap, clock - lastAnswer) }
         lastAnswer = clock
       }
-      // Sends what there is room for.
+      // Sends as many pushes as there is room for.
       var left = supply?(clock) ?? .max
       var hasMore = true
       while hasMore {
@@ -163,7 +164,7 @@ struct ConnectionModel {
   }
 }
 
-/// A binary heap: the least comes first.
+/// A binary heap whose least element comes first.
 private struct Heap<Element> {
   private var elements: [Element] = []
   private let isLess: (Element, Element) -> Bool

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Connection pool")
 struct ConnectionPoolTests {
-  /// An engine that only counts; the test plays its part towards the pool.
+  /// An engine that only counts. The test acts as the engine towards the pool.
   private final class FakeEngine: PushEngine {
     private let count = Mutex((wakes: 0, smallStarts: 0))
     var wakes: Int { count.withLock { $0.wakes } }
@@ -19,7 +19,7 @@ struct ConnectionPoolTests {
     func drain(deadline: UInt64) async {}
   }
 
-  /// An engine that hangs: it never ends, whatever it is told.
+  /// An engine that hangs and never ends.
   private final class StuckEngine: PushEngine {
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
     func wake() {}
@@ -46,7 +46,7 @@ struct ConnectionPoolTests {
     stuck.release()
   }
 
-  /// The last of the engines is the one for unproven pushes.
+  /// Creates a pool with fake engines. The last engine is the one for unproven pushes.
   private func makePool(
     connections: Int, breaker: CircuitBreaker.Limits = .init(),
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void = { _ in }
@@ -98,7 +98,7 @@ struct ConnectionPoolTests {
     pool.mayTake(until: now + 3_600_000_000_000)
     #expect(engines.map(\.wakes) == [2, 1])
     #expect(pool.take(upTo: 2, for: 0).tags == [0, 1])
-    // A commit that was answered late takes nothing back.
+    // A late answer to a commit does not shorten the time.
     pool.mayTake(until: now - 1)
     #expect(pool.take(upTo: 2, for: 0).tags == [2, 3])
     #expect(pool.published.inFlight == 4)
@@ -175,7 +175,7 @@ struct ConnectionPoolTests {
       Issue.record("\(pool.health(now: later(3)))")
       return
     }
-    // It was silent before it broke.
+    // The connection was silent before it broke.
     pool.note(.failed("reset", accepted: 0), of: 0)
     #expect(pool.health(now: later(0)) == .unreachable(since: since, reason: "reset"))
     answer(pool, [1], 410)
@@ -192,7 +192,7 @@ struct ConnectionPoolTests {
       return
     }
     #expect(since >= now)
-    // A trial push that fails changes nothing of that.
+    // A failed trial push does not change that.
     answer(pool, pool.take(upTo: 1, for: 0).tags, 503, .serviceUnavailable)
     #expect(pool.health(now: EventLoop.now) == .breakerOpen(since: since))
     answer(pool, pool.take(upTo: 1, for: 0).tags, 200)
@@ -218,7 +218,7 @@ struct ConnectionPoolTests {
     #expect(pool.authorization() != nil)
   }
 
-  // MARK: Unproven
+  // MARK: Unproven pushes
 
   @Test("unproven pushes wait for their own connection, and nobody else does")
   func unproven() async throws {
@@ -243,7 +243,7 @@ struct ConnectionPoolTests {
 
   private let hour: UInt64 = 3_600_000_000_000
 
-  /// Answers pushes of the first engine with 503 until the pool holds the rest back.
+  /// Answers pushes of the first engine with 503 until the pool withholds the rest.
   private func open(_ pool: ConnectionPool, _ tags: Range<UInt64>) {
     pool.submit(PoolHarness.batch(tags), lane: 0)
     let taken = pool.take(upTo: CircuitBreaker.leastAnswers, for: 0).tags
@@ -286,13 +286,13 @@ struct ConnectionPoolTests {
   func trial() throws {
     let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: 0, longestWait: 0))
     open(pool, 0..<100)
-    // A trial push that fails, and one that does not.
+    // The first trial push fails, and the second succeeds.
     for (trial, status) in [(UInt64(20), UInt16(503)), (21, 410)] {
       #expect(pool.mayOpen(1) != nil)
       #expect(pool.take(upTo: 50, for: 0).tags == [trial])
       #expect(pool.take(upTo: 50, for: 1).tags == [])
       #expect(pool.mayOpen(1) == nil)
-      // Of before it opened.
+      // This is an answer to a push from before the opening.
       answer(pool, [1000], 200)
       #expect(pool.isBreakerOpen)
       let wakes = engines[1].wakes

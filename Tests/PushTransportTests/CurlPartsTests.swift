@@ -17,7 +17,7 @@ struct CurlPartsTests {
       ("OpenSSL/3.0: error:0A000418:SSL routines::tlsv1 alert unknown ca", .unknownAuthority),
       ("error:0A00045C:SSL routines::tlsv13 alert certificate required", .certificateRequired),
       ("SSL certificate verification failed", .certificateExpired),
-      // Our own refusal of the server, an alert that is not about certificates, and the end of the text.
+      // The client's own rejection of the server, an alert that is not about certificates, and a truncated text.
       ("SSL certificate problem: unable to get local issuer certificate", nil),
       ("error:0A000086:SSL routines::certificate verify failed", nil),
       ("error:0A000438:SSL routines::tlsv1 alert internal error", nil), ("error:0A0004", nil),
@@ -56,7 +56,7 @@ struct CurlPartsTests {
 
   @Test("who names authorities to trust trusts no others: libcurl's own directory is taken away as well")
   func trust() {
-    // File and directory.
+    // The values of file and directory.
     #expect(PushEndpoint(url: "https://a", trustRoots: "/ca.pem").trustOptions.map(\.value) == ["/ca.pem", nil])
     #expect(PushEndpoint.production.trustOptions.isEmpty)
   }

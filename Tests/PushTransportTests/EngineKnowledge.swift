@@ -1,10 +1,10 @@
 @testable import APNs
 @testable import PushTransport
 
-/// Where engines differ: in what they know for certain. Everything else is alike.
+/// Differences between the engines in the certainty of their results. Everything else is the same.
 extension PushEngineKind {
-  /// Connections that APNs ends for the wrong environment until the certificate is stopped: only a reader of GOAWAY
-  /// frames finds the reason in the first.
+  /// The number of connections that APNs ends because of the wrong environment before the certificate is stopped. Only
+  /// an engine that reads GOAWAY frames finds the reason in the first.
   var connectionsTurnedAway: Int {
     switch self {
     case .curl: ClientCertificate.turnedAwayLimit
@@ -12,13 +12,14 @@ extension PushEngineKind {
     }
   }
 
-  /// Whether an engine may come to this for a push that the native engine finds to be `expected`.
-  /// libcurl never knows more than the native engine, and sometimes less.
+  /// Returns whether an engine may have this result for a push for which the native engine has `expected`. libcurl
+  /// never knows more than the native engine, and sometimes less.
   func mayCall(_ expected: Misbehaviour.Outcome, _ found: Misbehaviour.Outcome, of row: Misbehaviour) -> Bool {
     guard self == .curl, found == .inDoubt else { return found == expected }
     switch expected {
     case .inDoubt: return true
-    // It sends the first push before SETTINGS have come, and does not tell a refusal from other errors.
+    // libcurl sends the first push before it has received SETTINGS, and does not distinguish a refusal from other
+    // errors.
     case .notSent: return !row.isBeforeAnything
     case .accepted: return row.isBlurred
     case .refused: return false

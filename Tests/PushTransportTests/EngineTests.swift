@@ -7,7 +7,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// What every engine does alike; where one knows more than another, ``PushEngineKind`` says so in `EngineKnowledge.swift`.
+/// Behaviour that all engines share. If an engine has less information, `EngineKnowledge.swift` has the difference.
 @Suite("Engines against the simulator", .timeLimit(.minutes(2)))
 struct EngineTests {
   @Test(
@@ -33,12 +33,12 @@ struct EngineTests {
   @Test(
     "where nobody listens nothing is sent, and the pool says why",
     arguments: PushEngineKind.allCases)
-  func nobodyListens(engine: PushEngineKind) async throws {
+  func stoppedServerGetsNoPush(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     await harness.simulator.stop()
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     let completions = await harness.completions.next(3)
-    // One at a time: the next is only tried when the budget allows it.
+    // The pushes are tried one at a time. The next is tried only when the budget allows it.
     #expect(completions.map(\.tag) == [0, 1, 2])
     #expect(completions.allSatisfy { $0.kind == .notSent })
     #expect(harness.pool.published.lastError?.contains("onnect") == true)
@@ -103,7 +103,7 @@ struct EngineTests {
     #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
     await harness.simulator.stop()
     var tag: UInt64 = 1000
-    // libcurl may only read the GOAWAY with the first, and look at its socket with the second.
+    // libcurl may read the GOAWAY only with the first push, and check its socket with the second.
     repeat {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
       #expect(try await harness.completions.one().kind != .answered)
@@ -130,7 +130,7 @@ struct EngineTests {
         harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
       }
     }
-    // The first push alone met the old token: the others waited for the new one.
+    // Only the first push used the old token. The others waited for the new one.
     #expect(answers.count == 21)
     #expect(await harness.simulator.counters().connections == 2)
     #expect(harness.credential.stopped == nil)
@@ -162,7 +162,7 @@ struct EngineTests {
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     #expect(try await harness.completions.one().tag == 0)
     let taken = harness.pool.cancelBacklog { $0 >= 5 }
-    // The test may have been held up; what is taken back are the last ones in any case.
+    // The test may have been delayed. In any case the last pushes are taken back.
     let first = UInt64(10 - taken.count)
     #expect(first >= 5 && taken == Array(first..<10))
     #expect(await harness.completions.next(Int(first) - 1).map(\.tag) == Array(1..<first))
@@ -176,7 +176,7 @@ struct EngineTests {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 20
     let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
-    // Three seconds' worth: the test may be held up before it submits the urgent one.
+    // The pushes take three seconds, because the test may be delayed before it submits the urgent push.
     harness.pool.submit(PoolHarness.batch(0..<150), lane: 2)
     #expect(try await harness.completions.one().tag == 0)
     harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
@@ -192,7 +192,7 @@ struct EngineTests {
     knobs.latencyMilliseconds = 100
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    // With the first answer the window has grown, and two more are sent.
+    // After the first answer the window has grown, and two more pushes are sent.
     #expect(try await harness.completions.one().tag == 0)
     _ = try await harness.simulator.counters { $0.received >= 3 }
     let left = await harness.pool.drain(deadline: 30_000_000_000)

@@ -6,12 +6,12 @@ import Testing
 @testable import PushTransport
 
 @Suite struct HeaderListTests {
-  /// Nothing a configuration or a job can name makes a header block that APNs would refuse: every field has its own limit.
+  /// Checks that no configuration or job can make a header block that APNs rejects. Every field has a limit of its own.
   @Test func largestHeaderBlockIsFarBelowWhatAPNsTakes() throws {
     let id = String(repeating: "A", count: 64)
     let token = try ProviderToken(
       keyID: id, teamID: id, issuedAt: 1_700_000_000, generation: 1, key: ECPrivateKey.generate(), keyGeneration: 1)
-    // Topics have at most 255 bytes in a configuration, and the longest suffix comes behind.
+    // A topic in a configuration has at most 255 bytes, and the longest suffix follows it.
     let bundle = String(repeating: "t", count: 255)
     var most = 0
     for type in PushType.allCases {
@@ -28,7 +28,7 @@ import Testing
             ":method: POST", ":scheme: https", ":authority: \(host)", ":path: \(path)",
             "apns-request-id: 00000000-0000-0000-0000-000000000000",
           ]
-        // Each field counts 32 bytes more (RFC 9113, section 6.5.2); ": " is not of it.
+        // Each field counts 32 bytes more (RFC 9113, section 6.5.2). The ": " does not count.
         most = max(most, lines.reduce(0) { $0 + $1.utf8.count - 2 + 32 })
       }
     }

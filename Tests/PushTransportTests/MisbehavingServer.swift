@@ -15,7 +15,7 @@ final class MisbehavingServer: Sendable {
   private let isOver: Flag
   private let folder: ScratchFolder
 
-  /// Whether the test is over: a thread that waits for the client looks at it.
+  /// Whether the test has ended. A thread that waits for the client checks it.
   final class Flag: Sendable {
     private let value = Mutex(false)
     var isSet: Bool { value.withLock { $0 } }
@@ -32,7 +32,7 @@ final class MisbehavingServer: Sendable {
     self.isOver = isOver
     server = try RawServer { descriptor in
       serve(descriptor, isOver)
-      // Not only closed: a child process may have inherited it.
+      // Closing is not enough, because a child process may have inherited the descriptor.
       shutdown(descriptor, Int32(SHUT_RDWR))
     }
     folder = try ScratchFolder()

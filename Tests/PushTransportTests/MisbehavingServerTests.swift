@@ -7,10 +7,11 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// Servers that break the rules: both engines come to the same, in bounded time, and end when they are told to.
+/// Servers that break the protocol. Both engines have the same results in bounded time, and stop when they are asked
+/// to.
 @Suite("Servers that misbehave", .timeLimit(.minutes(2)))
 struct MisbehavingServerTests {
-  /// What one row came to with one engine.
+  /// Result of one row with one engine.
   private struct Finding: Sendable {
     var row: String
     var engine: PushEngineKind
@@ -19,7 +20,7 @@ struct MisbehavingServerTests {
     var drained: Duration
   }
 
-  /// All rows at once: most of their time they wait.
+  /// Runs all rows at the same time, because they spend most of their time waiting.
   @Test func enginesComeToTheSame() async throws {
     let identity = try SelfSignedIdentity()
     try await withThrowingTaskGroup(of: Finding.self) { group in
@@ -37,7 +38,7 @@ struct MisbehavingServerTests {
           for (found, expected) in zip(finding.outcomes, row.outcomes) {
             #expect(engine.mayCall(expected, found, of: row), "\(found): \(place)")
           }
-          // On a machine that is starved; else it takes ms.
+          // The limit is for an overloaded machine. Usually this takes milliseconds.
           #expect(finding.drained < .seconds(20), "\(place)")
           #expect(finding.state.openings <= 2 && finding.state.failures <= 2, "\(place)")
           let words = finding.state.lastError ?? ""
@@ -47,8 +48,8 @@ struct MisbehavingServerTests {
     }
   }
 
-  /// A single request, which libcurl carries on a thread of its own whatever the engine, ends too.
-  @Test func singleRequestEndsThoughFramesHaveNoEnd() async throws {
+  /// A single request ends too. libcurl sends it on a thread of its own for both engines.
+  @Test func singleRequestEndsDespiteEndlessFrames() async throws {
     let identity = try SelfSignedIdentity()
     let context = try TLSContext.server(identity: identity.identity, protocols: ["h2"])
     let isOver = MisbehavingServer.Flag()
@@ -70,7 +71,7 @@ struct MisbehavingServerTests {
     await #expect(throws: HTTPExchange.Failure.self) {
       try await HTTPExchange.perform(.init(method: "GET", path: "/", headers: []), at: endpoint, timeout: 5000)
     }
-    // Its own time and a little; libcurl's is not looked at meanwhile.
+    // The limit is the request's own timeout and a reserve. libcurl does not check its timeout during the flood.
     #expect(ContinuousClock.now - began < .seconds(20))
   }
 

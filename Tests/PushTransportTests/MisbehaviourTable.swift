@@ -3,9 +3,9 @@ import TLS
 import TestSupport
 import Testing
 
-/// What servers do that they should not, and what becomes of the pushes.
+/// Misbehaviour of servers, and the results for the pushes.
 struct Misbehaviour: CustomTestStringConvertible, Sendable {
-  /// What is known of a push afterwards.
+  /// Known result of a push.
   enum Outcome: Equatable {
     case accepted, refused, notSent, inDoubt
   }
@@ -13,25 +13,27 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
   typealias Frame = RawPeer.Frame
 
   var testDescription: String
-  /// Of the pushes that come after the first, or of the first.
+  /// The results of the pushes after the first, or of the first push if it is the only one.
   var outcomes: [Outcome]
-  /// Whether the first push is answered well, and the server misbehaves when the others have come.
+  /// Whether the first push is answered normally, and the server misbehaves after the others have arrived.
   var isWarm = false
-  /// Whether nothing can have been sent, so that libcurl knows as well.
+  /// Whether nothing can have been sent, so that libcurl has the same result.
   var isBeforeAnything = false
-  /// Whether libcurl may miss the answer: a header that it reads together with RST_STREAM is lost to it.
+  /// Whether libcurl may miss the answer. It loses a header that it reads together with RST_STREAM.
   var isBlurred = false
-  /// Seconds that a push, and a connection, may take; more than a busy machine needs, unless the row waits for it.
+  /// The timeouts in seconds for a push and for a connection. They are longer than a busy machine needs, unless the row
+  /// waits for one.
   var timeouts: (request: UInt64, connect: UInt64) = (30, 30)
-  /// What the server offers by ALPN.
+  /// The protocols that the server offers by ALPN.
   var protocols = ["h2"]
-  /// What is said before TLS, instead of it.
+  /// The bytes that the server sends in cleartext instead of TLS.
   var cleartext: [UInt8]?
-  /// What the error of the connection must say.
+  /// Words that the error of the connection must contain.
   var words = ""
-  /// Plays the server, once the connection is there and SETTINGS are said; of warm rows, once the first push is answered.
+  /// Acts as the server after the connection is established and SETTINGS are sent. In warm rows it begins after the
+  /// answer to the first push.
   var serve: @Sendable (RawPeer) -> Void = { $0.fallSilent() }
-  /// Whether the server begins as it should: with SETTINGS.
+  /// Whether the server begins correctly with SETTINGS.
   var saysSettings = true
 
   init(_ description: String, _ outcomes: Outcome..., change: (inout Misbehaviour) -> Void) {
@@ -40,7 +42,7 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
     change(&self)
   }
 
-  /// A row whose server waits for a push, and then says something and ends the connection.
+  /// Creates a row whose server waits for a push, sends some frames and ends the connection.
   init(_ description: String, _ outcome: Outcome, answer: @escaping @Sendable (UInt32) -> [Frame]) {
     self.init(description, outcome) {
       $0.serve = { peer in
@@ -50,11 +52,11 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// A row whose server sends frames without end once there is a push on an established connection.
+  /// Creates a row whose server sends frames without end once there is a push on an established connection.
   static func flood(_ description: String, _ frames: @escaping @Sendable (UInt32) -> Frame) -> Misbehaviour {
     Misbehaviour("\(description) without end", .inDoubt) {
       $0.isWarm = true
-      // Should the machine be too busy for a flood.
+      // A short timeout, in case the machine is too busy for a flood.
       $0.timeouts.request = 5
       $0.serve = { peer in
         guard let stream = peer.nextRequest() else { return }
@@ -196,7 +198,7 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
         guard let stream = peer.nextRequest() else { return }
         peer.write(.headers(stream, ok, ends: false))
         let piece = Frame.data(stream, .init(repeating: 0x20, count: 16_000), ends: false)
-        // What the client has room for, at the least.
+        // The data fills at least the client's flow-control window.
         for _ in 0..<5 { peer.write(piece) }
         peer.fallSilent()
       }

@@ -7,7 +7,8 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-/// What only the native engine knows: what was provably not processed, and what the peer says about itself.
+/// Behaviour of the native engine only: it knows which pushes were provably not processed, and reads the peer's
+/// settings.
 @Suite("Native engine against the simulator", .timeLimit(.minutes(2)))
 struct NativeEngineTests {
   @Test("a refused stream is free: it is not sent, nothing of it is in doubt, and everybody else goes on")
@@ -70,7 +71,7 @@ struct NativeEngineTests {
       knobs.streamLimit = UInt32(limit)
       await harness.simulator.set(knobs)
       let first = UInt64(round * 100)
-      // With this one's answer the new limit has come; who sends before it has can't keep it.
+      // The new limit has arrived with the answer to this push. A push that is sent earlier can't obey the limit.
       harness.pool.submit(PoolHarness.batch([first]), lane: 0)
       #expect(try await harness.completions.one().status == 200)
       harness.pool.submit(PoolHarness.batch(first + 1..<first + 100), lane: 0)
@@ -116,19 +117,19 @@ struct NativeEngineTests {
     await harness.simulator.set(SimulatorKnobs())
     #expect(await harness.completions.next(200 - heard).contains { $0.status == 200 })
     #expect(try await harness.sendUntilAccepted(1000..<1100).allSatisfy { $0.status == 200 })
-    // On a busy machine an answer to PING may be late as well.
+    // On a busy machine an answer to a PING may be late as well.
     #expect(await harness.simulator.counters().connections >= 2)
     await harness.stop()
   }
 
   @Test("an address that falls silent in the handshake is left, and the next is reached by a handshake of its own")
   func stalledHandshake() async throws {
-    // Connections are completed by the kernel; nobody ever says a word on them.
+    // The kernel accepts connections, but no bytes are ever sent on them.
     let silent = try Socket.listen(at: SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
     defer { silent.close() }
     let stalled = try SocketAddress.resolve(host: "127.0.0.1", port: silent.localAddress().port)[0]
     let harness = try await PoolHarness(
-      // Each address has its share of it: time enough for a handshake beside all the other tests.
+      // The addresses share this time. It is enough for a handshake in parallel with all other tests.
       engine: .native, connectTimeout: 30_000_000_000,
       makeEngine: { number, configuration, supply in
         var connector = NativeConnector(configuration)
@@ -167,7 +168,7 @@ struct NativeEngineTests {
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     var waiting = 200
     var next: UInt64 = 1000
-    // As long as one of the first waits, others are sent and answered.
+    // As long as one of the first pushes waits, others are sent and answered.
     while waiting > 0 {
       let completion = try await harness.completions.one()
       #expect(completion.kind == .ambiguous || completion.status == 200)
@@ -189,7 +190,7 @@ struct NativeEngineTests {
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
     #expect(try await harness.sendUntilAccepted(0..<500).allSatisfy { $0.kind != .ambiguous })
-    // 101 odd numbers from there on.
+    // There are 101 odd stream identifiers from there on.
     let counters = await harness.simulator.counters()
     #expect((counters.connections, counters.received) == (5, 500))
     #expect(harness.pool.published.failures == 0)
@@ -218,18 +219,18 @@ struct NativeEngineTests {
 }
 
 extension PoolHarness {
-  /// Sends pushes, again and again, until each was accepted; fails on any other answer.
+  /// Sends pushes repeatedly until each is accepted, and fails on any other answer.
   ///
-  /// - Returns: every completion.
+  /// - Returns: all completions.
   func sendUntilAccepted(_ tags: Range<UInt64>) async throws -> [PushCompletion] {
     let all = try await sendUntilAnswered(tags)
     #expect(all.allSatisfy { $0.kind != .answered || $0.status == 200 })
     return all
   }
 
-  /// Sends pushes, again and again, until each was answered.
+  /// Sends pushes repeatedly until each is answered.
   ///
-  /// - Returns: every completion.
+  /// - Returns: all completions.
   func sendUntilAnswered(_ tags: Range<UInt64>) async throws -> [PushCompletion] {
     pool.submit(Self.batch(tags), lane: 0)
     var open = Set(tags)

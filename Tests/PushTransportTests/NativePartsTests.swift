@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushTransport
 
-/// The pure parts of the native engine, and what it shares with the other.
+/// The pure parts of the native engine, and parts that it shares with the curl engine.
 @Suite("Parts of the native engine")
 struct NativePartsTests {
   @Test(

@@ -10,7 +10,7 @@ import Testing
 struct OpenBreakerTests {
   private static let unavailable = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 
-  /// Sends `count` pushes that are accepted, so that the window is wide, and then has everything refused.
+  /// Sends `count` pushes that are accepted, so that the window is wide. Then makes the simulator refuse all pushes.
   private func refuseAll(_ harness: PoolHarness, after count: UInt64) async {
     harness.pool.submit(PoolHarness.batch(0..<count), lane: 0)
     #expect(await harness.completions.next(Int(count)).allSatisfy { $0.status == 200 })
@@ -33,7 +33,7 @@ struct OpenBreakerTests {
     let counters = await harness.simulator.counters()
     let burnt = counters.reasons["ServiceUnavailable"] ?? 0
     #expect(counters.received == 2000 + burnt)
-    // Half of the latest 64 answers, and what was on its way by then.
+    // Half of the latest 64 answers, and the pushes that were in flight by then.
     #expect((CircuitBreaker.leastAnswers...CircuitBreaker.unavailableToOpen + 2000).contains(burnt), "\(burnt)")
     #expect(harness.pool.published.openings == openings)
     let answered = Set(await harness.completions.next(burnt).map(\.tag))
@@ -58,7 +58,7 @@ struct OpenBreakerTests {
       #expect(harness.pool.published.inFlight <= 1)
       await nextLook(milliseconds: 1)
     }
-    // The answer to a trial push told it: one at a time, however wide it was before.
+    // The answer to a trial push resets the window to one push, however wide it was before.
     #expect(harness.pool.published.connections[0].window == 1)
     await harness.simulator.set(SimulatorKnobs())
     let completions = await harness.completions.next(1000)

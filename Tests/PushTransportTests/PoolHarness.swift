@@ -9,7 +9,7 @@ import TestSupport
 
 /// A simulator, a pool that sends to it, and every completion in order.
 ///
-/// Created in a test, ended with ``stop()``; tests wait on completions, never on the clock.
+/// A test creates it and ends it with ``stop()``. Tests wait for completions, never for the clock.
 final class PoolHarness: Sendable {
   static let keyID = "ABC123DEFG"
   static let teamID = "DEF123GHIJ"
@@ -22,13 +22,13 @@ final class PoolHarness: Sendable {
   let completions: Completions
   private let folder: ScratchFolder
 
-  /// Opens connections as fast as answers allow: tests should wait for the network, not for prudence.
+  /// Limits that open connections as fast as answers allow, so that tests wait only for the network.
   static let hasty = ReconnectBudget.Limits(
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
   /// - Parameters:
-  ///   - engine: what it sends with; a test that sends is run with each.
-  ///   - makeEngine: instead of the usual one of its kind.
+  ///   - engine: the transport engine. A test that sends runs with each.
+  ///   - makeEngine: creates the engine instead of the usual way.
   init(
     engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
     connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
@@ -63,18 +63,18 @@ final class PoolHarness: Sendable {
     }
   }
 
-  /// Ends pool and simulator.
+  /// Stops the pool and the simulator.
   func stop() async {
     _ = await pool.drain(deadline: 0)
     await simulator.stop()
   }
 
-  /// The token of push `tag`: 32 bytes.
+  /// Returns the token of push `tag`: 32 bytes.
   static func token(_ tag: UInt64) -> [UInt8] {
     (0..<32).map { UInt8(truncatingIfNeeded: tag >> (8 * ($0 % 8))) ^ UInt8($0) }
   }
 
-  /// A batch of pushes with these tags, all of one campaign.
+  /// Returns a batch of pushes with these tags, all of one campaign.
   static func batch(
     _ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic, isUnproven: Bool = false
   ) -> PushBatch {
@@ -105,7 +105,7 @@ final class Completions: Sendable {
 
   func add(_ completions: [PushCompletion]) { continuation.yield(completions) }
 
-  /// The next `count` completions, in the order of delivery.
+  /// Returns the next `count` completions, in the order of delivery.
   func next(_ count: Int) async -> [PushCompletion] {
     var iterator = stream.makeAsyncIterator()
     while unread.withLock({ $0.count }) < count, let more = await iterator.next() {
@@ -118,7 +118,7 @@ final class Completions: Sendable {
     }
   }
 
-  /// The completion of the only push on its way.
+  /// Returns the completion of the only push in flight.
   func one() async throws -> PushCompletion { try await next(1).first.orThrow() }
 }
 

@@ -50,7 +50,7 @@ struct PoolHealthTests {
     let opening = connection(.opening, openedAt: 10 * Self.second)
     #expect(health([connection()], at: 9, failure: failure) == .unreachable(since: 3 * Self.second, reason: "refused"))
     #expect(health([opening], at: 10, failure: failure) == .unreachable(since: 3 * Self.second, reason: "refused"))
-    // One connection that works is enough.
+    // One working connection is enough.
     let established = connection(.established, openedAt: 0, answeredAt: Self.second)
     #expect(health([opening, established], at: 10, failure: failure) == .ready)
   }
@@ -64,7 +64,7 @@ struct PoolHealthTests {
     #expect(health([silent, idle], at: 6) == .unresponsive(since: 4 * Self.second))
     let answering = connection(.established, inFlight: 1, openedAt: 0, answeredAt: 5 * Self.second)
     #expect(health([silent, answering], at: 6) == .ready)
-    // After a rest the silence begins with the first push.
+    // After a rest the silence counts from the first push.
     let woken = connection(.established, inFlight: 1, busySince: 50 * Self.second, openedAt: 0, answeredAt: Self.second)
     #expect(health([woken], at: 51) == .ready)
     #expect(health([woken], at: 52) == .unresponsive(since: 50 * Self.second))

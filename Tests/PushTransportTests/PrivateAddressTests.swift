@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushTransport
 
-/// Which addresses a webhook may not have.
+/// Addresses that a webhook must not have.
 struct PrivateAddressTests {
   private static func bytes(_ text: String) -> [UInt8] {
     guard text.contains(":") else { return text.split(separator: ".").compactMap { UInt8($0) } }
@@ -38,7 +38,7 @@ struct PrivateAddressTests {
     #expect(!PrivateAddress.contains(Self.bytes(address)))
   }
 
-  @Test func whatIsNoAddressIsRefused() {
+  @Test func invalidAddressIsRefused() {
     #expect(PrivateAddress.contains([UInt8]()) && PrivateAddress.contains([1, 2, 3]))
   }
 }

@@ -8,7 +8,7 @@ struct ReconnectBudgetTests {
   private let second: UInt64 = 1_000_000_000
   private let start: UInt64 = 1_000_000_000_000
 
-  /// Opens as often as allowed for `seconds`; `then` says what becomes of each connection.
+  /// Opens connections as often as allowed for `seconds`. `then` decides the result of each connection.
   private func openings(
     in seconds: UInt64, _ budget: inout ReconnectBudget, then: (inout ReconnectBudget, UInt64) -> Void
   ) -> [UInt64] {
@@ -57,7 +57,7 @@ struct ReconnectBudgetTests {
   func endsAtOnce() {
     var budget = ReconnectBudget(now: start)
     let times = openings(in: 60, &budget) { $0.established(now: $1) }
-    // Eight in a burst, then one in five seconds.
+    // Eight connections open in a burst, then one every five seconds.
     #expect(times.count == 8 + 11)
     #expect(times.prefix(8).allSatisfy { $0 == start })
   }
@@ -96,7 +96,7 @@ struct ReconnectBudgetTests {
     var budget = ReconnectBudget(now: start)
     let per = ReconnectBudget.acceptedPerOpening
     var open = 0
-    // Ends each connection after 700 pushes.
+    // Each connection ends after 700 pushes.
     for step in 0..<100 {
       let now = start + UInt64(step)
       if budget.request(now: now, jitter: 0.5) == .open { open += 1 }
@@ -104,7 +104,7 @@ struct ReconnectBudgetTests {
       budget.ended(accepted: 700)
     }
     #expect(open == 100)
-    // Half of what an opening costs: every second one is paid for, and eight are saved up.
+    // The pushes pay half of the cost of a connection, so they pay for every second one. Eight more are saved up.
     open = 0
     for step in 100..<200 {
       let now = start + UInt64(step)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The peer's stream limit, against the simulator", .timeLimit(.minutes(2)))
 struct StreamLimitTests {
-  /// Sends everything again that was not answered, until all is; calls `turn` with how many are.
+  /// Repeats unanswered pushes until all are answered. Calls `turn` with the number of answered pushes.
   private func settle(_ harness: PoolHarness, _ count: UInt64, turn: (Int) async -> Void) async -> [UInt64: UInt16] {
     harness.pool.submit(PoolHarness.batch(0..<count), lane: 0)
     var statuses: [UInt64: UInt16] = [:]
@@ -73,7 +73,7 @@ struct StreamLimitTests {
     #expect(await harness.completions.next(10).allSatisfy { $0.status == 200 })
     #expect(harness.pool.published.inFlight <= 8)
     harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
-    // Three seconds' worth are left: the test may be held up before it submits the urgent one.
+    // The remaining pushes take three seconds, because the test may be delayed before it submits the urgent push.
     let tags = await harness.completions.next(191).map(\.tag)
     #expect(Set(tags) == Set(10..<200).union([1000]))
     #expect(tags.last != 1000)

@@ -10,8 +10,8 @@ struct UnprovenLaneTests {
   private static let unproven: Range<UInt64> = 100_000..<100_500
   private static let clean: Range<UInt64> = 0..<2000
 
-  /// A simulator that takes the streams away after each rejection, as APNs does, and to which every fifth of the unproven
-  /// is bad; answers take a while, so that it is streams that make throughput.
+  /// Creates a simulator that drops the stream limit after each rejection, as APNs does. Every fifth unproven push is
+  /// bad. Answers take a while, so that the number of streams determines the throughput.
   private func makeHarness(_ engine: PushEngineKind) async throws -> PoolHarness {
     var knobs = SimulatorKnobs()
     knobs.limitDropsOnRejection = true
@@ -22,7 +22,7 @@ struct UnprovenLaneTests {
     return harness
   }
 
-  /// Sends everything, and again what comes back unsent or in doubt; the number of rejections.
+  /// Sends all pushes, and repeats those that come back unsent or in doubt. Returns the number of rejections.
   private func run(_ harness: PoolHarness) async -> Int {
     harness.pool.submit(PoolHarness.batch(Self.unproven, isUnproven: true), lane: 0)
     harness.pool.submit(PoolHarness.batch(Self.clean), lane: 0)
@@ -52,7 +52,7 @@ struct UnprovenLaneTests {
     let state = harness.pool.published
     #expect(state.connections[0].openings == 1)
     #expect(state.connections.map(\.isForUnproven) == [false, true])
-    // No narrower than it was after the first acceptance; how much wider is the machine's affair.
+    // The window is at least as wide as after the first acceptance. Its further growth depends on the machine.
     #expect(state.connections[0].window >= 16, "\(state.connections)")
     #expect(state.connections[0].failures == 0)
     #expect(state.connections[1].openings >= 1)

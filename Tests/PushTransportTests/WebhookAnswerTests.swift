@@ -4,14 +4,15 @@ import Testing
 
 @testable import PushTransport
 
-/// A webhook's answer ends with its headers: its receiver can't hold it up with a body, nor fill the memory.
+/// The answer of a webhook ends with its headers, so its receiver can't delay the worker with a body or fill the
+/// memory.
 @Suite(.timeLimit(.minutes(1)))
 struct WebhookAnswerTests {
   private func webhook(_ server: RawServer) -> Webhook {
     Webhook(name: "w", url: "http://127.0.0.1:\(server.port)/", secret: [1], allowsPrivate: true)
   }
 
-  /// A body without end, and one that is announced and never comes.
+  /// A body without end, and a body that is announced and never comes.
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n",
     "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
@@ -23,17 +24,17 @@ struct WebhookAnswerTests {
         let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"
         while RawServer.write(chunk, to: client) {}
       } else {
-        // Until the other end has gone.
+        // Waits until the other end has closed the connection.
         var byte: UInt8 = 0
         while recv(client, &byte, 1, 0) == 1 {}
       }
     }
     defer { server.stop() }
-    // Otherwise this fails by its time-out.
+    // Otherwise the delivery fails with a timeout.
     #expect(await webhook(server).deliver(event: "1-0", body: Array("{}".utf8), timestamp: 1) == nil)
   }
 
-  @Test func refusalIsToldThoughItsBodyHasNoEnd() async throws {
+  @Test func refusalIsReportedDespiteAnEndlessBody() async throws {
     let server = try RawServer { client in
       guard RawServer.readHead(of: client) != nil else { return }
       var isOpen = RawServer.write("HTTP/1.1 503 Busy\r\ntransfer-encoding: chunked\r\n\r\n", to: client)
@@ -43,7 +44,7 @@ struct WebhookAnswerTests {
     #expect(await webhook(server).deliver(event: "1-0", body: [], timestamp: 1) == "status 503")
   }
 
-  /// Whoever reads the body gets the first 64 kB of it.
+  /// A reader of the body gets at most its first 64 kB.
   @Test func bodyIsReadUpToItsBound() async throws {
     let server = try RawServer { client in
       guard RawServer.readHead(of: client) != nil else { return }
