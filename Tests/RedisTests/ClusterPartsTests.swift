@@ -2,13 +2,14 @@ import Testing
 
 @testable import Redis
 
-/// What is decided about a cluster without one: slots, maps, redirections, who is asked when, and who is asked what.
+/// Decisions about a cluster, without a cluster: slots, maps, redirections, and which server gets which request at
+/// which time.
 @Suite struct ClusterPartsTests {
   private static func address(_ port: UInt16, _ host: String = "h") -> RedisAddress {
     RedisAddress(host: host, port: port)
   }
 
-  /// Slots 0 to 99 are the first one's, the next hundred the second one's, and so on.
+  /// Returns a map in which slots 0 to 99 belong to the first server, the next hundred to the second, and so on.
   private static func map(_ ports: [UInt16]) throws -> ClusterMap {
     let ranges = ports.enumerated().map { index, port in
       "*3\r\n:\(index * 100)\r\n:\(index * 100 + 99)\r\n*2\r\n$1\r\nh\r\n:\(port)\r\n"
@@ -25,7 +26,7 @@ import Testing
     #expect(CRC16.of(Array("123456789".utf8)) == 0x31C3)
   }
 
-  /// By CLUSTER KEYSLOT.
+  /// Values from CLUSTER KEYSLOT.
   @Test(arguments: [
     ("foo", 12182), ("{foo}bar", 12182), ("x{foo}{bar}", 12182), ("{}foo", 9500), ("foo{}{bar}", 8363), ("{foo", 13308),
     ("", 0), ("{{bar}}zap", 4015),
@@ -34,7 +35,7 @@ import Testing
     #expect(KeySlot(of: key).number == slot)
   }
 
-  @Test func commandsGoByTheirKeys() {
+  @Test func commandsAreSentByTheirKeys() {
     let script = RedisScript(name: "s", source: "return 1")
     var pipeline = RedisPipeline()
     pipeline.append("TIME")
@@ -48,10 +49,10 @@ import Testing
     #expect(pipeline.slots(home: home) == [home, foo, foo, bar, bar, foo, foo])
   }
 
-  // MARK: The map
+  // MARK: Cluster map
 
-  @Test func mapIsReadAndUnknownWordsAreNot() throws {
-    // Behind name and port stand an id and a map of more, and there may be replicas.
+  @Test func mapIsReadAndUnknownValuesAreIgnored() throws {
+    // An id and a map with more values follow name and port, and there may be replicas.
     let reply = try RedisReply.parse(
       "*2\r\n"
         + "*4\r\n:0\r\n:9000\r\n*4\r\n$1\r\na\r\n:7000\r\n$2\r\nid\r\n*2\r\n$8\r\nhostname\r\n$1\r\nx\r\n*2\r\n$0\r\n\r\n:7001\r\n"
@@ -68,11 +69,11 @@ import Testing
     "+OK\r\n", "*1\r\n:1\r\n", "*1\r\n*3\r\n:5\r\n:4\r\n*2\r\n$1\r\na\r\n:1\r\n",
     "*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n",
   ])
-  func whatIsNoMapIsNone(reply: String) throws {
+  func invalidMapIsRejected(reply: String) throws {
     #expect(ClusterMap(parsing: try RedisReply.parse(reply)[0], from: Self.address(1)) == nil)
   }
 
-  @Test func slotThatMovesLeavesTheOthers() throws {
+  @Test func slotMoveDoesNotAffectOtherSlots() throws {
     var map = try Self.map([1, 2])
     let (five, hundred) = (try #require(KeySlot(5)), try #require(KeySlot(100)))
     map.move(five, to: Self.address(9))
@@ -104,13 +105,13 @@ import Testing
   @Test(arguments: [
     "MOVED", "MOVED 1", "MOVED x h:1", "MOVED 16384 h:1", "MOVED 1 h", "MOVED 1 h:0", "ASK 1 ?:7", "OOM x",
   ])
-  func whatIsNoRedirectionIsAnAnswer(line: String) {
+  func otherErrorIsNotARedirection(line: String) {
     #expect(Redirect(RedisServerError(line: line), from: Self.address(1)) == nil)
   }
 
-  // MARK: Who is asked for the map
+  // MARK: Requests for the map
 
-  @Test func seedsAreAskedUntilOneAnswersAndThenItRests() throws {
+  @Test func seedsAreAskedUntilOneAnswers() throws {
     let map = try Self.map([7, 8])
     var topology = ClusterTopology(seeds: [Self.address(1), Self.address(2)])
     #expect(topology.handle(.wanted) == [.ask(Self.address(1))])
@@ -118,17 +119,17 @@ import Testing
     #expect(topology.handle(.failed) == [.ask(Self.address(2))])
     #expect(topology.handle(.answered(map)) == [.found(map), .pause])
     #expect(topology.handle(.timer) == [.rest])
-    // By itself, and of any server.
+    // The topology refreshes the map regularly from any server.
     guard case .ask(let asked)? = topology.handle(.timer).first else { return #expect(Bool(false)) }
     #expect([Self.address(7), Self.address(8)].contains(asked))
   }
 
-  @Test func whoIsDoubtedIsAskedLastAndMuchDoubtAsksOnce() throws {
+  @Test func doubtsCauseOneRequestWithTheDoubtedServerLast() throws {
     let map = try Self.map([7, 8])
     var topology = ClusterTopology(seeds: [Self.address(7)])
     #expect(topology.handle(.wanted) == [.ask(Self.address(7))])
     #expect(topology.handle(.answered(map)) == [.found(map), .pause])
-    // While it settles, doubt waits.
+    // During the pause after an answer, doubts wait.
     #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
     #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
     #expect(topology.handle(.timer) == [.ask(Self.address(8))])
@@ -137,7 +138,7 @@ import Testing
     #expect(topology.handle(.failed).isEmpty)
   }
 
-  @Test func slotThatMovedIsKnownAtOnceAndTheRestIsAskedFor() throws {
+  @Test func movedSlotIsUpdatedImmediatelyAndTheMapRequested() throws {
     let map = try Self.map([7, 8])
     let slot = try #require(KeySlot(5))
     var topology = ClusterTopology(seeds: [Self.address(7)])
@@ -149,9 +150,9 @@ import Testing
     #expect(topology.map?.owner(of: slot) == Self.address(8))
   }
 
-  // MARK: A call
+  // MARK: Calls
 
-  /// Commands on keys that are in the slots of the first (`a`, `c`) and of the second server (`b`).
+  /// Returns commands on keys in the slots of the first server (`a`, `c`) and of the second (`b`).
   private static func call() throws -> (ClusterCall, ClusterMap) {
     var pipeline = RedisPipeline()
     for key in ["a", "b", "c"] { pipeline.append("GET", key) }
@@ -166,7 +167,7 @@ import Testing
     try RedisReply.parse(lines.map { $0 + "\r\n" }.joined())
   }
 
-  @Test func callGoesInPartsAndIsAnsweredInItsOrder() throws {
+  @Test func callIsSentInPartsAndAnsweredInOrder() throws {
     var (call, map) = try Self.call()
     let parts = call.parts(by: map)
     #expect(parts.map(\.address) == [Self.address(1), Self.address(2)])
@@ -188,7 +189,7 @@ import Testing
     #expect(parts.map(\.pipeline.bytes) == [pipeline.bytes])
   }
 
-  @Test func onlyWhatWasRedirectedIsAskedAgain() throws {
+  @Test func onlyRedirectedCommandsAreRepeated() throws {
     var (call, map) = try Self.call()
     var parts = call.parts(by: map)
     _ = call.note(try Self.replies("+B"), of: parts[1])
@@ -198,7 +199,7 @@ import Testing
     map.move(slot, to: Self.address(2))
     parts = call.parts(by: map)
     #expect(parts.map(\.address) == [Self.address(2)] && parts.map(\.positions) == [[2]] && !parts[0].isAsking)
-    // The key is on its way once more: it alone goes behind ASKING, and the map stays.
+    // The key is moving again. Only its command is sent after ASKING, and the map stays the same.
     let asked = call.note(try Self.replies("-ASK \(slot.number) h:1"), of: parts[0])
     #expect(asked.moved.isEmpty)
     parts = call.parts(by: map)
@@ -208,7 +209,7 @@ import Testing
     #expect(call.answers?.map(\.description) == ["A", "B", "C"])
   }
 
-  @Test func keysOnTheirWayAreAskedForAgainWhereTheyArrive() throws {
+  @Test func movingKeysAreRequestedFromTheirTarget() throws {
     var pipeline = RedisPipeline()
     pipeline.append("MGET", "{a}1", "{a}2")
     var call = ClusterCall(pipeline, home: KeySlot(of: ""))
@@ -223,7 +224,7 @@ import Testing
     #expect(call.answers?.map(\.description) == ["(error) TRYAGAIN x"])
   }
 
-  @Test func slotOfNobodyIsLeftOut() throws {
+  @Test func slotWithoutAServerIsSkipped() throws {
     var (call, map) = try Self.call()
     map = try Self.map([1])
     map.move(KeySlot(of: "b"), to: Self.address(2))
@@ -234,7 +235,7 @@ import Testing
     #expect(call.openSlot == KeySlot(of: "a"))
   }
 
-  @Test func scriptThatIsLostBehindAskingIsAskedForBehindAskingAgain() throws {
+  @Test func lostScriptAfterAskingIsRepeatedAfterAsking() throws {
     let script = RedisScript(name: "s", source: "return 1")
     var pipeline = RedisPipeline()
     pipeline.append("ASKING")

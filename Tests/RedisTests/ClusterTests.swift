@@ -6,9 +6,9 @@ import Testing
 
 @testable import Redis
 
-/// A cluster of three primaries and three replicas, and all that happens to it.
+/// A cluster of three primaries and three replicas, with failures and changes.
 @Suite struct ClusterTests {
-  /// Their slots: 12182, 5061 and 866, of each primary one.
+  /// Keys of the slots 12182, 5061 and 866, one on each primary.
   private static let keys = ["foo", "bar", "hello"]
 
   private func client(_ cluster: RedisCluster, home: String = "foo") throws -> RedisClient {
@@ -20,7 +20,7 @@ import Testing
     return RedisClient(url: url, options: options)
   }
 
-  /// Writes until it is acknowledged: whatever fails on the way.
+  /// Writes repeatedly until the write is acknowledged, whatever error occurs.
   private func write(_ client: RedisClient, _ key: String, _ value: String) async throws {
     let deadline = ContinuousClock.now + .seconds(90)
     while true {
@@ -35,7 +35,7 @@ import Testing
     return try await client.execute(pipeline).map(\.string)
   }
 
-  @Test func pipelineGoesToAllAndIsAnsweredInItsOrder() async throws {
+  @Test func pipelineIsSentToAllServersAndAnsweredInOrder() async throws {
     let cluster = try await RedisCluster.shared
     let client = try client(cluster)
     let script = RedisScript(name: "double", source: "return redis.call('get', KEYS[1]) .. ARGV[1]")
@@ -53,9 +53,9 @@ import Testing
     #expect(await client.isConnected(by: RedisConnections(sights.map(\.connection))))
     #expect(await !client.isConnected(by: RedisConnections(sights.dropLast().map(\.connection))))
     #expect(sights.count { $0.holds("foo") } == 1)
-    // What crosses slots is refused, by the server.
+    // The server rejects a command that crosses slots.
     #expect(try await client.command("MGET", "foo", "bar").error?.code == .crossSlot)
-    // Only connections that are admitted are used, each server's own.
+    // Only admitted connections are used, for each server its own.
     let some = RedisConnections(sights.filter { $0.holds("foo") }.map(\.connection))
     #expect(try await client.execute(self.pipeline(get: "foo"), on: some).count == 1)
     let error = await #expect(throws: RedisError.self) {
@@ -78,14 +78,14 @@ import Testing
     let slot = try await cluster.slot(of: "foo")
     let old = try await cluster.owner(of: slot)
     await old.kill(SIGKILL)
-    // The others go on meanwhile.
+    // The other servers work without a break.
     #expect(try await client.command("SET", "bar", "2").string == "OK")
     try await write(client, "foo", "2")
     try await write(client, "hello", "2")
     try await cluster.awaitOwner(of: slot, otherThan: old)
     #expect(try await values(client) == ["2", "2", "2"])
     #expect(try await client.sights().count == 3)
-    // It comes back as a replica, and nothing is written to it.
+    // The server comes back as a replica, and nothing is written to it.
     try await old.restart()
     try await write(client, "foo", "3")
     #expect(try await cluster.owner(of: slot).command("get", "foo") == "3")
@@ -100,7 +100,7 @@ import Testing
     let slot = try await cluster.slot(of: "foo")
     let old = try await cluster.owner(of: slot)
     await old.kill(SIGSTOP)
-    // It would be waited for a minute. Somebody else who meets with it in less than that asks for the map.
+    // This client would wait a minute for the server. Another client with a shorter timeout requests the map.
     let hanging = Task { try await client.command("SET", "foo", "lost") }
     let hasty = try self.client(cluster)
     while try await cluster.owner(of: slot).port == old.port {
@@ -126,7 +126,7 @@ import Testing
     while try await !old.command("info", "clients").contains("blocked_clients:1") { await nextLook() }
     try await cluster.failOver(old)
     #expect(try await client.command("SET", "foo", "2").string == "OK")
-    // The wait goes on where the list is now, or ends.
+    // The blocking call continues at the new place of the list, or ends.
     _ = try await client.command("RPUSH", "{foo}from", "x").get()
     let reply = try? await answer
     let moved = try await client.command("LLEN", "{foo}to").integer
@@ -144,13 +144,13 @@ import Testing
       name: "add", source: "redis.call('rpush', KEYS[1], ARGV[1]); return redis.call('incr', KEYS[2])")
     let slot = try await cluster.slot(of: "{foo}")
     let (from, to) = (try await cluster.owner(of: slot), try await cluster.owner(of: cluster.slot(of: "bar")))
-    // Some keys that are moved one after the other while others are used.
+    // Some keys move one after the other, while others are used.
     for number in 0..<50 { try await write(client, "{foo}filler\(number)", "x") }
     let isMoving = Atomic<Bool>(true)
     async let written = {
       var (count, refusals) = (0, 0)
       while isMoving.load(ordering: .relaxed) || count < 20 {
-        // Both keys, or neither: between them the script is told to try again.
+        // The script needs both keys on one server. Otherwise Redis answers that it must be tried again.
         let reply = try await client.script(script, keys: ["{foo}list", "{foo}count"]) { $0.append(count) }
         if let error = reply.error {
           #expect(error.code == .tryAgain)
@@ -163,7 +163,7 @@ import Testing
       return (count, refusals)
     }()
     try await cluster.open(slot, to: to)
-    // The target has never heard of the script.
+    // The target does not have the script.
     try await to.command("script", "flush")
     while try await cluster.moveKeys(slot, from: from, to: to, limit: 7) > 0 {}
     try await cluster.close(slot, at: to)
@@ -176,7 +176,7 @@ import Testing
     await cluster.stop()
   }
 
-  @Test func slotThatIsLeftOpenStopsItsOwnKeysAlone() async throws {
+  @Test func openSlotStopsOnlyItsOwnKeys() async throws {
     let cluster = try await RedisCluster()
     let client = try client(cluster)
     try await write(client, "{foo}1", "1")
@@ -184,10 +184,10 @@ import Testing
     let slot = try await cluster.slot(of: "{foo}")
     let (from, to) = (try await cluster.owner(of: slot), try await cluster.owner(of: cluster.slot(of: "bar")))
     try await cluster.open(slot, to: to)
-    // One of two keys: the pair is nowhere.
+    // One of two keys has moved, so no server has both.
     try await cluster.moveKeys(slot, from: from, to: to, limit: 1)
     #expect(try await client.command("MGET", "{foo}1", "{foo}2").error?.code == .tryAgain)
-    // Each by itself is found, and so is what is on the same server.
+    // Each key alone is found, and so are other keys of the same servers.
     #expect(try await client.command("GET", "{foo}1").string == "1")
     #expect(try await client.command("GET", "{foo}2").string == "2")
     for key in ["bar", "hello"] { #expect(try await client.command("SET", key, "1").string == "OK") }
@@ -198,7 +198,7 @@ import Testing
     await cluster.stop()
   }
 
-  @Test func serverThatIsAddedIsUsedAndOneThatIsEmptiedIsLeft() async throws {
+  @Test func addedServerIsUsedAndEmptyServerIsLeft() async throws {
     let cluster = try await RedisCluster(replicas: 0)
     let client = try client(cluster)
     for key in Self.keys { try await write(client, key, "1") }
@@ -212,7 +212,7 @@ import Testing
     await cluster.stop()
   }
 
-  @Test func listenerGoesWhereItsSlotGoes() async throws {
+  @Test func subscriptionFollowsItsSlot() async throws {
     let cluster = try await RedisCluster()
     let client = try client(cluster)
     let (heard, hears) = AsyncStream.makeStream(of: String.self)
@@ -231,11 +231,11 @@ import Testing
     let old = try await cluster.owner(of: slot)
     #expect(try await old.command("pubsub", "numsub", "news").hasSuffix("1"))
     try await cluster.failOver(old)
-    // Somebody meets with it and asks for the map: then it moves by itself.
+    // Another call meets the change and requests the map. The subscription then moves automatically.
     try await write(client, "foo", "1")
     #expect(await events.next() == "listening")
     #expect(try await cluster.owner(of: slot).command("pubsub", "numsub", "news").hasSuffix("1"))
-    // From any server.
+    // Any server can publish the message.
     _ = try await cluster.servers[0].command("publish", "news", "hello")
     #expect(await events.next() == "hello")
     await subscriber.close()
@@ -253,7 +253,7 @@ import Testing
     await cluster.stop()
   }
 
-  @Test func whatIsNoClusterSaysSo() async throws {
+  @Test func serverWithoutClusterModeIsReported() async throws {
     let server = try await RedisServer.shared
     let client = RedisClient(url: try RedisURL("cluster://127.0.0.1:\(server.port)"), options: .unhurried())
     let error = await #expect(throws: RedisError.self) { try await client.command("PING") }
@@ -261,7 +261,7 @@ import Testing
     await client.close()
   }
 
-  @Test func clusterThatIsAwayIsWaitedForAsLongAsPatienceLasts() async throws {
+  @Test func unreachableClusterIsWaitedForUntilTheTimeout() async throws {
     let port = try FreePort.find()
     let client = RedisClient(url: try RedisURL("cluster://127.0.0.1:\(port)"), options: .unhurried())
     let error = await #expect(throws: RedisError.self) {

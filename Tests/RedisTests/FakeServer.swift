@@ -1,32 +1,33 @@
 import EventLoop
 
-/// A server that says what the test tells it to, whatever it is asked: for everything that a real Redis won't do.
+/// A server with fixed answers to any request, for cases that a real Redis can't produce.
 final class FakeServer: Sendable {
-  /// What to do when bytes arrive.
+  /// Reaction to received bytes.
   enum Step: Sendable {
     case say(String)
-    /// Says what comes of it.
+    /// Sends the result of the closure.
     case answer(@Sendable () -> String)
     case hangUp
     case ignore
   }
 
-  /// What a client needs to hear first.
+  /// The answer to a client's handshake.
   static let welcome = Step.say("+OK\r\n$21\r\nredis_version:7.0.15\n\r\n")
 
   let port: UInt16
   private let body: Body
 
-  /// - Parameter steps: what every connection gets, one each time that bytes arrive; after the last one it is ignored.
+  /// - Parameter steps: the reactions for every connection, one each time that bytes arrive. After the last one, bytes
+  ///   are ignored.
   init(_ steps: [Step]) async throws {
     body = Body(steps)
     port = try await body.listen()
   }
 
-  /// How many have connected so far.
+  /// The number of connections so far.
   var connections: Int { get async { await body.accepted } }
 
-  /// Waits until somebody has connected and said something.
+  /// Waits until a client has connected and sent bytes.
   func heardSomething() async { await body.heard.value }
 
   private actor Body {

@@ -3,7 +3,7 @@ import Testing
 @testable import Redis
 
 @Suite struct HandshakeTests {
-  @Test func onlyWhatTheURLAsksForIsSaid() {
+  @Test func handshakeContainsOnlyTheOptionsOfTheURL() {
     let plain = Handshake(url: RedisURL(host: "h"), password: nil, clientName: "my worker")
     #expect(
       String(decoding: plain.pipeline.bytes, as: UTF8.self)
@@ -24,7 +24,7 @@ import Testing
     (["+OK", "+OK", "-NOAUTH Authentication required.", "+i"], .authentication),
     (["+OK", "+OK", "+OK", "+loading:1"], .notReady),
   ])
-  func refusalsAreTold(lines: [String], code: RedisError.Code) throws {
+  func refusalsAreReported(lines: [String], code: RedisError.Code) throws {
     let replies = try replies(lines)
     let error = #expect(throws: RedisError.self) { try handshake.check(replies) }
     #expect(error?.code == code && error?.endpoint == "h:6379")

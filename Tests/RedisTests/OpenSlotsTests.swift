@@ -2,9 +2,9 @@ import Testing
 
 @testable import Redis
 
-/// Slots of a cluster that were left open, as a server tells of its own.
+/// Slots of a cluster that were left open, as each server reports its own.
 struct OpenSlotsTests {
-  @Test func onlyWhatTheServerItselfMovesCounts() {
+  @Test func onlySlotsThatTheServerItselfMovesCount() {
     let text = """
       aa 127.0.0.1:1@2 master - 0 1 2 connected 0-5 [7->-bb]
       bb 127.0.0.1:3@4 myself,master - 0 1 3 connected 6-10 12 [93-<-aa] [77->-aa]

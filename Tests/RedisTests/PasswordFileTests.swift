@@ -4,7 +4,7 @@ import Testing
 
 @testable import Redis
 
-/// The password in a file, which may change while connections stand.
+/// A password file, which may change while connections are open.
 @Suite struct PasswordFileTests {
   private func options(_ file: String) -> RedisOptions {
     var options = RedisOptions.unhurried(backoff: Backoff(base: .milliseconds(1), cap: .milliseconds(20)))
@@ -22,7 +22,7 @@ import Testing
     let client = RedisClient(url: url, options: options(file))
     #expect(try await client.command("ACL", "WHOAMI").get().string == "app")
 
-    // A connection that stands stays logged in; the next one takes the new password.
+    // An open connection stays logged in. The next one uses the new password.
     try await server.command("acl", "setuser", "app", "resetpass", ">new")
     try folder.writeSecret("password", "new\n")
     let before = try await client.connectionNumber()
@@ -30,7 +30,8 @@ import Testing
     #expect(try await client.command("ACL", "WHOAMI").get().string == "app")
     #expect(try await client.connectionNumber() > before)
 
-    // While the file is behind, a call fails at once and says so; once it is not, nothing else is needed.
+    // While the file has the old password, a call fails immediately with an error. After the file changes, no other
+    // step is needed.
     try await server.command("acl", "setuser", "app", "resetpass", ">newer")
     try await server.command("client", "kill", "user", "app")
     let error = await #expect(throws: RedisError.self) {
@@ -43,7 +44,7 @@ import Testing
     await server.stop()
   }
 
-  @Test func passwordThatChangesDuringTheLoginIsTriedAtOnce() async throws {
+  @Test func passwordChangedDuringTheLoginIsTriedImmediately() async throws {
     let folder = try ScratchFolder()
     let file = try folder.writeSecret("password", "old\n")
     let logins = Mutex(0)
@@ -93,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func connectionThatIsAskedForItsPasswordAnewIsReplaced() async throws {
+  @Test func connectionThatMustLogInAgainIsReplaced() async throws {
     let server = try await FakeServer([
       FakeServer.welcome, .say("-NOAUTH Authentication required.\r\n"),
     ])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Redis
 
-/// Who the primary is and which sentinel is asked next, without sockets.
+/// Search for the primary, and the order of the sentinels, without sockets.
 @Suite struct PrimarySearchTests {
   private let a = RedisAddress(host: "a", port: 1)
   private let b = RedisAddress(host: "b", port: 1)
@@ -30,7 +30,7 @@ import Testing
     #expect(search.sentinels == [b, c, a], "who answered stays in front")
   }
 
-  @Test func whoToldOfNoPrimaryIsNotAskedFirst() {
+  @Test func sentinelWithoutAPrimaryIsNotAskedFirst() {
     var search = PrimarySearch(sentinels: [a, b, c])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
@@ -40,7 +40,7 @@ import Testing
     #expect(search.handle(.doubted(first)) == [.ask(b)], "that was the one before")
   }
 
-  @Test func announcementIsToldAtOnce() {
+  @Test func announcementIsReportedImmediately() {
     var search = PrimarySearch(sentinels: [a, b])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
@@ -51,7 +51,7 @@ import Testing
     #expect(search.handle(.answered(first)) == [.found(first), .wait])
   }
 
-  @Test func sentinelThatHangsUpIsNotAskedAtOnce() {
+  @Test func sentinelThatHangsUpIsNotAskedImmediately() {
     var search = PrimarySearch(sentinels: [a, b])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
@@ -73,7 +73,7 @@ import Testing
     ("*3\r\n$7\r\nmessage\r\n$5\r\n+sdow\r\n$20\r\nmain 1.2.3.4 5 ::1 6\r\n", nil),
     ("+OK\r\n", nil),
   ])
-  func messageOfANewPrimaryIsUnderstood(message: String, address: String?) throws {
+  func messageAboutANewPrimaryIsRead(message: String, address: String?) throws {
     let primary = SentinelSession.primary(in: try RedisReply.parse(message)[0])
     #expect(primary?.address.description == address)
     #expect(primary?.name == address.map { _ in "main" })

@@ -18,7 +18,7 @@ import Testing
     await client.close()
   }
 
-  @Test func callInFlightWhenTheServerDiesIsInDoubtAndTheNextOneGetsAnotherConnection() async throws {
+  @Test func callInFlightAtAServerDeathIsInDoubt() async throws {
     let server = try await RedisServer.start()
     let client = RedisClient(
       url: try RedisURL(server.url), options: .unhurried(backoff: Self.quick),
@@ -41,7 +41,7 @@ import Testing
     await client.close()
   }
 
-  @Test func answerThatComesTooLateIsNeverTakenForAnother() async throws {
+  @Test func lateAnswerIsNeverMistakenForAnother() async throws {
     let server = try await RedisServer.start()
     let client = RedisClient(
       url: try RedisURL(server.url), options: .unhurried(backoff: Self.quick))
@@ -60,14 +60,14 @@ import Testing
     await client.close()
   }
 
-  @Test func impatientCallFailsAtOnceAndSaysWhy() async throws {
+  @Test func callWithoutPatienceFailsImmediatelyWithTheReason() async throws {
     let server = try await RedisServer.start()
     let client = RedisClient(url: try RedisURL(server.url), options: .unhurried(backoff: Self.quick))
     try await client.connect()
     await server.stop()
     var pipeline = RedisPipeline()
     pipeline.append("PING")
-    // The first may still meet the dying connection; after that there is none.
+    // The first call may still use the dying connection. After that there is none.
     let call = pipeline
     await #expect(throws: RedisError.self) { _ = try await client.execute(call, patience: .zero) }
     let error = await #expect(throws: RedisError.self) { _ = try await client.execute(call, patience: .zero) }
@@ -98,7 +98,8 @@ import Testing
     await server.stop()
     let calls = (0..<50).map { value in Task { try await client.command("RPUSH", "order", value).integer } }
     try await server.restart()
-    // A call that was written before the client knew its connection was dead is told so, not repeated.
+    // A call that was written before the client knew that its connection was dead fails as in doubt and is not
+    // repeated.
     var doubtful = 0
     for call in calls {
       do {

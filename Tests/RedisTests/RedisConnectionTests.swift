@@ -44,9 +44,9 @@ import Testing
     await connection.close()
   }
 
-  @Test func megabytesGoBothWays() async throws {
+  @Test func megabytesAreSentAndReceived() async throws {
     let connection = try await RedisConnection.connect(to: try await url(), options: .unhurried())
-    // More than all buffers on the way have room for.
+    // The value is larger than all buffers on the connection together.
     let value = (0..<(6 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     var pipeline = RedisPipeline()
     pipeline.append("SET", "megabytes", value)
@@ -85,8 +85,8 @@ import Testing
     #expect(await server.connections == 1)
   }
 
-  @Test func nobodyListeningIsRefused() async {
-    // Port 1 (tcpmux): a port that was free a moment ago could be another test's by now.
+  @Test func connectionToAClosedPortIsRefused() async {
+    // Port 1 (tcpmux) is used because another test may take a port that was free a moment ago.
     #expect(await failure(to: "redis://127.0.0.1:1")?.code == .connectionRefused)
   }
 
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func secondAddressOfANameIsTriedToo() async throws {
-    // On Debian `localhost` is ::1 first, where our servers don't listen.
+    // On Debian the first address of `localhost` is ::1, where the test servers don't listen.
     let server = try await FakeServer([FakeServer.welcome])
     try await RedisConnection.connect(to: try RedisURL("redis://localhost:\(server.port)"), options: .unhurried())
       .close()
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: ["+OK\r\n+ONE TOO MANY\r\n", "<html>\r\n"])
-  func nonsenseEndsTheConnection(answer: String) async throws {
+  func invalidReplyEndsTheConnection(answer: String) async throws {
     let server = try await FakeServer([FakeServer.welcome, .say(answer)])
     let connection = try await RedisConnection.connect(
       to: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
@@ -128,7 +128,7 @@ import Testing
     await #expect(throws: RedisError.self) { _ = try await connection.execute(Self.ping) }
   }
 
-  @Test func reasonOfAServerThatTurnsUsAwayIsTold() async throws {
+  @Test func reasonOfARejectedConnectionIsReported() async throws {
     let server = try await RedisServer.start(arguments: ["--maxclients", "1"])
     let holder = try await RedisConnection.connect(to: try RedisURL(server.url), options: .unhurried())
     let error = await failure(to: server.url)
@@ -136,7 +136,7 @@ import Testing
     await holder.close()
   }
 
-  @Test func cancelledCallIsNotSentAndOneThatWasSentHasItsAnswer() async throws {
+  @Test func cancelledCallIsNotSentUnlessItWasAlready() async throws {
     let server = try await RedisServer.start()
     let connection = try await RedisConnection.connect(to: try RedisURL(server.url), options: .unhurried())
     let blocked = Task {

@@ -3,20 +3,20 @@ import Redis
 import TestSupport
 import Testing
 
-/// A server that is not the one to ask any more is left: behind its name there may be another.
+/// Replacement of a server that is not the right one any more. The same name may lead to another server.
 @Suite struct RedisFailoverTests {
   private static let quick = RedisOptions.unhurried(backoff: Backoff(base: .milliseconds(1), cap: .milliseconds(20)))
 
-  @Test func demotedPrimaryIsLeftForTheOneBehindTheSameName() async throws {
+  @Test func demotedPrimaryIsReplacedByTheNewOneOfThatName() async throws {
     let (old, new) = (try await RedisServer.start(), try await RedisServer.start())
     let proxy = try await TCPProxy.start(to: old.port)
     let client = RedisClient(url: try RedisURL("redis://127.0.0.1:\(proxy.port)"), options: Self.quick)
     #expect(try await client.command("SET", "a", "1").error == nil)
 
     try await old.command("replicaof", "127.0.0.1", String(new.port))
-    // The fault has fired, and whoever asked hears of it.
+    // The fault has fired, and the caller gets the error.
     #expect(try await client.command("SET", "a", "2").error?.code == .readOnly)
-    // As long as the name leads to a replica, there is nobody to ask.
+    // As long as the name leads to a replica, no server can be asked.
     let opened = await proxy.counters.accepted
     await proxy.wait { $0.accepted >= opened + 3 }
     let waiting = Task { try await client.command("SET", "a", "3") }
@@ -47,7 +47,7 @@ import Testing
     await new.stop()
   }
 
-  @Test func replicaThatNobodyWritesToCanBeRead() async throws {
+  @Test func replicaWithoutWritesCanBeRead() async throws {
     let primary = try await RedisServer.start()
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
     let client = RedisClient(url: try RedisURL(replica.url), options: Self.quick)

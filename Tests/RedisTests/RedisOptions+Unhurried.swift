@@ -1,7 +1,7 @@
 import Redis
 
 extension RedisOptions {
-  /// For tests that are not about time: no loaded machine makes them fail.
+  /// Returns options with long timeouts, so that a loaded machine does not fail tests that are not about time.
   static func unhurried(backoff: Backoff = Backoff()) -> RedisOptions {
     RedisOptions(
       connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60), backoff: backoff)

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 8, 9, 10, 98, 99, 100, 999, 1000])
-  func countFitsWhateverItIs(arguments: Int) {
+  func countOfAnySizeFits(arguments: Int) {
     var pipeline = RedisPipeline()
     pipeline.append("PING")
     pipeline.command("DEL") { for _ in 0..<arguments { $0.append("") } }
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [0, 5, 6, 7, 200])
-  func hashIsFilledInWhereItBelongs(arguments: Int) throws {
+  func hashIsFilledInAtItsPlace(arguments: Int) throws {
     var pipeline = RedisPipeline()
     pipeline.append("PING")
     pipeline.script(script, keys: ["k"]) { for _ in 0..<arguments { $0.append(1) } }

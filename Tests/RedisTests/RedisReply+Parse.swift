@@ -1,10 +1,10 @@
 @testable import Redis
 
 extension RedisReply {
-  /// The replies that a server's words stand for.
+  /// Returns the replies in a text.
   static func parse(_ text: String) throws -> [RedisReply] { try parse([Array(text.utf8)]) }
 
-  /// The same, arriving in pieces.
+  /// Returns the replies in a text that arrives in chunks.
   static func parse(_ chunks: [[UInt8]]) throws -> [RedisReply] {
     var parser = ReplyParser()
     var roots: [Int] = []

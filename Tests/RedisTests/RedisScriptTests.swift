@@ -6,7 +6,7 @@ import Testing
   private static let echo = RedisScript(name: "echo", source: "#!lua\nreturn {KEYS[1], ARGV[1]}")
   private static let add = RedisScript(name: "add", source: "#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 
-  @Test func shebangGoesOnlyBelowRedis7AndKeepsLineNumbers() {
+  @Test func shebangIsRemovedOnlyBelowRedis7() {
     let script = RedisScript(name: "x", source: "#!lua flags=no-writes\nreturn 1")
     #expect(script.source(for: RedisVersion(major: 6, minor: 2)) == "\nreturn 1")
     #expect(script.source(for: RedisVersion(major: 7)) == script.source)
@@ -30,7 +30,7 @@ import Testing
     let server = try await RedisServer.start(mode)
     let client = RedisClient(url: try RedisURL(server.url), options: .unhurried(), scripts: [Self.echo])
     try await client.connect()
-    // `echo` was loaded by the handshake, `add` never.
+    // The handshake loaded `echo`, but not `add`.
     _ = try await client.script(Self.add, keys: ["{t}list"]) { $0.append(0) }
     try await server.command("script", "flush")
     var pipeline = RedisPipeline()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Redis
 
-/// A Redis over TLS, and all that can be wrong with it.
+/// A Redis with TLS, and its possible errors.
 @Suite struct RedisTLSTests {
   private static let quick = Backoff(base: .milliseconds(1), cap: .milliseconds(20))
 
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func certificateForAnotherNameIsRefusedUnlessThatNameIsExpected() async throws {
+  @Test func certificateForAnotherNameIsRefusedUnlessExpected() async throws {
     let certificates = try RedisCertificates(names: ["redis.example"])
     let server = try await RedisServer.start(certificates: certificates)
     let error = try await failure(server.url, options(certificates))
@@ -63,7 +63,7 @@ import Testing
       to: try RedisURL(server.url), options: options(certificates, clientCertificate: true)
     ).close()
 
-    // None, and one that another authority has issued.
+    // No certificate, and a certificate of another authority.
     let stranger = try RedisCertificates()
     var withOther = options(certificates)
     withOther.tls.certificate = stranger.clientCertificate
@@ -99,17 +99,17 @@ import Testing
     try await expect(RedisTLS(trustRoots: roots, certificate: roots, key: exposed), exposed, "Run: chmod 600")
   }
 
-  @Test func plainServerIsSaidNotToSpeakTLS() async throws {
+  @Test func plainServerIsReported() async throws {
     let server = try await RedisServer.shared
     var options = options(nil)
-    // It takes the beginning of TLS for that of a command, and waits for the rest.
+    // The server interprets the start of TLS as a command, and waits for the rest.
     options.connectTimeout = .milliseconds(500)
     let error = try await failure("rediss://127.0.0.1:\(server.port)", options)
     #expect(error.code == .connectTimeout)
     #expect(error.hint.contains("Does this port speak TLS?"))
   }
 
-  @Test func serverThatNeverShakesHandsIsSaidToBeSlow() async throws {
+  @Test func serverWithoutAHandshakeIsReportedAsSlow() async throws {
     let silent = try await FakeServer([])
     var options = options(nil)
     options.connectTimeout = .milliseconds(200)
@@ -117,13 +117,13 @@ import Testing
     #expect(error.code == .connectTimeout && error.hint.contains("Does this port speak TLS?"))
   }
 
-  @Test func serverThatSpeaksTLSIsToldByThePlainClient() async throws {
+  @Test func plainClientReportsAServerWithTLS() async throws {
     let server = try await RedisServer.sharedTLS
     let error = try await failure("redis://127.0.0.1:\(server.port)", options(nil))
     #expect(error.hint.contains("write rediss://"), "\(error)")
   }
 
-  @Test func megabytesGoBothWaysAtOnce() async throws {
+  @Test func megabytesAreSentAndReceivedConcurrently() async throws {
     let server = try await RedisServer.start(certificates: RedisCertificates())
     let client = RedisClient(url: try RedisURL(server.url), options: options(server.certificates))
     let values = (0..<64).map { index in [UInt8](repeating: UInt8(index), count: 100_000 + index) }
@@ -132,7 +132,7 @@ import Testing
       pipeline.append("SET", "large", value)
       pipeline.append("GET", "large")
     }
-    // Two calls beside each other: what one writes must not wait for what the other reads.
+    // There are two concurrent calls. The writing of one must not wait for the reading of the other.
     async let first = client.execute(pipeline)
     async let second = client.execute(pipeline)
     for replies in [try await first, try await second] {
@@ -143,14 +143,15 @@ import Testing
     await server.stop()
   }
 
-  @Test func certificateThatIsExchangedIsBelievedAtTheNextConnection() async throws {
+  @Test func replacedCertificateIsTrustedAtTheNextConnection() async throws {
     let certificates = try RedisCertificates()
     let server = try await RedisServer.start(certificates: certificates)
     let client = RedisClient(url: try RedisURL(server.url), options: options(certificates))
     #expect(try await client.command("PING").get().string == "PONG")
     let before = try await client.connectionNumber()
 
-    // Another authority, key and certificate, in the same files: the server reads them at once, what is open stays so.
+    // The files get another authority, key and certificate. The server reads them immediately, and open connections
+    // stay open.
     try certificates.renew()
     _ = try await client.command("CONFIG", "SET", "tls-cert-file", certificates.serverCertificate).get()
     #expect(try await client.command("PING").get().string == "PONG")

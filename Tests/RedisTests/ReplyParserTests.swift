@@ -3,7 +3,7 @@ import Testing
 @testable import Redis
 
 @Suite struct ReplyParserTests {
-  /// One of everything, nested four deep, with bytes that are no text and line ends inside a bulk string.
+  /// One reply of every type, nested four deep, with invalid UTF-8 and line breaks inside a bulk string.
   static let everything: [UInt8] =
     Array("+OK\r\n-ERR no\r\n:-9223372036854775808\r\n$-1\r\n*-1\r\n$0\r\n\r\n*0\r\n".utf8)
     + Array("$6\r\n".utf8) + [0, 0xFF, 0x0D, 0x0A, 0x24, 0] + Array("\r\n".utf8)
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: ["?what\r\n", ":12x\r\n", "*1048577\r\n", "HTTP/1.1 400 Bad Request\r\n"])
-  func whatIsNotRESPIsAViolation(text: String) {
+  func invalidRESPIsAViolation(text: String) {
     #expect(throws: ReplyParser.Violation.self) { _ = try RedisReply.parse([Array(text.utf8)]) }
   }
 

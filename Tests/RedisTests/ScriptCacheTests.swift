@@ -21,7 +21,7 @@ import Testing
     let answers = try replies(":1\r\n-NOSCRIPT x\r\n-ERR y\r\n-NOSCRIPT x\r\n")
     let again = try #require(ScriptCache.repetition(of: pipeline, after: answers, into: nil))
     #expect(again.answers.map(\.old) == [1, 3] && again.answers.map(\.new) == [1, 2])
-    // Loaded once, run twice.
+    // The script is loaded once and run twice.
     #expect(again.pipeline.count == 3)
     let text = String(decoding: again.pipeline.bytes, as: UTF8.self)
     #expect(text.hasPrefix("*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$8\r\nreturn 2\r\n*4\r\n$7\r\nEVALSHA\r\n"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Redis
 
-/// Three sentinels, a primary and two replicas, and all that happens to them.
+/// Three sentinels, a primary and two replicas, with failures and changes.
 @Suite struct SentinelTests {
   private func client(
     _ url: String, _ sentinel: SentinelOptions = SentinelOptions(timeout: .seconds(5)),
@@ -19,7 +19,7 @@ import Testing
     return RedisClient(url: url, options: options)
   }
 
-  /// Writes until it is acknowledged: whatever fails on the way.
+  /// Writes repeatedly until the write is acknowledged, whatever error occurs.
   private func write(_ client: RedisClient, _ value: String) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while true {
@@ -46,13 +46,13 @@ import Testing
     await world.stop()
   }
 
-  @Test func connectionsToAFrozenPrimaryAreClosedThoughItNeverSaysAWord() async throws {
+  @Test func connectionsToAFrozenPrimaryAreClosed() async throws {
     let world = try await RedisSentinels()
     let (one, other) = (try client(world.url), try client(world.url))
     try await write(one, "1")
     try await write(other, "1")
     await world.servers[0].kill(SIGSTOP)
-    // The answer may take a minute: it is the sentinels who say that none will come.
+    // The answer may take a minute. The sentinels report that none will come.
     let began = ContinuousClock.now
     func lose(_ client: RedisClient) async {
       let error = await #expect(throws: RedisError.self) { try await client.command("SET", "key", "lost") }
@@ -66,7 +66,7 @@ import Testing
       try await write(client, "2")
       #expect(try await port(client) != world.servers[0].port)
     }
-    // When it wakes up it still takes itself for the primary. Nobody asks it.
+    // When the server continues it still considers itself the primary, but no client uses it.
     await world.servers[0].kill(SIGCONT)
     try await write(one, "3")
     try await world.awaitPrimary(otherThan: world.servers[0])
@@ -83,7 +83,7 @@ import Testing
     while try await !world.servers[0].command("info", "clients").contains("blocked_clients:1") { await nextLook() }
     try await world.failOver()
     try await world.awaitPrimary(otherThan: world.servers[0])
-    // It neither waits for a minute nor misses what comes.
+    // The blocking call neither waits a minute nor misses an element.
     let reply = try? await answer
     #expect(reply?.error != nil || reply == nil)
     try await write(client, "2")
@@ -100,7 +100,7 @@ import Testing
     try await write(client, "1")
     let before = try await client.connectionNumber()
     try await world.failOver()
-    // Nothing is written, so no refusal can tell.
+    // Nothing is written, so no rejection can show the change.
     while try await client.connectionNumber() == before { await nextLook() }
     #expect(try await port(client) != world.servers[0].port)
     await client.close()
@@ -113,19 +113,19 @@ import Testing
       let port = String(server.port)
       return .say("*2\r\n$9\r\n127.0.0.1\r\n$\(port.count)\r\n\(port)\r\n")
     }
-    // Whoever listens is answered too, and then hears nothing.
+    // A subscriber is answered too, and then gets nothing.
     let mute = try await FakeServer([FakeServer.welcome, answer(old), answer(old), answer(new), answer(new)])
     let client = try client(
       "sentinel://127.0.0.1:\(mute.port)/main",
       SentinelOptions(timeout: .seconds(5), pollInterval: .milliseconds(100)))
     #expect(try await port(client) == old.port)
-    // A call that is under way at the change fails, like any of a lost connection.
+    // A call in flight at the change fails, like any call of a lost connection.
     while await (try? port(client)) != new.port { await nextLook() }
     await client.close()
     for server in [old, new] { await server.stop() }
   }
 
-  @Test func sentinelThatIsDeadOrFrozenIsPassedOver() async throws {
+  @Test func deadOrFrozenSentinelIsSkipped() async throws {
     let world = try await RedisSentinels()
     world.sentinels[0].process.send(signal: SIGKILL)
     await world.sentinels[0].process.waitForExit()
@@ -137,10 +137,10 @@ import Testing
     await world.stop()
   }
 
-  @Test func sentinelThatTellsOfAReplicaIsNotBelieved() async throws {
+  @Test func sentinelThatNamesAReplicaIsIgnored() async throws {
     let world = try await RedisSentinels()
     let replica = String(world.servers[1].port)
-    // One that was cut off from the others, so to say.
+    // The sentinel behaves as if it had been separated from the others.
     let liar = try await FakeServer([
       FakeServer.welcome, .say("*2\r\n$9\r\n127.0.0.1\r\n$\(replica.count)\r\n\(replica)\r\n"),
     ])
@@ -185,7 +185,7 @@ import Testing
     await world.stop()
   }
 
-  @Test func whoIsNoSentinelAndWhoKnowsNobodyIsNamed() async throws {
+  @Test func invalidSentinelsAreNamed() async throws {
     let redis = try await RedisServer.shared
     let noSentinel = try client("sentinel://127.0.0.1:\(redis.port)/main")
     let error = await #expect(throws: RedisError.self) { try await noSentinel.connect() }

@@ -1,4 +1,4 @@
-/// A value that one side sends once and the other waits for.
+/// A value that one side sends once while the other side waits for it.
 struct Signal<Value: Sendable>: Sendable {
   private let stream: AsyncStream<Value>
   private let continuation: AsyncStream<Value>.Continuation
