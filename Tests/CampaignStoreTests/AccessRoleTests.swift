@@ -8,7 +8,7 @@ import Testing
 struct AccessRoleTests {
   /// Compares the table in the code with the example ACL file for Redis.
   @Test(arguments: AccessRole.allCases)
-  func roleAsksForWhatTheFileForRedisGrants(role: AccessRole) throws {
+  func roleUsesExactlyTheCommandsOfTheACLFile(role: AccessRole) throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
     let line = try #require(
       String(contentsOf: file, encoding: .utf8).split(separator: "\n").first {

@@ -15,7 +15,7 @@ struct ApprovalTests {
 
   /// A producer can write any name into a raw job, so approval ignores the name.
   @Test(arguments: Backend.wholeWay)
-  func nameOfARawJobIsNotBelieved(on backend: Backend) async throws {
+  func submitterNameInARawJobIsIgnored(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("raw", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
@@ -64,7 +64,7 @@ struct ApprovalTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func approvedBeforeItsTimeItIsScheduled(on backend: Backend) async throws {
+  func campaignApprovedBeforeItsTimeIsScheduled(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let tomorrow = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 86_400_000)
     try await activate("later", ",\"sendAt\":\"\(tomorrow)\"", "needs approval", in: world)
@@ -78,7 +78,7 @@ struct ApprovalTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func timelineSaysWhoDidWhat(on backend: Backend) async throws {
+  func timelineNamesActorsAndActions(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate("a", "", nil, in: world)
     let start = try await world.store.time() / 1000

@@ -9,8 +9,8 @@ struct AudienceAlgebraTests {
   private static let names = ["a", "b", "c", "d"]
 
   @Test(arguments: Backend.allCases)
-  func randomExpressionsMeanWhatSetsOfSwiftSay(on backend: Backend) async throws {
-    var seed = Seed("randomExpressionsMeanWhatSetsOfSwiftSay")
+  func randomExpressionsEqualSetsInSwift(on backend: Backend) async throws {
+    var seed = Seed("randomExpressionsEqualSetsInSwift")
     let world = try await TestStore(on: backend, partitions: 3)
     let everybody = Set((0..<60).map { "u\($0)" })
     try await world.registerUsers(0..<60)
@@ -49,8 +49,8 @@ struct AudienceAlgebraTests {
   }
 
   /// Sets of several pages, read in every order in which pages can follow each other.
-  @Test func largeSetsMeanWhatSetsOfSwiftSayAndNoCommandIsLong() async throws {
-    var seed = Seed("largeSetsMeanWhatSetsOfSwiftSayAndNoCommandIsLong")
+  @Test func largeSetsEqualSetsInSwiftWithShortCommands() async throws {
+    var seed = Seed("largeSetsEqualSetsInSwiftWithShortCommands")
     let server = try await RedisServer.start(.single)
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     let count = 3000
@@ -116,7 +116,7 @@ struct AudienceAlgebraTests {
     ("(a | b) & (b | c)", ["b", "c"]),
     ("a | !b", ["a", "*"]), ("!a & !b", ["*"]), ("d", []), ("d & a", []),
   ])
-  func asFewAsCanBeAreRead(text: String, expected: [String]) throws {
+  func fewestPossibleSetsAreRead(text: String, expected: [String]) throws {
     let search = AudienceSearch(try AudienceExpression(parsing: text))
     let sizes: [AudienceSet: Int] = [
       .users: 1000, .segment("a"): 500, .segment("b"): 100, .segment("c"): 50, .segment("d"): 0,

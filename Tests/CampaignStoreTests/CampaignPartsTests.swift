@@ -193,7 +193,7 @@ struct CampaignPartsTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func verdictPausesAndAResumeOverrulesThatOneAlone(on backend: Backend) async throws {
+  func resumeOverridesOnlyThePresentVerdict(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", #","stages":[{"share":0.1,"maxFailures":0},{"share":0.1,"maxFailures":0}]"#)
     // A pause and a resume before the verdict do not count as part of it.
@@ -244,7 +244,7 @@ struct CampaignPartsTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func winnerIsSaidOnceAndLaterStagesKeepToIt(on backend: Backend) async throws {
+  func winnerIsChosenOnceForAllLaterStages(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let variants = #","variants":[{"name":"x"},{"name":"y","payload":{"n":1}}],"stages":"#
     let job = #"[{"share":0.2,"winner":{"by":"accepted","minimum":1,"otherwise":"y"}},{"share":0.2}]"#
@@ -317,7 +317,7 @@ struct CampaignPartsTests {
 
   /// The worker that finished the last slice of a stage died before it recorded the end of the stage.
   @Test(arguments: Backend.wholeWay)
-  func stageThatEndedUnnoticedIsNoticedByTheHousekeeper(on backend: Backend) async throws {
+  func leaderHandlesAStageThatEndedUnnoticed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", Self.now)
     try await end("a~1", outcomes: [.accepted: 1], world)
@@ -437,7 +437,7 @@ struct CampaignPartsTests {
 
   /// Approval is required and given once for the whole campaign.
   @Test(arguments: Backend.wholeWay)
-  func approvalIsOfTheWhole(on backend: Backend) async throws {
+  func approvalAppliesToTheWholeCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages + #","submittedBy":"ada""#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))

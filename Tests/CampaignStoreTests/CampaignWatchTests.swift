@@ -8,7 +8,7 @@ import Testing
 /// on the number of partitions.
 struct CampaignWatchTests {
   @Test(arguments: Backend.allCases)
-  func watchShowsWhatALookAtEverythingDoes(on backend: Backend) async throws {
+  func watchEqualsAFullRead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 300)
     _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     try await world.registerUsers(0..<1000)
@@ -43,7 +43,7 @@ struct CampaignWatchTests {
     #expect(seen?.counters == all?.counters && seen?.sealedSlices == 20)
   }
 
-  @Test func lookCostsTheSameWithMorePartitions() async throws {
+  @Test func pollCostsTheSameWithMorePartitions() async throws {
     let server = try await RedisServer.start(.single)
     var costs: [Int] = []
     for partitions in [100, 5000] {

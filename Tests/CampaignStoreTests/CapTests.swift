@@ -226,7 +226,7 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func oneDeviceThatGotItKeepsTheCount(on backend: Backend) async throws {
+  func oneReachedDeviceKeepsTheCount(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.registry.register(
       (0..<2).map { DeviceRegistration(user: "u", device: TestStore.device($0)) })
@@ -334,8 +334,8 @@ struct CapTests {
   /// Random sizes of grants, random outcomes, workers that die, and apps that set badges. Each user is counted once for
   /// each campaign that came or may have come.
   @Test(arguments: Backend.allCases, 0..<4)
-  func countsAreExactWhateverHappens(on backend: Backend, part: Int) async throws {
-    var seed = Seed("countsAreExactWhateverHappens \(backend) \(part)")
+  func countsAreExactUnderRandomFaults(on backend: Backend, part: Int) async throws {
+    var seed = Seed("countsAreExactUnderRandomFaults \(backend) \(part)")
     let world = try await TestStore(on: backend, partitions: 1)
     var devices: [DeviceRegistration] = []
     for user in 0..<90 {
@@ -419,7 +419,7 @@ struct CapTests {
 
   /// A cancel ends targets that a cap withheld as cancelled, and targets that may have been sent as unknown.
   @Test(arguments: Backend.allCases)
-  func cancelTellsWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
+  func cancelDistinguishesWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<10)
     let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day)

@@ -182,7 +182,7 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func expansionBeginsAnewWithANewClaimOfTheSameOwner(on backend: Backend) async throws {
+  func newClaimOfTheSameOwnerRestartsTheExpansion(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<10)
     let campaign = try await world.activate("a")

@@ -90,8 +90,8 @@ struct ControlGroupTests {
     return parts
   }
 
-  @Test(arguments: Backend.pair(for: "groupsAreWhatTheirSharesSayAndTheSameEachTime"))
-  func groupsAreWhatTheirSharesSayAndTheSameEachTime(on backend: Backend) async throws {
+  @Test(arguments: Backend.pair(for: "groupsHaveTheirSharesAndAreRepeatable"))
+  func groupsHaveTheirSharesAndAreRepeatable(on backend: Backend) async throws {
     // Each partition has so few users that a batch reads them in one page.
     let world = try await TestStore(on: backend, partitions: 16)
     try await world.registerUsers(0..<2400)

@@ -40,7 +40,7 @@ struct DeadListTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func longJobIsCutAndSaysSo(on backend: Backend) async throws {
+  func longJobIsCutAndMarked(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let users = (0..<10_000).map { "\"user\($0)\"" }.joined(separator: ",")
     let job = TestStore.job("long", audience: "{\"users\":[\(users)]}")

@@ -47,8 +47,8 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func randomRulesMeanWhatSetsOfSwiftSay(on backend: Backend) async throws {
-    var seed = Seed("randomRulesMeanWhatSetsOfSwiftSay")
+  func randomRulesEqualSetsInSwift(on backend: Backend) async throws {
+    var seed = Seed("randomRulesEqualSetsInSwift")
     let world = try await TestStore(on: backend, partitions: 3)
     let people = try await fill(world, 80, &seed)
     let everybody = Set(people.map(\.user))

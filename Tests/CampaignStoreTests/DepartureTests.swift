@@ -203,7 +203,7 @@ struct DepartureTests {
 
   /// An ordinary campaign checks no target. The departure of one user withholds no target of another.
   @Test(arguments: Backend.allCases)
-  func othersAreGranted(on backend: Backend) async throws {
+  func otherUsersAreGranted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<400)
     let ledger = try await sealed("a", in: world)
@@ -312,7 +312,7 @@ struct DepartureTests {
   }
 
   /// Carillon does not know the users of raw tokens.
-  @Test func rawTokensAreSentWhoeverDeparts() async throws {
+  @Test func departuresDoNotAffectRawTokens() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await world.registerUsers(0..<10)
     let ledger = try await world.sealed("a", count: 10)

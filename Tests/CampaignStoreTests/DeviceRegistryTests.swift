@@ -86,7 +86,7 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func unregisteringByTokenFindsWhoeverHasIt(on backend: Backend) async throws {
+  func unregisteringByTokenFindsItsOwner(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3, registeredAt: 1000)
     let tokens = try [0, 7, 2].map { try TestStore.deviceToken($0) }

@@ -50,8 +50,8 @@ struct EarlierAudienceTests {
   }
 
   @Test(arguments: Backend.allCases, [1, 4])
-  func audiencesMeanWhatSetsOfSwiftSay(on backend: Backend, partitions: Int) async throws {
-    var seed = Seed("audiencesMeanWhatSetsOfSwiftSay")
+  func audiencesEqualSetsInSwift(on backend: Backend, partitions: Int) async throws {
+    var seed = Seed("audiencesEqualSetsInSwift")
     let world = try await TestStore(on: backend, partitions: partitions)
     var model = Model()
     // One partition has several pages of targets, and each set has members who have never registered.
@@ -191,7 +191,7 @@ struct EarlierAudienceTests {
   // MARK: Invalid references
 
   @Test(arguments: Backend.allCases)
-  func campaignThatIsNotThereOrHasNoUsersIsRefused(on backend: Backend) async throws {
+  func missingCampaignOrOneWithoutUsersIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#)

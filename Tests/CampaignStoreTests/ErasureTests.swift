@@ -270,7 +270,7 @@ struct ErasureTests {
   }
 
   /// The process that erases may end before each of its steps. Housekeeping then completes the erasure.
-  @Test func erasureIsCompletedWhereverItsProcessEnds() async throws {
+  @Test func erasureIsCompletedAfterACrashAtAnyStep() async throws {
     struct Killed: Error {}
     actor Steps {
       var left: Int

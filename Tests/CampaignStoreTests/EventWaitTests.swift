@@ -97,7 +97,7 @@ struct EventWaitTests {
 
   /// The campaign wakes the maintenance leader once, and the leader applies the events. Each page that leaves the list
   /// wakes the workers.
-  @Test func waitWakesTheHousekeeperAndItsEndWakesWorkers() async throws {
+  @Test func waitWakesTheLeaderAndItsEndWakesWorkers() async throws {
     let server = try await RedisServer.start()
     let scene = try await Scene(on: .single, events: 2, server: server)
     try await scene.activate("c", #"{"users":["u1"]}"#)
@@ -155,7 +155,7 @@ struct EventWaitTests {
     }
   }
 
-  @Test func damagedListHoldsUpNoCampaign() async throws {
+  @Test func damagedListDelaysNoCampaign() async throws {
     let scene = try await Scene(events: 0)
     try await scene.world.command("SET", scene.world.keys.events(.registrations), "no list")
     try await scene.activate("c", #"{"users":["u1"]}"#)

@@ -152,7 +152,7 @@ struct ExpansionTests {
   }
 
   @Test(arguments: Backend.wholeWay, [127, 128, 129, 256, 700])
-  func everyTargetIsFoundWhereverAReadBegins(on backend: Backend, count: Int) async throws {
+  func everyTargetIsFoundFromAnyPosition(on backend: Backend, count: Int) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<count)
     let campaign = try await world.activate("a")

@@ -8,7 +8,7 @@ import Testing
 /// them.
 struct LedgerMergeTests {
   @Test(arguments: Backend.allCases)
-  func everyPairOfRecordsMergesAsTheModelSays(on backend: Backend) async throws {
+  func everyPairOfRecordsMergesLikeTheModel(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let pairs = LedgerModel.states.flatMap { old in LedgerModel.states.map { (old, $0) } }
     let ledger = try await world.sealed("a", count: pairs.count)

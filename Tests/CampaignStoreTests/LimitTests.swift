@@ -96,9 +96,9 @@ struct LimitTests {
     (0..<chunk.count).map { String(decoding: chunk.user($0), as: UTF8.self) }
   }
 
-  @Test(arguments: Backend.pair(for: "asManyUsersAsItSaysAndThoseSeenLast"))
-  func asManyUsersAsItSaysAndThoseSeenLast(on backend: Backend) async throws {
-    var seed = Seed("asManyUsersAsItSaysAndThoseSeenLast")
+  @Test(arguments: Backend.pair(for: "limitSelectsTheMostRecentlySeenUsers"))
+  func limitSelectsTheMostRecentlySeenUsers(on backend: Backend) async throws {
+    var seed = Seed("limitSelectsTheMostRecentlySeenUsers")
     let world = try await TestStore(on: backend, partitions: 5)
     let people = people(3000, &seed)
     try await world.store.registry.register(registrations(people))

@@ -9,8 +9,8 @@ struct ModelTraceTests {
   /// Seeds of schedules with rare events: a departure of a target in doubt, and a restored seal.
   private static let known: [UInt64] = [80, 27_220]
 
-  @Test(arguments: Backend.allCases) func scriptsDoWhatTheModelDoes(on backend: Backend) async throws {
-    var seed = Seed("scriptsDoWhatTheModelDoes on \(backend)")
+  @Test(arguments: Backend.allCases) func scriptsEqualTheModel(on backend: Backend) async throws {
+    var seed = Seed("scriptsEqualTheModel on \(backend)")
     var calls = 0
     for number in Self.known + (0..<TestForm.count(short: 6, long: 20)).map({ _ in seed.next() }) {
       let trace = StoreTrace(seed: number)

@@ -263,7 +263,7 @@ import Testing
   }
 
   /// An erasure that has not ended uses the ids with which it began, so the old form stays on its lists until then.
-  @Test func aUserWhoseErasureHasNotEndedIsLeftForTheNextCheck() async throws {
+  @Test func userWithAnUnfinishedErasureIsSkipped() async throws {
     let world = try await TestStore(on: .cluster)
     try await world.store.registry.register([DeviceRegistration(user: " x", device: TestStore.device(1))])
     try await world.store.audiences.add([" x"], to: Self.optOuts)

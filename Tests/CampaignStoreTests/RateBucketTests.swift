@@ -119,7 +119,7 @@ import Testing
     + [10, 100, 9000].map { .until(milliseconds: start / 1000 + $0 * 1000) }
 
   @Test(arguments: rates, [1, 2] as [UInt64])
-  func modelDoesWhatTheScriptDoes(rate: CampaignRate, seed: UInt64) async throws {
+  func modelEqualsTheScript(rate: CampaignRate, seed: UInt64) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     var chance = Seed(value: seed)
     let modelled: RateBucketModel.Rate =

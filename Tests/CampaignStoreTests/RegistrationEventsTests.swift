@@ -375,7 +375,7 @@ struct RegistrationEventsTests {
   // MARK: The list of events
 
   @Test(arguments: Backend.allCases)
-  func onlyTheHousekeeperTakesEventsOffTheList(on backend: Backend) async throws {
+  func onlyTheLeaderTakesEventsOffTheList(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     func page(_ count: Int, after taken: Int = 0) -> Registry.EventPage {
       .init(events: Array(repeating: [], count: count), taken: taken)

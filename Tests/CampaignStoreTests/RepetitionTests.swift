@@ -112,7 +112,7 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func itEndsAfterItsCountAndExpires(on backend: Backend) async throws {
+  func recurringCampaignEndsAfterItsCountAndExpires(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world, #","count":2"#)
     for run in 1...2 {
@@ -129,7 +129,7 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func aRunIsLeftOutWhileTheOneBeforeHasNotEnded(on backend: Backend) async throws {
+  func runIsSkippedWhileTheOneBeforeIsActive(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<1)
     try await activate(world, #","skipIfRunning":true"#)

@@ -91,7 +91,7 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func membersAndMembershipsSayTheSame(on backend: Backend) async throws {
+  func membersAndMembershipsAgree(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<600)
     try await world.store.audiences.add((0..<400).map { "u\($0)" }, to: "vip")

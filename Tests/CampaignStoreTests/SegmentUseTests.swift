@@ -93,7 +93,7 @@ struct SegmentUseTests {
   /// For any order of events: the segment stays, or the job is rejected, or the worker that expands the campaign finds
   /// that the segment is missing.
   @Test(arguments: Backend.allCases)
-  func removalAndIntakeAtOnceNeverWidenAnAudience(on backend: Backend) async throws {
+  func concurrentRemovalAndIntakeNeverWidenAnAudience(on backend: Backend) async throws {
     let world = try await world(on: backend)
     var (kept, refused, found) = (0, 0, 0)
     for number in 0..<30 {
