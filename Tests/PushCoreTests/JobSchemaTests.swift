@@ -115,7 +115,7 @@ struct JobSchemaTests {
   ]
 
   @Test(
-    "what is a job is one by the schema",
+    "valid jobs are valid by the schema",
     .enabled(if: isPresent, "deploy/install-checkers has not made .build/checkers"))
   func jobsAreValid() async throws {
     var jobs = Self.good.map(job)
@@ -140,7 +140,7 @@ struct JobSchemaTests {
   }
 
   @Test(
-    "what is none is refused by the schema, where it has words for it",
+    "the schema rejects the mistakes that it can express",
     .enabled(if: isPresent, "deploy/install-checkers has not made .build/checkers"))
   func mistakesAreFound() async throws {
     // The test leaves out a number beyond the range of the validator.

@@ -10,11 +10,11 @@ struct AddressSpreadTests {
     addresses.first { book.admits($0, for: connection) }
   }
 
-  @Test("connections go to different addresses, as soon as it is known that there are several")
+  @Test("connections use different addresses as soon as several are known")
   func spreads() {
     var book = AddressSpread()
     #expect(open(&book, 0, ["a", "b", "c"]) == "a")
-    // It is not known yet that there is another address.
+    // Another address is not known yet.
     #expect(open(&book, 1, ["a", "b", "c"]) == "a")
     book.closed(1)
     #expect(open(&book, 1, ["b", "a", "c"]) == "b")
@@ -23,13 +23,13 @@ struct AddressSpreadTests {
     #expect(open(&book, 0, ["b", "c", "a"]) == "a")
   }
 
-  @Test("one address serves all connections when there is no other")
+  @Test("all connections use the only address")
   func single() {
     var book = AddressSpread()
     for connection in 0..<5 { #expect(open(&book, connection, ["a"]) == "a") }
   }
 
-  @Test("whoever found nothing takes what comes, until a push is accepted")
+  @Test("a connection without a free address uses any address until a push is accepted")
   func undemanding() {
     var book = AddressSpread()
     #expect(open(&book, 0, ["a"]) == "a")
@@ -44,7 +44,7 @@ struct AddressSpreadTests {
     #expect(open(&book, 1, ["a", "b"]) == "b")
   }
 
-  @Test("it forgets rather than grows")
+  @Test("the memory of addresses is bounded")
   func bounded() {
     var book = AddressSpread()
     for number in 0..<10_000 { #expect(book.admits("\(number)", for: number % 3) == true) }

@@ -8,7 +8,7 @@ import Testing
 /// Contents of an answer, which must be the same for both engines.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {
-  @Test("a rejection carries its reason, a 410 its timestamp", arguments: PushEngineKind.allCases)
+  @Test("a rejection has its reason, and a 410 its timestamp", arguments: PushEngineKind.allCases)
   func rejections(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     harness.simulator.load([

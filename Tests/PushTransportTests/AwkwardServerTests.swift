@@ -88,7 +88,7 @@ struct AwkwardServerTests {
   }
 
   @Test(
-    "small windows, and frames no larger than allowed: payloads wait and arrive whole",
+    "with small windows and limited frames, payloads wait and arrive whole",
     arguments: PushEngineKind.allCases,
     [1, 10, 100])
   func smallWindows(engine: PushEngineKind, window: Int) async throws {

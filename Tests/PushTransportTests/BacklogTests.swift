@@ -17,7 +17,7 @@ struct BacklogTests {
     backlog.take(upTo: count).map { part in part.batch.pushes[part.range].map(\.tag) } ?? []
   }
 
-  @Test("pushes leave in the order they came, whatever the size of the takes")
+  @Test("pushes leave in their order of arrival, for any sizes of takes")
   func order() {
     var backlog = Backlog()
     backlog.append(batch(0..<5), lane: 0)
@@ -31,7 +31,7 @@ struct BacklogTests {
     #expect(backlog.count == 0)
   }
 
-  @Test("flows of a lane take turns, however much each has")
+  @Test("flows of a lane take turns, whatever their size")
   func flows() {
     var backlog = Backlog()
     backlog.append(batch(0..<100, flow: 1), lane: 1)
@@ -47,7 +47,7 @@ struct BacklogTests {
     #expect(backlog.count == 0)
   }
 
-  @Test("what came last is taken back first, whichever flow it is of")
+  @Test("the newest pushes of all flows are taken back first")
   func newestOfAllFlows() {
     var backlog = Backlog()
     backlog.append(batch(0..<3, flow: 1), lane: 0)
@@ -72,7 +72,7 @@ struct BacklogTests {
     #expect(take(&backlog, 9) == [1, 2, 3])
   }
 
-  @Test("what is taken back is gone, and nothing else")
+  @Test("only the pushes that are taken back leave the backlog")
   func removal() {
     var backlog = Backlog()
     backlog.append(batch(0..<6), lane: 0)
@@ -85,7 +85,7 @@ struct BacklogTests {
     #expect(backlog.remove { _ in true } == [])
   }
 
-  @Test("of what is not taken the newest can be taken back, as many as are wanted, and the rest keeps its order")
+  @Test("any number of the newest waiting pushes can be taken back, and the rest keeps its order")
   func newest() {
     var backlog = Backlog()
     for first in stride(from: UInt64(0), to: 9, by: 3) { backlog.append(batch(first..<first + 3), lane: 1) }
@@ -104,7 +104,7 @@ struct BacklogTests {
     #expect(backlog.count == 0)
   }
 
-  @Test("an empty batch is nothing")
+  @Test("an empty batch has no effect")
   func empty() {
     var backlog = Backlog()
     backlog.append(batch(0..<0), lane: 0)

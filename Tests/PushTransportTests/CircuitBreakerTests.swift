@@ -20,7 +20,7 @@ struct CircuitBreakerTests {
     for _ in 0..<count { _ = breaker.note(signal, tag: 0, now: start, jitter: 1) }
   }
 
-  @Test("a handful of 503 opens nothing, twenty in a row do")
+  @Test("a few 503 leave it closed, twenty in a row open it")
   func opens() {
     var breaker = CircuitBreaker()
     feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
@@ -30,7 +30,7 @@ struct CircuitBreakerTests {
     #expect(breaker.openings == 1)
   }
 
-  @Test("after many acceptances half of the latest answers must be 503")
+  @Test("after many acceptances it opens if half of the latest answers are 503")
   func share() {
     var breaker = CircuitBreaker()
     feed(&breaker, .answered, 100_000)
@@ -53,7 +53,7 @@ struct CircuitBreakerTests {
     #expect(breaker.openings == 0)
   }
 
-  @Test("while it is open, answers to what was sent before change nothing")
+  @Test("while it is open, answers to earlier pushes change nothing")
   func latecomers() {
     var breaker = opened()
     let before = breaker
@@ -66,7 +66,7 @@ struct CircuitBreakerTests {
     #expect(breaker.untilTrial(now: start) == nil)
   }
 
-  @Test("the wait is over in time, half of it being chance")
+  @Test("the wait ends in time, and half of it is random")
   func waits() {
     var breaker = CircuitBreaker()
     for _ in 0..<CircuitBreaker.leastAnswers { _ = breaker.note(.unavailable, tag: 0, now: start, jitter: 0) }
@@ -75,7 +75,7 @@ struct CircuitBreakerTests {
     #expect(opened().untilTrial(now: start) == 2 * second)
   }
 
-  @Test("trial pushes that fail double the wait up to a minute; without an answer it stays; any other answer closes")
+  @Test("a failed trial push doubles the wait up to a minute; no answer keeps it; any other answer closes")
   func trials() {
     var breaker = opened()
     var waits: [UInt64] = []
@@ -96,7 +96,7 @@ struct CircuitBreakerTests {
     #expect(breaker.openings == 2)
   }
 
-  @Test("whatever happens, it lets at most one push through until it closes, and always one in the end")
+  @Test("random events: it lets at most one push through until it closes, and finally always one")
   func random() {
     var random = Seed("circuit breaker")
     var breaker = CircuitBreaker()

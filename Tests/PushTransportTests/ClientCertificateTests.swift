@@ -67,7 +67,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "a collapse id that reads like a GOAWAY ends no connection, and stops no credential",
+    "a collapse id that looks like a GOAWAY ends no connection and stops no credential",
     arguments: PushEngineKind.allCases)
   func forgedGoAway(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine)
@@ -87,7 +87,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "an expired certificate is known by its alert: nothing was sent, the credential stops",
+    "the alert shows an expired certificate: no push is sent, and the credential stops",
     arguments: PushEngineKind.allCases)
   func expired(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine, validity: -7200 ..< -3600)
@@ -110,7 +110,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "revoked and unknown certificates are told apart",
+    "revoked and unknown certificates are distinguished",
     arguments: PushEngineKind.allCases,
     [(SimulatorKnobs.CertificateAlert.revoked, "was revoked"), (.unknownAuthority, "whoever signed")])
   func alerts(engine: PushEngineKind, _ alert: (kind: SimulatorKnobs.CertificateAlert, says: String)) async throws {
@@ -124,7 +124,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "under TLS 1.2 the alert comes within the handshake, and is known as well", arguments: PushEngineKind.allCases,
+    "under TLS 1.2 the alert comes within the handshake and is detected too", arguments: PushEngineKind.allCases,
     [true, false])
   func inTheHandshake(engine: PushEngineKind, isKnown: Bool) async throws {
     let authority = try PushCertificateAuthority()
@@ -162,7 +162,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "a certificate revoked in mid-campaign stops the next connection, and is tried again when resumed",
+    "a certificate revoked during a campaign stops at the next connection, and is retried after a resume",
     arguments: PushEngineKind.allCases)
   func revokedLater(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine)
@@ -182,7 +182,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "the wrong environment, told by GOAWAY, is provably not sent, and stops the credential",
+    "a GOAWAY for the wrong environment means provably unsent, and stops the credential",
     arguments: PushEngineKind.allCases)
   func wrongEnvironment(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine, environments: [.sandbox])
@@ -196,7 +196,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "the wrong environment, told by a 403, comes as the answer it is",
+    "a 403 for the wrong environment is an ordinary answer",
     arguments: PushEngineKind.allCases)
   func wrongEnvironmentByAnswer(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -208,7 +208,7 @@ struct ClientCertificateTests {
     await scene.stop()
   }
 
-  @Test("servers that shut down one after the other don't stop a certificate that was accepted in between")
+  @Test("servers that shut down in turn do not stop a certificate that was accepted in between")
   func shutdowns() throws {
     let authority = try PushCertificateAuthority()
     let credential = try ClientCertificate(authority.issue(topic: "a"))
@@ -225,7 +225,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "an exchanged certificate is used by new connections; what is on its way over the old one is answered",
+    "new connections use a replaced certificate; pushes in flight with the old one are answered",
     arguments: PushEngineKind.allCases)
   func exchanged(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -243,7 +243,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "a certificate that was stopped is tried again when it is exchanged",
+    "a stopped certificate is retried after it is replaced",
     arguments: PushEngineKind.allCases)
   func exchangedWhenStopped(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine, validity: -7200 ..< -3600)
@@ -255,7 +255,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "what happens to one credential's connections is nothing to another's: teams, environments and certificates apart",
+    "credentials do not affect each other: teams, environments and certificates are separate",
     arguments: PushEngineKind.allCases)
   func apart(engine: PushEngineKind) async throws {
     let authority = try PushCertificateAuthority()
@@ -308,10 +308,10 @@ struct ClientCertificateTests {
   }
 }
 
-@Suite("Exchanged signing keys")
+@Suite("Replaced signing keys")
 struct ExchangedKeyTests {
   @Test(
-    "a key that takes another's place signs from then on, over a new connection",
+    "a replaced key signs from then on, over a new connection",
     arguments: PushEngineKind.allCases)
   func exchanged(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)

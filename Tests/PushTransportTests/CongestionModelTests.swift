@@ -42,7 +42,7 @@ struct CongestionModelTests {
     return model
   }
 
-  @Test("has 85 % of the rate of the best fixed limit at least", arguments: Trouble.allCases, ways)
+  @Test("has at least 85 % of the rate of the best fixed limit", arguments: Trouble.allCases, ways)
   func rate(trouble: Trouble, way: UInt64) {
     let seed = Seed("\(trouble) at \(way) ms").value
     let model = Self.model(trouble, way: way)
@@ -60,7 +60,7 @@ struct CongestionModelTests {
     #expect(adaptive.mostWaiting <= 32)
   }
 
-  @Test("fills a thousand streams over 300 ms within two seconds and a half")
+  @Test("fills a thousand streams with a round-trip time of 300 ms within 2.5 seconds")
   func wideWindow() {
     let model = ConnectionModel(way: { _ in 300 * Self.millisecond })
     var window = CongestionWindow(maximum: 1000)
@@ -69,7 +69,7 @@ struct CongestionModelTests {
     #expect(result.rate > 0.97 * 1000 / 0.3)
   }
 
-  @Test("where the server is the bottleneck, answers take at most twice the way and 100 ms", arguments: ways)
+  @Test("if the server is the bottleneck, answers take at most two round trips and 100 ms", arguments: ways)
   func latency(way: UInt64) {
     var model = ConnectionModel(way: { _ in way * Self.millisecond })
     model.answersPerSecond = { _ in 1000 }
@@ -79,7 +79,7 @@ struct CongestionModelTests {
     #expect(result.meanLatency < Double((2 * way + 100) * Self.millisecond))
   }
 
-  @Test("a server that slows down to a twentieth is given a narrower window")
+  @Test("a server that slows down to a twentieth gets a narrower window")
   func slowdown() {
     var model = ConnectionModel(way: { _ in 60 * Self.millisecond })
     model.answersPerSecond = { $0 < 15 * Self.second ? 4000 : 200 }
@@ -89,7 +89,7 @@ struct CongestionModelTests {
     #expect(result.meanLatency < Double(220 * Self.millisecond))
   }
 
-  @Test("nothing starves while the peer's limit changes every second: an answer comes each round trip", arguments: ways)
+  @Test("an answer comes each round trip while the peer's limit changes every second", arguments: ways)
   func flaps(way: UInt64) throws {
     let model = Self.model(.flaps, way: way)
     var window = CongestionWindow(maximum: Self.maximum)
@@ -100,7 +100,7 @@ struct CongestionModelTests {
 
   /// The test simulates rounds instead of single pushes and records only a few answers of each, because it would
   /// otherwise take minutes.
-  @Test("after ten million answers of a server with a queue, latency is what it was in the beginning", arguments: ways)
+  @Test("after ten million answers of a server with a queue, latency is what it was at the beginning", arguments: ways)
   func noDrift(way: UInt64) {
     var chance = Seed("drift at \(way) ms")
     let perSecond = 2000.0

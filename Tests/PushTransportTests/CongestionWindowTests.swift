@@ -30,7 +30,7 @@ struct CongestionWindowTests {
     return window
   }
 
-  @Test("starts with one push, has sixteen when it is accepted, and doubles with each round up to its maximum")
+  @Test("starts with one push, has sixteen after its acceptance, and doubles each round up to its maximum")
   func slowStart() {
     var window = CongestionWindow(maximum: 1000)
     var now: UInt64 = 0
@@ -42,7 +42,7 @@ struct CongestionWindowTests {
     #expect(limits == [1, 16, 32, 64, 128, 256, 512, 1000, 1000, 1000])
   }
 
-  @Test("a fixed one is as wide from the first acceptance on, whatever happens")
+  @Test("a fixed window keeps its width from the first acceptance on")
   func fixed() {
     var window = CongestionWindow(fixed: 200)
     var now: UInt64 = 0
@@ -54,7 +54,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 200)
   }
 
-  @Test("rejections of single pushes neither widen nor narrow it, and don't keep others from widening it")
+  @Test("rejections of single pushes do not change it, and do not stop other answers from widening it")
   func rejections() {
     var window = CongestionWindow(maximum: 1000)
     var now: UInt64 = 0
@@ -68,7 +68,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 1000)
   }
 
-  @Test("what isn't filled is not widened")
+  @Test("a window that is not filled is not widened")
   func idle() {
     var window = CongestionWindow(maximum: 1000)
     var now: UInt64 = 0
@@ -79,7 +79,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 16)
   }
 
-  @Test("a round of failures cuts it by half, once; from there growth begins slowly and doubles")
+  @Test("a round of failures halves it once; growth then begins slowly and doubles")
   func failures() {
     var now: UInt64 = 0
     var window = grown(at: &now)
@@ -95,7 +95,7 @@ struct CongestionWindowTests {
     #expect(limits[7] == 1000)
   }
 
-  @Test("a server in trouble narrows it to one, never to none")
+  @Test("server errors narrow it to one, never to zero")
   func busy() {
     var now: UInt64 = 0
     var window = grown(at: &now)
@@ -123,7 +123,7 @@ struct CongestionWindowTests {
     #expect(window.limit < 10)
   }
 
-  @Test("a new connection starts with one push again, and then has half of what the last one had")
+  @Test("a new connection starts with one push again, and then has half of the last width")
   func reset() {
     var now: UInt64 = 0
     var window = grown(at: &now)
@@ -140,7 +140,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 1000)
   }
 
-  @Test("answers that become late stop its growth at once")
+  @Test("late answers stop its growth immediately")
   func late() {
     var window = CongestionWindow(maximum: 1000)
     var now: UInt64 = 0
@@ -150,7 +150,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 64)
   }
 
-  @Test("a stall of everything for two seconds costs nothing but these")
+  @Test("a complete stall of two seconds costs no more than the two seconds")
   func stall() {
     var now: UInt64 = 0
     var window = grown(at: &now)
@@ -161,7 +161,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 1000)
   }
 
-  @Test("a way that becomes longer is found out by narrowing the window for two rounds, and the window comes back")
+  @Test("a longer round-trip time is measured with a narrow window for two rounds; then the window is restored")
   func longerWay() {
     var now: UInt64 = 0
     var window = grown(at: &now, latency: 20)
@@ -177,7 +177,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 1000)
   }
 
-  @Test("of what the peer's limit holds back, libcurl gets a little to wait, and everything at once when it rises")
+  @Test("libcurl queues a few pushes beyond the peer's limit, and gets all when the limit rises")
   func room() {
     var now: UInt64 = 0
     let window = grown(at: &now)

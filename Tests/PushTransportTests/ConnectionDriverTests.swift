@@ -21,7 +21,7 @@ struct ConnectionDriverTests {
     return driver
   }
 
-  @Test("opening is asked for, and what the supply says is done")
+  @Test("the driver asks to open and obeys the supply")
   func opening() {
     var driver = makeDriver()
     #expect(driver.wantsPushes(.streams(0)))
@@ -39,7 +39,7 @@ struct ConnectionDriverTests {
     expect(driver.next(.streams(0), credential: 1, now: 0), .askToOpen)
   }
 
-  @Test("what is taken fits the window, the streams, and what can still be taken back")
+  @Test("takes are limited by the window, the streams, and the number that can be taken back")
   func room() {
     var driver = established()
     let limit = driver.window.limit
@@ -55,7 +55,7 @@ struct ConnectionDriverTests {
     expect(wide.next(.streams(1000), credential: 1, now: 2), .take(upTo: ConnectionDriver.largestShare))
   }
 
-  @Test("another credential, or a long rest where nobody would notice that it is dead, replaces the connection")
+  @Test("another credential, or a long idle time without detection of its death, replaces the connection")
   func replacedBeforeUse() {
     var driver = established(idleLimit: 100)
     expect(driver.next(.streams(9), credential: 1, now: 99), .take(upTo: 9))
@@ -120,7 +120,7 @@ struct ConnectionDriverTests {
     Case(testDescription: "is to be replaced", blame: [.replaces, .clears], opening: .ended, established: .ended),
   ]
 
-  @Test("what becomes of a connection that", arguments: cases)
+  @Test("verdict on a connection that", arguments: cases)
   func verdicts(_ row: Case) {
     for (isEstablished, expected) in [(false, row.opening), (true, row.established)] {
       var verdict = ConnectionVerdict()
@@ -135,7 +135,7 @@ struct ConnectionDriverTests {
     }
   }
 
-  @Test("losses that were under way together count as one")
+  @Test("losses of pushes that were in flight together count as one")
   func lostTogether() {
     var verdict = ConnectionVerdict()
     for _ in 0..<9 { verdict.note(.ofPush, sentAt: 5, now: 10) }
@@ -160,7 +160,7 @@ struct ConnectionDriverTests {
   }
 
   @Test(
-    "whatever happens in whatever order: every push ends once, none exceeds the window, none goes to a replaced connection"
+    "random events: every push ends once, none exceeds the window, and none uses a replaced connection"
   )
   func schedules() {
     var seed = Seed("schedules of a connection driver")

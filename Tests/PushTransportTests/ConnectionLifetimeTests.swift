@@ -34,7 +34,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "however APNs says goodbye, nothing is lost and sending goes on",
+    "after any form of GOAWAY nothing is lost and sending continues",
     arguments: PushEngineKind.allCases,
     [
       GoAway(), GoAway(form: .text), GoAway(form: .empty), GoAway(isRepeated: true),
@@ -53,7 +53,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "a server that ends every connection in order after hundreds of pushes is followed, whatever the budget",
+    "connections that a server closes cleanly after hundreds of pushes are replaced with any budget",
     arguments: PushEngineKind.allCases)
   func achievements(engine: PushEngineKind) async throws {
     let hour: UInt64 = 3_600_000_000_000
@@ -68,7 +68,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "connections of a limited age are replaced without loss, whatever they do", arguments: PushEngineKind.allCases)
+    "connections of a limited age are always replaced without loss", arguments: PushEngineKind.allCases)
   func limitedAge(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.connectionSeconds = 1
@@ -81,7 +81,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "a connection that APNs closes for idleness is replaced when there is something to send, and nothing is in doubt",
+    "a connection that APNs closes as idle is replaced for the next push, and no push is in doubt",
     arguments: PushEngineKind.allCases)
   func idleTimeout(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -104,7 +104,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "an address that another connection has is declined where there are others, and taken where that leads nowhere",
+    "an address in use is declined if there are others, and used if the others fail",
     arguments: PushEngineKind.allCases)
   func addresses(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
@@ -135,7 +135,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "a connection that falls silent is given up in time; what was on it is in doubt, the rest is accepted",
+    "a silent connection is abandoned in time; its pushes are in doubt, the others are accepted",
     arguments: PushEngineKind.allCases)
   func silence(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -169,7 +169,7 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
-    "who gets no connection tries no more often than the budget allows, and sends when the way is clear",
+    "a pool without a connection obeys the budget, and sends when the server is reachable again",
     arguments: PushEngineKind.allCases, Obstacle.allCases)
   func obstacles(engine: PushEngineKind, _ obstacle: Obstacle) async throws {
     let hour: UInt64 = 3_600_000_000_000

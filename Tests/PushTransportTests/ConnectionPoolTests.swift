@@ -32,7 +32,7 @@ struct ConnectionPoolTests {
     }
   }
 
-  @Test("a drain ends whatever an engine does, and says that one did not end")
+  @Test("a drain ends with a stuck engine, and reports that engine")
   func drainOfStuckEngine() async throws {
     let stuck = StuckEngine()
     let pool = ConnectionPool(
@@ -77,7 +77,7 @@ struct ConnectionPoolTests {
     #expect(pool.published.open == 1)
   }
 
-  @Test("an engine that found nothing is woken by the next push, a busy one is left alone")
+  @Test("the next push wakes an engine that found none, but not a busy one")
   func wakes() throws {
     let (pool, engines) = try makePool(connections: 2)
     pool.submit(PoolHarness.batch(0..<2), lane: 0)
@@ -87,7 +87,7 @@ struct ConnectionPoolTests {
     #expect(engines.map(\.wakes) == [2, 1, 0])
   }
 
-  @Test("nothing is taken when the time for it is over, and engines that came then are woken when there is more")
+  @Test("nothing is taken after the time limit, and a later limit wakes the engines that asked")
   func deadline() throws {
     let (pool, engines) = try makePool(connections: 1)
     let now = EventLoop.now
@@ -104,7 +104,7 @@ struct ConnectionPoolTests {
     #expect(pool.published.inFlight == 4)
   }
 
-  @Test("what is on its way, waits and completes is published")
+  @Test("pushes in flight, waiting and completed are published")
   func published() throws {
     let delivered = Mutex<[UInt64]>([])
     let (pool, _) = try makePool(connections: 1) { completions in
@@ -130,7 +130,7 @@ struct ConnectionPoolTests {
     #expect(pool.published.lastError == "no route")
   }
 
-  @Test("a draining pool takes nothing more and gives back what waits")
+  @Test("a draining pool accepts no pushes and returns the waiting ones")
   func draining() async throws {
     let (pool, _) = try makePool(connections: 1)
     pool.submit(PoolHarness.batch(0..<3), lane: 1)
@@ -140,7 +140,7 @@ struct ConnectionPoolTests {
     #expect(pool.take(upTo: 1, for: 0).tags == [])
   }
 
-  @Test("what waits can be taken back in part: the lowest lane and the newest first, and never what was taken")
+  @Test("a part of the waiting pushes can be taken back: lowest lane and newest first, never taken ones")
   func partOfBacklog() async throws {
     let (pool, _) = try makePool(connections: 1)
     pool.submit(PoolHarness.batch(0..<4), lane: 0)
@@ -156,7 +156,7 @@ struct ConnectionPoolTests {
     #expect(await pool.drain(deadline: 0) == [])
   }
 
-  @Test("health follows what connections tell: connecting, ready, silent, failed, and ready again with an answer")
+  @Test("health follows the connections: connecting, ready, silent, failed, and ready again after an answer")
   func health() throws {
     let (pool, _) = try makePool(connections: 1)
     func later(_ seconds: UInt64) -> UInt64 { EventLoop.now + seconds * 1_000_000_000 }
@@ -182,7 +182,7 @@ struct ConnectionPoolTests {
     #expect(pool.health(now: later(0)).isReady)
   }
 
-  @Test("an open breaker and a stopped credential are health's business")
+  @Test("health includes an open breaker and a stopped credential")
   func refusedHealth() throws {
     let (pool, _) = try makePool(connections: 1, breaker: .init(firstWait: 0, longestWait: 0))
     let now = EventLoop.now
@@ -199,7 +199,7 @@ struct ConnectionPoolTests {
     #expect(pool.health(now: EventLoop.now).isReady)
   }
 
-  @Test("a stopped credential leaves nothing to send with, and mending it wakes everybody")
+  @Test("nothing is sent with a stopped credential, and its repair wakes all engines")
   func stoppedCredential() throws {
     let engines = [FakeEngine(), FakeEngine()]
     let credential = try ProviderTokenSource(
@@ -220,7 +220,7 @@ struct ConnectionPoolTests {
 
   // MARK: Unproven pushes
 
-  @Test("unproven pushes wait for their own connection, and nobody else does")
+  @Test("only unproven pushes wait for their own connection")
   func unproven() async throws {
     let (pool, engines) = try makePool(connections: 2)
     pool.submit(PoolHarness.batch(0..<2), lane: 0)
@@ -257,7 +257,7 @@ struct ConnectionPoolTests {
       window: 1, times: AnswerTimes())
   }
 
-  @Test("while it is open nothing is taken, no connection is opened, and every engine starts small, once")
+  @Test("an open breaker stops takes and new connections, and every engine starts small once")
   func openBreaker() throws {
     let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: hour, longestWait: hour))
     open(pool, 0..<100)
@@ -274,7 +274,7 @@ struct ConnectionPoolTests {
     #expect(pool.published.breakerOpenings == 1)
   }
 
-  @Test("what waits meanwhile can be taken back")
+  @Test("pushes that wait for an open breaker can be taken back")
   func backlogOfOpenBreaker() async throws {
     let (pool, _) = try makePool(connections: 1, breaker: .init(firstWait: hour, longestWait: hour))
     open(pool, 0..<100)
@@ -282,7 +282,7 @@ struct ConnectionPoolTests {
     #expect(await pool.drain(deadline: 0) == Array(90..<100))
   }
 
-  @Test("after the wait one push goes, the rest when it is answered")
+  @Test("after the wait one push is sent, and the rest after its answer")
   func trial() throws {
     let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: 0, longestWait: 0))
     open(pool, 0..<100)

@@ -9,7 +9,7 @@ import Testing
 /// The pure parts of the curl engine.
 @Suite("Parts of the curl engine")
 struct CurlPartsTests {
-  @Test("alerts are found in what libcurl says, whichever version of OpenSSL words it")
+  @Test("alerts are found in libcurl's messages with any version of OpenSSL")
   func alerts() {
     let texts: [(String, TLSAlert?)] = [
       ("OpenSSL SSL_read: error:0A000415:SSL routines::sslv3 alert certificate expired, errno 0", .certificateExpired),
@@ -35,7 +35,7 @@ struct CurlPartsTests {
     #expect(!lines.contains { $0.hasPrefix("authorization") })
   }
 
-  @Test("GOAWAY is read from libcurl's remarks")
+  @Test("GOAWAY is read from libcurl's verbose messages")
   func goAway() {
     #expect(CurlGoAway(verbose: "recveived GOAWAY, error=0, last_stream=0\n") == .init(error: 0, lastStream: 0))
     #expect(
@@ -45,7 +45,7 @@ struct CurlPartsTests {
   }
 
   @Test(
-    "what a job writes into a header is no GOAWAY",
+    "a header of a job is never read as a GOAWAY",
     arguments: [
       "h2h3 [apns-collapse-id: GOAWAY error=0 last_stream=0]",
       "h2h3 [apns-collapse-id: received GOAWAY, error=0, last_stream=0",
@@ -54,7 +54,7 @@ struct CurlPartsTests {
     ])
   func forgedGoAway(line: String) { #expect(CurlGoAway(verbose: line) == nil) }
 
-  @Test("who names authorities to trust trusts no others: libcurl's own directory is taken away as well")
+  @Test("configured authorities are the only ones trusted: libcurl's own directory is not used")
   func trust() {
     // The values of file and directory.
     #expect(PushEndpoint(url: "https://a", trustRoots: "/ca.pem").trustOptions.map(\.value) == ["/ca.pem", nil])

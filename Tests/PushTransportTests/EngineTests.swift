@@ -31,7 +31,7 @@ struct EngineTests {
   }
 
   @Test(
-    "where nobody listens nothing is sent, and the pool says why",
+    "without a listening server no push is sent, and the pool reports the reason",
     arguments: PushEngineKind.allCases)
   func stoppedServerGetsNoPush(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
@@ -46,7 +46,7 @@ struct EngineTests {
     await harness.stop()
   }
 
-  @Test("a server that can't prove who it is gets no push", arguments: PushEngineKind.allCases)
+  @Test("a server without a trusted certificate gets no push", arguments: PushEngineKind.allCases)
   func untrusted(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     let completions = Completions()
@@ -70,7 +70,7 @@ struct EngineTests {
   }
 
   @Test(
-    "GOAWAY again and again: pushes that are sent again until accepted all arrive",
+    "with repeated GOAWAYs, all pushes arrive if they are repeated until accepted",
     arguments: PushEngineKind.allCases, [1, 2])
   func goAway(engine: PushEngineKind, connections: Int) async throws {
     var knobs = SimulatorKnobs()
@@ -95,7 +95,7 @@ struct EngineTests {
   }
 
   @Test(
-    "when the server goes away, idle connections are noticed before anything is lost",
+    "when the server stops, idle connections are detected before a push is lost",
     arguments: PushEngineKind.allCases)
   func serverGoesAway(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
@@ -114,7 +114,7 @@ struct EngineTests {
   }
 
   @Test(
-    "an expired provider token is measured, minted anew and replaces the connection",
+    "after an expired provider token the clock is measured, and a new token and connection are made",
     arguments: PushEngineKind.allCases)
   func expiredToken(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -138,7 +138,7 @@ struct EngineTests {
   }
 
   @Test(
-    "a clock that can't be mended stops the credential and holds what waits",
+    "a clock that can't be corrected stops the credential and holds waiting pushes",
     arguments: PushEngineKind.allCases)
   func hopelessClock(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -153,7 +153,7 @@ struct EngineTests {
   }
 
   @Test(
-    "what no connection has taken can be taken back, and never completes",
+    "pushes that no connection has taken can be taken back, and never complete",
     arguments: PushEngineKind.allCases)
   func cancelBacklog(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
@@ -171,7 +171,7 @@ struct EngineTests {
     await harness.stop()
   }
 
-  @Test("an urgent push overtakes those that wait", arguments: PushEngineKind.allCases)
+  @Test("an urgent push overtakes waiting pushes", arguments: PushEngineKind.allCases)
   func lanes(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 20
@@ -206,7 +206,7 @@ struct EngineTests {
   }
 
   @Test(
-    "at the deadline what was sent without an answer is in doubt",
+    "at the deadline, sent pushes without an answer are in doubt",
     arguments: PushEngineKind.allCases)
   func drainDeadline(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
@@ -223,7 +223,7 @@ struct EngineTests {
   }
 
   @Test(
-    "a push without an answer in time is in doubt, and its connection is given up",
+    "a push without an answer in time is in doubt, and its connection is abandoned",
     arguments: PushEngineKind.allCases)
   func timeout(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine, requestTimeout: 2_000_000_000)

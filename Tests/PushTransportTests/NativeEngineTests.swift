@@ -11,7 +11,7 @@ import Testing
 /// settings.
 @Suite("Native engine against the simulator", .timeLimit(.minutes(2)))
 struct NativeEngineTests {
-  @Test("a refused stream is free: it is not sent, nothing of it is in doubt, and everybody else goes on")
+  @Test("a refused stream costs nothing: its push is unsent, none is in doubt, and the others continue")
   func refusedStreams() async throws {
     var knobs = SimulatorKnobs()
     knobs.refusedShare = 0.05
@@ -27,7 +27,7 @@ struct NativeEngineTests {
   }
 
   @Test(
-    "of a GOAWAY's streams, those above the last are not sent and those below are answered: nothing is in doubt",
+    "after a GOAWAY, streams above the last are unsent and the others are answered; none is in doubt",
     arguments: [SimulatorKnobs.GoAwayForm.json, .text, .empty], [true, false])
   func goAway(form: SimulatorKnobs.GoAwayForm, isRepeated: Bool) async throws {
     var knobs = SimulatorKnobs()
@@ -45,7 +45,7 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("a stream that APNs resets after it took the push is in doubt, and only that one")
+  @Test("only a stream that APNs resets after it received the push is in doubt")
   func resets() async throws {
     var knobs = SimulatorKnobs()
     knobs.resetShare = 0.05
@@ -61,7 +61,7 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("the peer's stream limit is obeyed as it changes, without a stream refused, and never wedges")
+  @Test("a changing stream limit of the peer is obeyed without a refused stream or a stuck push")
   func followsSettings() async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 5
@@ -122,7 +122,7 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("an address that falls silent in the handshake is left, and the next is reached by a handshake of its own")
+  @Test("an address without a handshake is abandoned, and the next one gets a handshake of its own")
   func stalledHandshake() async throws {
     // The kernel accepts connections, but no bytes are ever sent on them.
     let silent = try Socket.listen(at: SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
@@ -142,7 +142,7 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("a slow answer is waited for: a peer that answers PINGs is alive")
+  @Test("the engine waits for a slow answer, because a peer that answers PINGs is alive")
   func slowAnswer() async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 1500
@@ -180,7 +180,7 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("when stream identifiers are used up another connection takes over, and nothing is lost")
+  @Test("after the last stream identifier another connection takes over, and nothing is lost")
   func exhausted() async throws {
     let harness = try await PoolHarness(
       engine: .native,
@@ -197,7 +197,7 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("what keeps a connection from being made is told, and tried again when the budget allows")
+  @Test("a setup error is reported, and the setup is retried when the budget allows")
   func setupIsTriedAgain() async throws {
     let harness = try await PoolHarness(engine: .native)
     let folder = try ScratchFolder()

@@ -20,7 +20,7 @@ struct NativePartsTests {
   }
 
   @Test(
-    "what is no such URL is none", arguments: ["http://a", "https://", "https://a:b", "https://[::1", "https://:1"])
+    "other URLs are rejected", arguments: ["http://a", "https://", "https://a:b", "https://[::1", "https://:1"])
   func noAuthority(url: String) { #expect(Authority(url: url, scheme: "https", defaultPort: 443) == nil) }
 
   @Test("digits of any number of bytes")

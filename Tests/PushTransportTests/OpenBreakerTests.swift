@@ -20,7 +20,7 @@ struct OpenBreakerTests {
   }
 
   @Test(
-    "503 for everything ends sending: what was not on its way stays in the pool, and no connection is opened",
+    "503 for all pushes stops sending: unsent pushes stay in the pool, and no connection is opened",
     arguments: PushEngineKind.allCases)
   func holdsBack(engine: PushEngineKind) async throws {
     let hour: UInt64 = 3_600_000_000_000
@@ -44,7 +44,7 @@ struct OpenBreakerTests {
   }
 
   @Test(
-    "trial pushes find out when it is over, one push at a time, and the rest follows by itself",
+    "single trial pushes detect the end of the outage, and the rest follows automatically",
     arguments: PushEngineKind.allCases)
   func recovers(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine, breaker: .init(firstWait: 1_000_000, longestWait: 20_000_000))
@@ -73,7 +73,7 @@ struct OpenBreakerTests {
   }
 
   @Test(
-    "too many for one device each, or a fault of the server's, leaves it closed",
+    "429 for single devices, or a 500, leaves the breaker closed",
     arguments: PushEngineKind.allCases, [(429, "TooManyRequests"), (500, "InternalServerError")])
   func staysClosed(engine: PushEngineKind, answer: (status: Int, reason: String)) async throws {
     var knobs = SimulatorKnobs()

@@ -30,21 +30,21 @@ struct PoolHealthTests {
       now: UInt64(seconds * 1e9))
   }
 
-  @Test("a pool that did nothing yet, or rests, is ready")
+  @Test("a new or idle pool is ready")
   func rests() {
     #expect(health([connection(), connection()], at: 100) == .ready)
     let rested = connection(.established, openedAt: Self.second, answeredAt: 2 * Self.second)
     #expect(health([rested, connection()], at: 100) == .ready)
   }
 
-  @Test("a connection being opened is connecting at first, and out of reach when nothing comes of it in time")
+  @Test("a connection that opens is connecting at first, and unreachable if it does not open in time")
   func opening() {
     let opening = connection(.opening, inFlight: 1, busySince: 10 * Self.second, openedAt: 10 * Self.second)
     #expect(health([opening], at: 11.9) == .connecting(since: 10 * Self.second))
     #expect(health([opening], at: 12) == .unreachable(since: 10 * Self.second, reason: "no answer yet"))
   }
 
-  @Test("failures count from the first until something is answered, whatever is tried meanwhile")
+  @Test("failures count from the first until an answer, whatever is tried in between")
   func failing() {
     let failure = (since: 3 * Self.second, reason: "refused")
     let opening = connection(.opening, openedAt: 10 * Self.second)
@@ -55,7 +55,7 @@ struct PoolHealthTests {
     #expect(health([opening, established], at: 10, failure: failure) == .ready)
   }
 
-  @Test("pushes under way without an answer for two seconds: unresponsive, unless another connection gets answers")
+  @Test("pushes in flight without an answer for two seconds: unresponsive, unless another connection is answered")
   func silence() {
     let silent = connection(.established, inFlight: 5, busySince: Self.second, openedAt: 0, answeredAt: 4 * Self.second)
     #expect(health([silent], at: 5.9) == .ready)
@@ -76,7 +76,7 @@ struct PoolHealthTests {
     #expect(health([rejecting], at: 9, failure: (since: 0, reason: "once")) == .ready)
   }
 
-  @Test("a stopped credential and an open breaker say more than connections do")
+  @Test("a stopped credential and an open breaker take precedence over connections")
   func precedence() {
     let failure = (since: Self.second, reason: "refused")
     #expect(

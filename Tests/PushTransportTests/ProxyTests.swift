@@ -10,7 +10,7 @@ import Testing
 @Suite("HTTP proxies")
 struct ProxyTests {
   @Test(
-    "pushes go through a proxy that asks who we are; the certificate is shown to APNs, behind it",
+    "pushes go through a proxy with a login; only APNs behind it gets the certificate",
     arguments: PushEngineKind.allCases)
   func tunnelled(engine: PushEngineKind) async throws {
     let authority = try PushCertificateAuthority()

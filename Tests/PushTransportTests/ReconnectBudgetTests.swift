@@ -27,7 +27,7 @@ struct ReconnectBudgetTests {
     return openings
   }
 
-  @Test("connections are opened apart from each other")
+  @Test("connections are opened with a pause in between")
   func spacing() {
     var budget = ReconnectBudget(now: start)
     #expect(budget.request(now: start, jitter: 0.5) == .open)
@@ -36,7 +36,7 @@ struct ReconnectBudgetTests {
     #expect(budget.request(now: start + 2 * second, jitter: 0) == .wait(second))
   }
 
-  @Test("an accepted push on the newest connection lets the next one open at once")
+  @Test("an accepted push on the newest connection lets the next one open immediately")
   func established() {
     var budget = ReconnectBudget(now: start)
     #expect(budget.request(now: start, jitter: 0.5) == .open)
@@ -53,7 +53,7 @@ struct ReconnectBudgetTests {
     #expect(pauses.dropFirst(6).allSatisfy { $0 == 60 })
   }
 
-  @Test("connections that work but end at once are still opened no faster than the budget")
+  @Test("connections that work but end immediately are opened no faster than the budget")
   func endsAtOnce() {
     var budget = ReconnectBudget(now: start)
     let times = openings(in: 60, &budget) { $0.established(now: $1) }
@@ -62,7 +62,7 @@ struct ReconnectBudgetTests {
     #expect(times.prefix(8).allSatisfy { $0 == start })
   }
 
-  @Test("who must leave something to others gets half of a burst, and they the rest")
+  @Test("a minor pool gets half of a burst, and the others the rest")
   func minor() {
     var budget = ReconnectBudget(now: start)
     func open(isMinor: Bool) -> Int {
@@ -78,7 +78,7 @@ struct ReconnectBudgetTests {
     #expect(open(isMinor: false) == 4)
   }
 
-  @Test("after a quiet time the whole burst is there again")
+  @Test("after a quiet time the whole burst is available again")
   func refill() {
     var budget = ReconnectBudget(now: start)
     _ = openings(in: 1, &budget) { $0.established(now: $1) }
@@ -91,7 +91,7 @@ struct ReconnectBudgetTests {
     #expect(opened == 8)
   }
 
-  @Test("what connections have achieved pays for the next, in full or in part, and buys no more than a burst")
+  @Test("accepted pushes pay for the next connection in full or in part, at most for a burst")
   func achievements() {
     var budget = ReconnectBudget(now: start)
     let per = ReconnectBudget.acceptedPerOpening

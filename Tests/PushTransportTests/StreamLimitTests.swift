@@ -25,7 +25,7 @@ struct StreamLimitTests {
   }
 
   @Test(
-    "goes up and down between 1 and 1000, and everything is accepted once", arguments: PushEngineKind.allCases)
+    "the limit alternates between 1 and 1000, and every push is accepted once", arguments: PushEngineKind.allCases)
   func flaps(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 2
@@ -48,7 +48,7 @@ struct StreamLimitTests {
     await harness.stop()
   }
 
-  @Test("falls to 1 with each rejection, and nothing gets stuck", arguments: PushEngineKind.allCases)
+  @Test("the limit falls to 1 with each rejection, and no push gets stuck", arguments: PushEngineKind.allCases)
   func rejections(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 2
@@ -62,7 +62,7 @@ struct StreamLimitTests {
   }
 
   @Test(
-    "what it holds back stays where another connection, or what is urgent, can have it",
+    "pushes beyond the limit stay available for another connection or an urgent push",
     arguments: PushEngineKind.allCases)
   func waiting(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()

@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-@Suite("Unproven pushes beside clean ones", .timeLimit(.minutes(2)))
+@Suite("Unproven pushes and clean ones", .timeLimit(.minutes(2)))
 struct UnprovenLaneTests {
   private static let unproven: Range<UInt64> = 100_000..<100_500
   private static let clean: Range<UInt64> = 0..<2000
@@ -44,7 +44,7 @@ struct UnprovenLaneTests {
   }
 
   @Test(
-    "a fifth of the unproven is rejected, and the clean connection keeps its window and loses no stream",
+    "rejections of unproven pushes do not affect the window or streams of the clean connection",
     arguments: PushEngineKind.allCases)
   func apart(engine: PushEngineKind) async throws {
     let harness = try await makeHarness(engine)
@@ -60,7 +60,7 @@ struct UnprovenLaneTests {
   }
 
   @Test(
-    "the connection for unproven pushes is opened for them only, and they never go over another",
+    "the connection for unproven pushes is opened only for them, and they use no other",
     arguments: PushEngineKind.allCases)
   func opensWhenNeeded(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
