@@ -171,8 +171,7 @@ struct ExpansionTests {
     }
   }
 
-  /// The counts are on both sides of the limit up to which Redis reads all users at once, and need several pages of
-  /// checks.
+  /// The counts are on both sides of the limit up to which one call reads all users, and need several pages of checks.
   @Test(arguments: [MemberWalk.wholeHash, MemberWalk.wholeHash + 1], ["*", "* & !some", "* | !some"])
   func eachUserIsReadOnceForAnyNumberOfUsers(count: Int, expression: String) async throws {
     let server = try await RedisServer.start(.single)

@@ -79,7 +79,7 @@ struct PresenceTests {
     await listener.close()
   }
 
-  /// Other workers take abandoned slices even if their own hands are full, so the message names the slices.
+  /// A worker takes an abandoned slice even if it holds enough slices, so a message announces each abandoned slice.
   @Test(arguments: Backend.allCases)
   func slicesOfADeadWorkerAreAnnounced(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)

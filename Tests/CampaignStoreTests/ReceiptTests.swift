@@ -71,7 +71,7 @@ struct ReceiptTests {
   @Test(arguments: Backend.allCases)
   func exactlyTheRecipientsOfALargeSliceAreFound(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    // There is more than one page, users have several devices, and one user has more entries than Redis reads at once.
+    // There is more than one page, users have several devices, and one user has more entries than one read returns.
     try await world.store.registry.register(
       (0..<5000).map { DeviceRegistration(user: "u\($0 < 90 ? 0 : $0 % 4400)", device: TestStore.device($0)) })
     let (ledger, chunk) = try await world.everybody("a")

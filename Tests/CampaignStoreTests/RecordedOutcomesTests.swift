@@ -6,7 +6,7 @@ import Testing
 
 /// Replay of outcomes that were kept without tokens and users. It has the same effects as the first commit.
 struct RecordedOutcomesTests {
-  /// More targets than Redis reads at once.
+  /// More targets than one read returns.
   private static let count = 700
 
   @Test(arguments: Backend.allCases)

@@ -90,8 +90,8 @@ struct SegmentUseTests {
     #expect(try await world.store.audiences.missingSegment(of: start) == nil)
   }
 
-  /// For any order of events: the segment stays, or the job is rejected, or the worker that expands the campaign finds
-  /// that the segment is missing.
+  /// In any order, the segment stays, the job is rejected, or the worker that expands the campaign finds the segment
+  /// missing.
   @Test(arguments: Backend.allCases)
   func concurrentRemovalAndIntakeNeverWidenAnAudience(on backend: Backend) async throws {
     let world = try await world(on: backend)
@@ -159,7 +159,7 @@ struct SegmentUseTests {
     let first = try await world.claimed("a", 0).ledger
     #expect(try await world.expand(first, campaign) == 20 - second.count)
     try await world.store.audiences.add([out], to: list)
-    // An opt-in removes the last opt-out of the list. The list without members stays.
+    // The removal of the last opt-out leaves the list without members, and counts as an opt-in.
     _ = try await world.store.audiences.remove([back], from: list)
     _ = try await world.store.erasure.forget(erased)
     let ledger = try await world.claimed("a", 1).ledger

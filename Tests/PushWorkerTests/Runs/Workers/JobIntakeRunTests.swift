@@ -149,7 +149,7 @@ struct JobIntakeRunTests {
       #expect(dead[0].reason == "3 workers began to take in this job and ended before they had done so")
     }
     #expect(try await rig.store.campaigns.find("good")?.state == .completed)
-    // The step that takes a job off the list erases its attempts.
+    // The step that takes a job off the list also removes its count of attempts.
     #expect(try await rig.command("HLEN", "attempts").integer == 0)
   }
 
