@@ -1,29 +1,29 @@
 private import Foundation
 
-/// JSON in the simulator: the one place that reads it and the one that writes it, by Foundation. Only lists of devices,
-/// which have millions of lines, are read otherwise: by ``FlatObjectScanner``.
+/// JSON in the simulator, read and written by Foundation in this place only. Lists of devices have millions of lines,
+/// so ``FlatObjectScanner`` reads them.
 enum JSON {
-  /// Any value: dictionaries, arrays, text, numbers; `nil` for text that is no JSON.
+  /// Returns any value: dictionaries, arrays, text, numbers; `nil` if the text is not JSON.
   static func read(_ text: some Sequence<UInt8>) -> Any? {
     try? JSONSerialization.jsonObject(with: Data(text), options: .fragmentsAllowed)
   }
 
-  /// A value of a type of ours.
+  /// Returns a value of the given type.
   ///
   /// - Throws: a `DecodingError`.
   static func read<Value: Decodable>(_ type: Value.Type, from text: some Sequence<UInt8>) throws -> Value {
     try JSONDecoder().decode(type, from: Data(text))
   }
 
-  /// What ``read(_:)`` gave, as text; `nil` for what can't be put in JSON.
+  /// Returns a value of ``read(_:)`` as text; `nil` if JSON can't represent it.
   static func write(object: Any) -> [UInt8]? {
     guard JSONSerialization.isValidJSONObject(object) else { return nil }
     let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
     return (try? JSONSerialization.data(withJSONObject: object, options: options)).map { Array($0) }
   }
 
-  /// A value of a type of ours as text, its keys in order, so that two texts can be compared by eye; `nil` for what can't
-  /// be put in JSON, which is a number that JSON lacks, such as an infinite share.
+  /// Returns a value as text with sorted keys, so that two texts are easy to compare. Returns `nil` if JSON can't
+  /// represent a number, such as an infinite share.
   static func write(_ value: some Encodable) -> [UInt8]? {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,25 +1,26 @@
 public import TLS
 
-/// Issues push certificates like Apple's, which a ``Simulator`` believes that was given ``authorityPEM``.
+/// An authority that issues push certificates like Apple's. A ``Simulator`` accepts them if its configuration has
+/// ``authorityPEM``.
 public struct PushCertificateAuthority: Sendable {
-  /// What a simulator must believe, for ``SimulatorConfiguration/clientAuthorityPEM``.
+  /// The authority's certificate, for ``SimulatorConfiguration/clientAuthorityPEM``.
   public var authorityPEM: String { authority.authorityPEM }
 
   private let authority: ClientCertificateAuthority
 
-  /// A new authority with a fresh key.
+  /// Creates a new authority with a fresh key.
   ///
-  /// - Throws: a `TLSError` when OpenSSL can't make a key.
+  /// - Throws: a `TLSError` if OpenSSL can't create a key.
   public init() throws { authority = try ClientCertificateAuthority() }
 
-  /// A push certificate with its key.
+  /// Issues a push certificate with its key.
   ///
   /// - Parameters:
   ///   - topic: the subject's `UID`, such as `com.example.news`.
-  ///   - topics: what the certificate lists; `nil` makes one of a single topic.
-  ///   - environments: where it may be used.
-  ///   - validity: seconds from now, when it begins and when it ends; both may lie in the past.
-  /// - Throws: a `TLSError` when OpenSSL can't make it.
+  ///   - topics: topics in the certificate; `nil` creates a certificate with a single topic.
+  ///   - environments: environments in which the certificate is valid.
+  ///   - validity: start and end in seconds from now; both may be in the past.
+  /// - Throws: a `TLSError` if OpenSSL can't create it.
   public func issue(
     topic: String, topics: [String]? = nil,
     environments: Set<SimulatorEnvironment> = Set(SimulatorEnvironment.allCases),

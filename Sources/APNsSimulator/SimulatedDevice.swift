@@ -1,8 +1,8 @@
-/// What the simulator knows of one device token.
+/// One device token in the simulator.
 public struct SimulatedDevice: Equatable, Sendable {
-  /// How pushes to the token end.
+  /// The result of pushes to the token.
   public enum State: String, CaseIterable, Codable, Sendable {
-    /// Taken when the topic is the device's.
+    /// Accepted if the topic is the device's.
     case registered
     /// 410 `Unregistered` with the timestamp.
     case unregistered
@@ -10,26 +10,26 @@ public struct SimulatedDevice: Equatable, Sendable {
     case expired
     /// 400 `BadDeviceToken`, as if the token were unknown.
     case bad
-    /// 400 `DeviceTokenNotForTopic` whatever the topic.
+    /// 400 `DeviceTokenNotForTopic` for any topic.
     case wrongTopic
   }
 
   /// The token itself, 1 to 255 bytes.
   public var token: [UInt8]
   public var state: State
-  /// The only topic that the token takes, or `nil` for any.
+  /// The only topic of the token, or `nil` for any.
   public var topic: String?
-  /// Where the token is good, elsewhere it gets 400 `BadDeviceToken`; `nil` for everywhere.
+  /// The environment in which the token is valid; `nil` for both. The other one answers 400 `BadDeviceToken`.
   public var environment: SimulatorEnvironment?
-  /// Milliseconds since 1970 at which APNs found the token dead; for the states that answer with 410.
+  /// Milliseconds since 1970 at which APNs found the token invalid, for the states that answer with 410.
   public var timestamp: Int64
 
   /// - Parameters:
   ///   - token: 1 to 255 bytes.
-  ///   - state: how pushes to it end.
-  ///   - topic: the only topic it takes, or `nil` for any.
+  ///   - state: the result of pushes to the token.
+  ///   - topic: the only topic of the token, or `nil` for any.
   ///   - timestamp: milliseconds since 1970, for the states that answer with 410.
-  ///   - environment: where it is good, or `nil` for everywhere.
+  ///   - environment: the environment in which the token is valid, or `nil` for both.
   public init(
     token: [UInt8], state: State = .registered, topic: String? = nil, timestamp: Int64 = 0,
     environment: SimulatorEnvironment? = nil

@@ -1,7 +1,7 @@
 private import EventLoop
 private import TLS
 
-/// An APNs to test against: TLS, HTTP/2, provider tokens, devices and every documented rejection, on loopback.
+/// An APNs for tests: TLS, HTTP/2, provider tokens, devices and every documented rejection, on loopback.
 ///
 /// ```swift
 /// var configuration = SimulatorConfiguration()
@@ -13,19 +13,23 @@ private import TLS
 public final class Simulator: Sendable {
   /// The port for pushes.
   public let port: UInt16
-  /// The port of the control API: `GET /health`, `GET /counters`, `POST /devices`, `POST /online` and
-  /// `/offline` (tokens in hex, one a line), `GET` and `PUT /knobs`, `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`, `POST /timeline`; HTTP/2 over TLS, JSON answers.
+  /// The port of the control API: HTTP/2 over TLS with JSON answers.
+  ///
+  /// - `GET /health`, `GET /counters`, `GET` and `PUT /knobs`
+  /// - `POST /devices`, `POST /online` and `POST /offline` (tokens in hex, one per line)
+  /// - `POST /goaway`, `POST /timeline`
+  /// - `POST /reset`, or `POST /reset?devices=true` to remove the devices too
   public let controlPort: UInt16
-  /// What clients must trust, or `nil` when the configuration brought an identity of its own.
+  /// The authority that clients must trust, or `nil` if the configuration has an identity.
   public let authorityPEM: String?
 
   private let service: ControlService
   private let acceptors: [Acceptor]
 
-  /// Listens on both ports and returns when connections are taken.
+  /// Listens on both ports. Returns when the simulator accepts connections.
   ///
-  /// - Throws: a `SocketError` when a port can't be had, a `TLSError` when a key or certificate can't be read, a
-  ///   ``RequestLogError`` when the log can't be opened.
+  /// - Throws: a `SocketError` if a port is not available, a `TLSError` if a key or certificate is invalid, a
+  ///   ``RequestLogError`` if the log can't be opened.
   public static func start(
     _ configuration: SimulatorConfiguration = SimulatorConfiguration()
   ) async throws -> Simulator {
@@ -63,12 +67,12 @@ public final class Simulator: Sendable {
     Task { await Self.close(acceptors, loops) }
   }
 
-  /// What was counted since the start or the last reset.
+  /// Returns the counts since the start or the last reset.
   public func counters() async -> SimulatorCounters { await service.counters() }
 
-  /// The first counters that meet a condition, looked at every millisecond.
+  /// Checks the counters every millisecond and returns the first ones that meet a condition.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled first.
+  /// - Throws: `CancellationError` if the task is cancelled first.
   public func counters(when isMet: (SimulatorCounters) -> Bool) async throws -> SimulatorCounters {
     while true {
       let counters = await counters()
@@ -77,7 +81,7 @@ public final class Simulator: Sendable {
     }
   }
 
-  /// Adds devices, or changes what is known of them.
+  /// Adds or changes devices.
   public func load(_ devices: some Sequence<SimulatedDevice>) {
     let registry = service.shared.registry
     for device in devices where !device.token.isEmpty && device.token.count <= 255 {
@@ -88,32 +92,33 @@ public final class Simulator: Sendable {
     }
   }
 
-  /// Takes devices off the air, so that their pushes wait, or back, so that they get what waits.
+  /// Takes devices offline, so that their pushes are stored, or brings them online, so that stored pushes are
+  /// delivered.
   ///
-  /// - Parameter tokens: raw; an unknown one is registered for any topic from then on.
+  /// - Parameter tokens: raw tokens. An unknown token is registered for any topic.
   public func set(_ tokens: some Sequence<[UInt8]>, online isOnline: Bool) {
     for token in tokens where !token.isEmpty && token.count <= 255 { service.set(token, isAway: !isOnline) }
   }
 
-  /// Makes a broadcast channel, as the channel API does.
+  /// Creates a broadcast channel, like the channel API.
   ///
   /// - Parameters:
   ///   - app: the bundle id.
-  ///   - keepsLatest: whether it keeps its latest message, and so takes an expiration.
-  /// - Returns: its id; `nil` when the app has as many as it may.
+  ///   - keepsLatest: whether the channel stores its latest message. Only such a channel allows an expiration.
+  /// - Returns: the channel's id; `nil` if the app has the maximum number of channels.
   public func openChannel(of app: String, keepsLatest: Bool) -> String? {
     service.shared.channels.create(for: Array(app.utf8), keepsLatest ? .mostRecent : .none)
   }
 
-  /// What can be changed at run time, as it is now.
+  /// The current knobs.
   public var knobs: SimulatorKnobs { service.knobs }
 
-  /// Changes what can be changed at run time; returns when every event loop goes by it.
+  /// Changes the knobs. Returns when every event loop has applied them.
   public func set(_ knobs: SimulatorKnobs) async { await service.set(knobs) }
 
-  /// Counts from zero again.
+  /// Resets the counts.
   ///
-  /// - Parameter devices: whether the devices are forgotten too.
+  /// - Parameter devices: whether the devices are removed too.
   public func reset(devices: Bool = false) async { await service.reset(devices: devices) }
 
   /// Ends every push connection with GOAWAY, after its open requests.
@@ -121,10 +126,10 @@ public final class Simulator: Sendable {
     await service.leaveAll()
   }
 
-  /// Turns knobs by the clock from now on, in place of the timeline that was playing.
+  /// Plays a timeline of knob changes. It replaces the timeline that was playing.
   public func play(_ timeline: SimulatorTimeline) { service.play(timeline) }
 
-  /// Why the log could not be written any more, if that ever happens; the simulator then answers nothing. For one reader.
+  /// The error that stopped the log, if it occurs. After it the simulator answers no requests. For one reader.
   public var logFailures: AsyncStream<RequestLogError> {
     service.shared.log?.failures ?? AsyncStream { $0.finish() }
   }

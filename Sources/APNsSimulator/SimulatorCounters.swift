@@ -1,57 +1,58 @@
-/// What the simulator has counted since its start or the last reset.
+/// Counts of the simulator since its start or the last reset.
 public struct SimulatorCounters: Codable, Equatable, Sendable {
   /// Requests received in full.
   public var received = 0
   /// Requests answered with 200.
   public var accepted = 0
-  /// Pushes that reached their device, those that waited for it included.
+  /// Pushes that reached their device, including stored pushes that were delivered later.
   public var delivered = 0
-  /// Pushes that wait for their device to come back: one for each device token and topic.
+  /// Pushes stored for devices that are away: at most one for each device token and topic.
   public var stored = 0
-  /// Pushes lost while they waited, to a newer one for the same device and topic.
+  /// Stored pushes that a newer one for the same device and topic replaced.
   public var overwritten = 0
-  /// Pushes for devices that were away, that were not to be kept or that waited too long.
+  /// Pushes for devices that were away that expired, including those that may not be stored.
   public var expired = 0
-  /// Pushes that were shown in place of one with the same collapse identifier, where that is tracked.
+  /// Pushes that replaced one with the same collapse identifier, if that is tracked.
   public var collapsed = 0
-  /// Broadcasts taken; requests about channels are in no count but this, ``channels`` and ``reasons``.
+  /// Accepted broadcasts. Channel requests count only here, in ``channels`` and in ``reasons``.
   public var broadcasts = 0
-  /// Channels there are; a reset leaves them.
+  /// Existing channels. A reset keeps them.
   public var channels = 0
-  /// Requests answered otherwise, by reason, injected ones included.
+  /// Requests with another answer, by reason, including injected errors.
   public var reasons: [String: Int] = [:]
-  /// Acceptances of an `apns-id` beyond its first: what a person would see twice.
+  /// Acceptances of an `apns-id` beyond its first: notifications that a user would see twice.
   public var duplicates = 0
-  /// Deliveries of an `apns-id` beyond its first, whatever the answers: the sum of deliveries − 1.
+  /// Deliveries of an `apns-id` beyond its first, with any answer: the sum of deliveries − 1.
   public var duplicatesReceived = 0
-  /// `apns-id`s that came more than once.
+  /// `apns-id`s that arrived more than once.
   public var repeatedIDs = 0
-  /// The most that one `apns-id` came.
+  /// The largest number of deliveries of one `apns-id`.
   public var mostDeliveries = 0
   /// Push connections that completed their handshake.
   public var connections = 0
-  /// Connections open now, those of the control API included; a reset leaves it.
+  /// Currently open connections, including those of the control API. A reset keeps this number.
   public var openConnections = 0
   /// GOAWAYs sent on purpose.
   public var goAways = 0
-  /// Streams refused because they were over the announced limit, or their header list was too long.
+  /// Streams refused because they exceeded the announced limit, or because their header list was too long.
   public var refusedStreams = 0
   /// Streams that ended before their answer was sent: reset by the client, or lost with the connection.
   public var abandonedStreams = 0
-  /// How often the faults fired that are not answers, by the name of their knob: streams refused, reset, withheld,
-  /// called unprocessed, or in vain behind a GOAWAY; connections reset or closed; limits announced; answers to single tokens.
+  /// Faults that fired other than error answers, by the name of their knob. These are refused, reset, withheld and
+  /// unprocessed streams, streams after a GOAWAY, connections that were reset or closed, announced limits, and answers
+  /// to single tokens.
   public var faults: [String: Int] = [:]
   /// Bytes of request bodies.
   public var bodyBytes = 0
-  /// Device tokens known; a reset leaves it unless it says otherwise.
+  /// Known device tokens. A reset keeps them by default.
   public var devices = 0
 
-  /// All zero.
+  /// Creates counters with zeros.
   public init() {}
 
-  /// All of them as a JSON object.
+  /// All counters as a JSON object.
   public var json: [UInt8] { JSON.write(self) ?? [] }
 
-  /// Requests answered with anything but 200.
+  /// Requests with any answer other than 200.
   public var rejected: Int { reasons.values.reduce(0, +) }
 }

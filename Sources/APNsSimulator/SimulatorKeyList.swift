@@ -1,4 +1,4 @@
-/// A list of signing keys for a simulator, in JSON, each with the file that its PEM is in.
+/// A list of signing keys for a simulator, in JSON, each with the path of its PEM file.
 public enum SimulatorKeyList {
   private struct Entry: Decodable {
     var keyID: String
@@ -9,13 +9,13 @@ public enum SimulatorKeyList {
     var related: [String]?
   }
 
-  /// Reads `[{"keyID":"…","teamID":"…","file":"…","topics":[…],"environment":"…","related":[…]}]`; the last three may be
-  /// left out.
+  /// Reads `[{"keyID":"…","teamID":"…","file":"…","topics":[…],"environment":"…","related":[…]}]`. The last three
+  /// fields are optional.
   ///
   /// - Parameters:
   ///   - json: the list.
-  ///   - contents: gives the PEM of a file that the list names.
-  /// - Throws: a `DecodingError` for another text, and what `contents` throws.
+  ///   - contents: returns the PEM of a file in the list.
+  /// - Throws: a `DecodingError` for invalid text, and errors of `contents`.
   public static func read(
     _ json: [UInt8], contents: (String) throws -> String
   ) throws -> [SimulatorConfiguration.Key] {

@@ -1,16 +1,16 @@
 extension SimulatorKnobs {
-  /// Text that can't be made knobs of.
+  /// An error for text that is not a valid change of knobs.
   public struct PatchError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong, and what would be right.
+    /// The problem and the valid values.
     public var description: String
   }
 
-  /// Changes the knobs that a JSON object names and leaves the others, as `PUT /knobs` does.
+  /// Changes the knobs in a JSON object and keeps the others, like `PUT /knobs`.
   ///
-  /// - Throws: ``PatchError`` for text that is no object, an unknown knob, or a value out of its range.
+  /// - Throws: ``PatchError`` if the text is not an object, a knob is unknown, or a value is out of range.
   public mutating func apply(json: [UInt8]) throws(PatchError) { self = try KnobPatch.apply(json, to: self) }
 
-  /// Changes one knob, `name=value`; a value that is no JSON is taken for text.
+  /// Changes one knob, `name=value`. A value that is not JSON is used as text.
   ///
   /// - Throws: ``PatchError`` as for ``apply(json:)``, and for text without an equals sign.
   public mutating func apply(assignment: String) throws(PatchError) {

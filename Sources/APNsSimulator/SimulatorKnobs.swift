@@ -1,22 +1,22 @@
-/// What can be changed while the simulator runs, by ``Simulator/set(_:)`` or `PUT /knobs`: a property for each knob, flat
-/// as they are written.
+/// Settings that can be changed while the simulator runs, by ``Simulator/set(_:)`` or `PUT /knobs`. Each knob is a
+/// property, as in the flat JSON object.
 public struct SimulatorKnobs: Codable, Equatable, Sendable {
-  /// What becomes of a token that was never loaded.
+  /// The treatment of a token that was never loaded.
   public enum UnknownTokens: String, Codable, Sendable {
-    /// It counts as registered for every topic.
+    /// The token counts as registered for every topic.
     case accept
     /// 400 `BadDeviceToken`.
     case bad
   }
 
-  /// What becomes of a topic that doesn't go with the push type, about which reports differ.
+  /// The treatment of a topic that does not match the push type. Reports about APNs differ.
   public enum MismatchedTopic: String, Codable, Sendable {
     case accept, badTopic, topicDisallowed
   }
 
-  /// How every client certificate is refused, whatever it says; clients without one don't notice.
+  /// The alert with which all client certificates are refused. Clients without a certificate are not affected.
   public enum CertificateAlert: String, Codable, Sendable {
-    /// Not at all; those beyond their dates or of other authorities are refused all the same.
+    /// No alert. Certificates that are outside their dates or from other authorities are still refused.
     case none
     /// TLS alert `certificate_expired`.
     case expired
@@ -26,48 +26,48 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     case unknownAuthority
   }
 
-  /// What GOAWAY says besides its code, as each was seen.
+  /// The debug data of a GOAWAY. All forms were observed.
   public enum GoAwayForm: String, Codable, Sendable {
     /// `{"reason":"…"}`
     case json
     /// A sentence.
     case text
-    /// Nothing.
+    /// No data.
     case empty
   }
 
-  /// What is in the body of a rejection.
+  /// The body of a rejection.
   public enum BodyForm: String, Codable, Sendable {
     /// `{"reason":"…"}`
     case json
-    /// Text that is no JSON.
+    /// Text that is not JSON.
     case broken
-    /// Nothing: the header block ends the stream.
+    /// No body: the header block ends the stream.
     case empty
   }
 
-  /// An error answered instead of 200 to a share of the requests that would have been accepted.
+  /// An error that replaces the 200 of a share of the acceptable requests.
   public struct Failure: Codable, Equatable, Sendable {
-    /// 0 to 1; spread evenly, without chance: 0.01 is every hundredth request of an event loop.
+    /// 0 to 1, spread evenly and without random numbers: 0.01 is every hundredth request of an event loop.
     public var share: Double
     /// The status, such as 503.
     public var status: Int
-    /// The reason in the body, such as `ServiceUnavailable`, or one that Apple doesn't know.
+    /// The reason in the body, such as `ServiceUnavailable`, or one that Apple does not define.
     public var reason: String
-    /// Only for device tokens that begin so, in lower-case hex; empty for all.
+    /// Only for device tokens with this prefix, in lower-case hex; empty for all.
     public var tokenPrefix: String
     /// Only for this topic; empty for all.
     public var topic: String
-    /// Whether the push reaches its device all the same, as a 500 may.
+    /// Whether the push still reaches its device, which is possible with a 500.
     public var delivers: Bool
 
     /// - Parameters:
     ///   - share: 0 to 1.
     ///   - status: such as 503.
     ///   - reason: such as `ServiceUnavailable`.
-    ///   - tokenPrefix: only for device tokens that begin so, in lower-case hex.
+    ///   - tokenPrefix: only for device tokens with this prefix, in lower-case hex.
     ///   - topic: only for this topic.
-    ///   - delivers: whether the push reaches its device all the same.
+    ///   - delivers: whether the push still reaches its device.
     public init(
       share: Double, status: Int, reason: String, tokenPrefix: String = "", topic: String = "", delivers: Bool = false
     ) {
@@ -79,7 +79,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
       self.delivers = delivers
     }
 
-    /// The last three may be left out.
+    /// Decodes a failure. The last three fields are optional.
     public init(from decoder: any Decoder) throws {
       let values = try decoder.container(keyedBy: CodingKeys.self)
       share = try values.decode(Double.self, forKey: .share)
@@ -91,7 +91,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     }
   }
 
-  /// An error answered to one device token, some times.
+  /// An error that one device token gets a limited number of times.
   public struct TokenFailure: Codable, Equatable, Sendable {
     /// In hex.
     public var token: String
@@ -99,14 +99,14 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     public var status: Int
     /// The reason in the body, such as `TooManyRequests`.
     public var reason: String
-    /// How many of its requests get it; the next is accepted, if there is nothing else against it.
+    /// Number of requests that get the error. The next request is accepted if it is valid.
     public var times: Int
 
     /// - Parameters:
     ///   - token: in hex.
     ///   - status: such as 429.
     ///   - reason: such as `TooManyRequests`.
-    ///   - times: how many requests get it.
+    ///   - times: number of requests that get the error.
     public init(token: String, status: Int, reason: String, times: Int) {
       self.token = token
       self.status = status
@@ -115,138 +115,140 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     }
   }
 
-  /// How long every answer waits, in milliseconds; 0 answers at once.
+  /// Delay of every answer, in milliseconds; 0 answers immediately.
   public var latencyMilliseconds = 0
-  /// The standard deviation of what is added to that, in milliseconds; answers then overtake each other.
+  /// Standard deviation of a random addition to the delay, in milliseconds. Answers then overtake each other.
   public var latencySpreadMilliseconds = 0
-  /// The share of requests, 0 to 1, whose answer stalls.
+  /// Share of requests, 0 to 1, whose answer stalls.
   public var stallShare = 0.0
-  /// How much longer a stalled answer waits, in milliseconds.
+  /// Additional delay of a stalled answer, in milliseconds.
   public var stallMilliseconds = 0
-  /// Answers that one connection gives in a second; 0 doesn't limit them.
+  /// Limit of answers per second on one connection; 0 for no limit.
   public var answersPerSecond = 0
-  /// What becomes of tokens that were never loaded.
+  /// The treatment of tokens that were never loaded.
   public var unknownTokens = UnknownTokens.accept
-  /// Injected errors; the first that is due is taken.
+  /// Injected errors. The first one that is due is used.
   public var failures: [Failure] = []
-  /// Errors answered to single device tokens. A new list begins anew; the same one goes on.
+  /// Errors for single device tokens. A new list resets the counts; the same list keeps them.
   public var tokenFailures: [TokenFailure] = []
-  /// Each connection gets a GOAWAY (`Shutdown`) after this many requests; 0 never.
+  /// Each connection gets a GOAWAY (`Shutdown`) after this many requests; 0 for never.
   public var goAwayAfterRequests = 0
-  /// How many of the streams that were opened last every GOAWAY calls unprocessed, none that was answered among them.
-  /// Those whose body is still on its way are not received then, and it is the truth. With a latency there are others,
-  /// and it is a lie, as of a server that loses its state: what is sent again for it is received twice.
+  /// Number of most recently opened streams that every GOAWAY declares unprocessed. Answered streams are never among
+  /// them. Streams whose body is still arriving are truly unprocessed. With a latency, received streams are also
+  /// declared unprocessed, like at a server that loses its state. The simulator then receives their repeated requests
+  /// twice.
   public var goAwayUnprocessed = 0
-  /// What every GOAWAY says besides its code.
+  /// The debug data of every GOAWAY.
   public var goAwayForm = GoAwayForm.json
-  /// The error code of GOAWAYs that have no cause of their own, such as 0 (NO_ERROR), 7 (REFUSED_STREAM) or 11.
+  /// The error code of GOAWAYs without a cause of their own, such as 0 (NO_ERROR), 7 (REFUSED_STREAM) or 11.
   public var goAwayError: UInt32 = 0
-  /// Whether every GOAWAY comes twice.
+  /// Whether every GOAWAY is sent twice.
   public var repeatsGoAway = false
-  /// Seconds after which a connection without requests gets GOAWAY (`IdleTimeout`); 0 never. Goes for new connections.
+  /// Seconds after which a connection without requests gets GOAWAY (`IdleTimeout`); 0 for never. Applies to new
+  /// connections.
   public var idleSeconds = 0
-  /// Seconds after which a connection gets GOAWAY (`Shutdown`) whatever it does; 0 never. Goes for new connections.
+  /// Seconds after which any connection gets GOAWAY (`Shutdown`); 0 for never. Applies to new connections.
   public var connectionSeconds = 0
-  /// The share of connections, 0 to 1, that is reset (TCP RST) as soon as it is accepted.
+  /// Share of connections, 0 to 1, that are reset (TCP RST) immediately after they are accepted.
   public var connectResetShare = 0.0
-  /// Connections in a minute after which an address is reset until the minute is over; 0 never.
+  /// Limit of connections per minute and address. Further ones are reset until the minute ends; 0 for no limit.
   public var connectsPerMinute = 0
-  /// How long the server waits before it begins the TLS handshake, in milliseconds.
+  /// Delay before the server begins the TLS handshake, in milliseconds.
   public var handshakeDelayMilliseconds = 0
-  /// Whether the certificate is one that nobody trusts.
+  /// Whether the server shows a certificate that no client trusts.
   public var showsUntrustedCertificate = false
-  /// Whether the server takes up the client's ALPN offer.
+  /// Whether the server accepts the client's ALPN offer.
   public var answersALPN = true
-  /// Each connection falls silent after this many requests: nothing is read, written or closed any more, as when a
-  /// middlebox forgets it; 0 never.
+  /// Each connection becomes silent after this many requests; 0 for never. The simulator then never reads, writes or
+  /// closes it, like a middlebox that lost its state.
   public var silentAfterRequests = 0
   /// SETTINGS_INITIAL_WINDOW_SIZE of new connections: bytes of body that a stream may send before it must wait.
   public var streamWindow: UInt32 = 65_535
   /// SETTINGS_MAX_FRAME_SIZE of new connections, 16,384 to 16,777,215.
   public var maxFrameSize: UInt32 = 16_384
-  /// Whether new connections get credit for bodies that were received (WINDOW_UPDATE). If not, one takes 65,535 bytes of
-  /// them and then waits for ever.
+  /// Whether new connections get credit for received bodies (WINDOW_UPDATE). Without it a connection can send 65,535
+  /// bytes of body and then waits forever.
   public var grantsWindow = true
-  /// How long after the handshake nothing is written to a new connection, not even SETTINGS, in milliseconds.
+  /// Time after the handshake during which nothing is written to a new connection, not even SETTINGS, in milliseconds.
   public var settingsDelayMilliseconds = 0
-  /// Whether PINGs are acknowledged. Goes for new connections.
+  /// Whether PINGs are acknowledged. Applies to new connections.
   public var answersPings = true
-  /// Whether a connection that said GOAWAY, and has no stream left, stays open until its client closes it.
+  /// Whether a connection without streams stays open after GOAWAY until its client closes it.
   public var lingersAfterGoAway = false
-  /// The status of an interim answer before every answer: 100, or 102 to 199; 0 sends none.
+  /// The status of an interim answer before every answer: 100, or 102 to 199; 0 for none.
   public var interimStatus = 0
-  /// Whether a trailer section follows every answer. Goes for new connections.
+  /// Whether a trailer section follows every answer. Applies to new connections.
   public var sendsTrailers = false
-  /// Bytes of body in one DATA frame at most; 0 doesn't limit them. Goes for new connections.
+  /// Limit of bytes of body in one DATA frame; 0 for no limit. Applies to new connections.
   public var bodyPieceBytes = 0
-  /// The share of requests, 0 to 1, that is refused before anything is done for it: RST_STREAM with REFUSED_STREAM.
+  /// Share of requests, 0 to 1, that are refused before any processing: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0
-  /// The share of requests, 0 to 1, that is taken and then, instead of an answer, gets RST_STREAM with INTERNAL_ERROR.
+  /// Share of requests, 0 to 1, that are processed and get RST_STREAM with INTERNAL_ERROR instead of an answer.
   public var resetShare = 0.0
-  /// The share of requests, 0 to 1, that is taken and never answered.
+  /// Share of requests, 0 to 1, that are processed and never answered.
   public var withheldShare = 0.0
-  /// Each connection is broken off (TCP RST) right after this many requests were received, the last of them and all that
-  /// were not answered yet without an answer; 0 never.
+  /// Each connection is reset (TCP RST) after this many requests; 0 for never. The last request and all earlier
+  /// unanswered ones get no answer.
   public var resetAfterRequests = 0
-  /// Each connection is closed without GOAWAY after this many requests, which are answered before unless answers wait;
-  /// 0 never.
+  /// Each connection is closed without GOAWAY after this many requests; 0 for never. The requests are answered first,
+  /// except delayed answers.
   public var closeAfterRequests = 0
-  /// MAX_CONCURRENT_STREAMS of every connection, those that are open included; 0 leaves it to the configuration.
+  /// MAX_CONCURRENT_STREAMS of every connection, including open ones; 0 for the configuration's limits.
   public var streamLimit: UInt32 = 0
-  /// Whether a rejection other than 410 puts the connection's stream limit back to 1 until the next acceptance.
+  /// Whether a rejection other than 410 sets the connection's stream limit back to 1 until the next acceptance.
   public var limitDropsOnRejection = false
-  /// Whether `background` with priority 10 is answered with `BadPriority`; real APNs is reported to accept it.
+  /// Whether `background` with priority 10 is answered with `BadPriority`. Real APNs is reported to accept it.
   public var rejectsUrgentBackground = false
-  /// Whether provider tokens may be signed in DER; real APNs takes both, the standard knows raw r‖s only.
+  /// Whether provider tokens may have DER signatures. Real APNs accepts both forms; the standard defines only raw r‖s.
   public var acceptsDERSignatures = true
-  /// Seconds that a provider token is good for after its `iat`, and may be ahead of it.
+  /// Maximum age of a provider token in seconds, and the maximum by which its `iat` may be ahead of the clock.
   public var providerTokenSeconds: Int64 = 3600
-  /// Seconds between two changes of the provider token on a connection, the first change aside; sooner is 429
-  /// `TooManyProviderTokenUpdates`. 0 doesn't limit them.
+  /// Minimum interval in seconds between two changes of the provider token on a connection, except the first change. An
+  /// earlier change gets 429 `TooManyProviderTokenUpdates`. 0 for no limit.
   public var tokenUpdateSeconds: Int64 = 1200
-  /// Whether connections from one address share that limit, as was reported where servers share an address.
+  /// Whether connections from one address share that limit, as reported for servers that share an address.
   public var limitsTokenUpdatesByAddress = false
-  /// Key identifiers whose provider tokens are `InvalidProviderToken` from now on.
+  /// Key identifiers whose provider tokens get `InvalidProviderToken`.
   public var revokedKeys: [String] = []
-  /// How client certificates are refused at the handshake.
+  /// The alert with which client certificates are refused at the handshake.
   public var certificateAlert = CertificateAlert.none
-  /// Whether a certificate for the other environment is refused by GOAWAY right after the handshake, as was observed, or
-  /// else by 403 for each request, as is documented.
+  /// The refusal of a certificate for the other environment: by GOAWAY after the handshake, as observed, or by 403 for
+  /// each request, as documented.
   public var refusesCertificateByGoAway = true
-  /// What becomes of a topic whose suffix isn't that of the push type.
+  /// The treatment of a topic whose suffix does not match the push type.
   public var mismatchedTopic = MismatchedTopic.topicDisallowed
-  /// Pushes that one device token may get at once; more are 429 `TooManyRequests`. 0 doesn't limit them.
+  /// Burst limit of pushes to one device token. Further ones get 429 `TooManyRequests`. 0 for no limit.
   public var tokenBurst = 0
-  /// Milliseconds in which a device token may get one more.
+  /// Milliseconds after which a device token may get one more push.
   public var tokenRefillMilliseconds = 1000
-  /// Points of error after which a connection gets GOAWAY and is closed; 0 never. Each rejection but 410 is a point, a
-  /// hundred acceptances take one off.
+  /// Error points after which a connection gets GOAWAY and is closed; 0 for never. Each rejection except 410 adds a
+  /// point; a hundred acceptances remove one.
   public var errorBudget = 0
-  /// Points that a `BadDeviceToken` counts for.
+  /// Error points of a `BadDeviceToken`.
   public var badTokenPoints = 5
-  /// Whether the apps may broadcast; else 400 `FeatureNotEnabled`.
+  /// Whether apps may send broadcasts. If not, the answer is 400 `FeatureNotEnabled`.
   public var enablesBroadcast = true
-  /// What is in the body of rejections.
+  /// The body of rejections.
   public var bodyForm = BodyForm.json
-  /// Whether 410 says since when.
+  /// Whether a 410 contains its timestamp.
   public var tellsTimestamp = true
-  /// Whether answers carry `apns-id`.
+  /// Whether answers contain `apns-id`.
   public var sendsID = true
-  /// Whether an `apns-id` comes back in upper case.
+  /// Whether `apns-id` is returned in upper case.
   public var raisesID = false
-  /// Seconds in a `retry-after` field of 429 and 5xx; 0 sends none, as APNs.
+  /// Seconds in the `retry-after` field of 429 and 5xx; 0 for no field, as in APNs.
   public var retryAfterSeconds = 0
-  /// Other words for reasons, such as `BadEnvironmentKeyInToken` for `BadEnvironmentKeyIdInToken`.
+  /// Replacement texts of reasons, such as `BadEnvironmentKeyInToken` for `BadEnvironmentKeyIdInToken`.
   public var spellings: [String: String] = [:]
-  /// Whether answers carry `apns-unique-id`, as the development environment's do.
+  /// Whether answers contain `apns-unique-id`, as in the development environment.
   public var sendsUniqueID = false
-  /// Whether collapse identifiers are remembered to count notifications that take another's place on their device.
+  /// Whether collapse identifiers are stored, in order to count notifications that replace another one on their device.
   public var tracksCollapse = false
-  /// Whether `apns-id`s are remembered to count duplicates: some 25 bytes for each.
+  /// Whether `apns-id`s are stored in order to count duplicates. Each needs about 25 bytes.
   public var tracksDuplicates = true
-  /// Seconds that the simulator's clock is ahead when it judges the age of provider tokens; negative is behind.
+  /// Seconds that the simulator's clock is ahead when it checks the age of provider tokens; negative if behind.
   public var clockSkewSeconds: Int64 = 0
 
-  /// Everything as real APNs behaves, at once and without faults.
+  /// Creates the behaviour of real APNs without delays and faults.
   public init() {}
 }

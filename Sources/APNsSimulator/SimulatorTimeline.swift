@@ -1,29 +1,29 @@
-/// Knobs turned by the clock: a script of what a bad day at APNs looks like.
+/// A script of knob changes over time, for example of a disturbance at APNs.
 public struct SimulatorTimeline: Equatable, Sendable {
-  /// Something done to all connections at once.
+  /// An action on all connections.
   public enum Action: String, Codable, Sendable {
-    /// Every push connection gets GOAWAY, as for a restart.
+    /// Send GOAWAY on every push connection, as for a restart.
     case goAway
-    /// Counting begins anew.
+    /// Reset the counts.
     case reset
   }
 
-  /// What happens at one time.
+  /// A change at one time.
   public struct Event: Equatable, Sendable {
-    /// Seconds after the timeline began.
+    /// Seconds after the start of the timeline.
     public var at: Double
-    /// Seconds until it happens again, and again; 0 lets it happen once.
+    /// Period of repetition in seconds; 0 for a single event.
     public var every: Double
-    /// A JSON object of knobs, as for `PUT /knobs`; empty turns none.
+    /// A JSON object of knobs, as for `PUT /knobs`; empty for no change.
     public var knobs: [UInt8]
-    /// What is done besides, after the knobs are turned.
+    /// An additional action after the knobs are changed.
     public var action: Action?
 
     /// - Parameters:
-    ///   - at: seconds after the timeline began.
-    ///   - every: seconds until it happens again, and again; 0 lets it happen once.
+    ///   - at: seconds after the start of the timeline.
+    ///   - every: period of repetition in seconds; 0 for a single event.
     ///   - knobs: a JSON object of knobs.
-    ///   - action: what is done besides.
+    ///   - action: an additional action.
     public init(at: Double, every: Double = 0, knobs: [UInt8] = [], action: Action? = nil) {
       self.at = at
       self.every = every
@@ -32,12 +32,12 @@ public struct SimulatorTimeline: Equatable, Sendable {
     }
   }
 
-  /// In order of their times.
+  /// The events in order of their times.
   public private(set) var events: [Event]
 
-  /// The shortest period: what is turned faster nobody sees.
+  /// The shortest period in seconds. Faster changes would have no visible effect.
   private static let shortestPeriod = 0.01
-  /// Seconds that a time or a period has at most, a year: nobody waits for more, and its nanoseconds still fit into 63 bits.
+  /// The largest time and period in seconds: a year. Its nanoseconds fit into 63 bits.
   private static let longest = 31_536_000.0
   private static let fields: Set<String> = ["at", "every", "knobs", "action"]
 
@@ -46,7 +46,7 @@ public struct SimulatorTimeline: Equatable, Sendable {
 
   /// Reads `[{"at":5,"knobs":{"streamLimit":1}},{"at":6,"every":2,"knobs":{…}},{"at":10,"action":"goAway"}]`.
   ///
-  /// - Throws: a ``SimulatorKnobs/PatchError`` that names the event and what is wrong with it.
+  /// - Throws: a ``SimulatorKnobs/PatchError`` with the number of the event and the problem.
   public init(json: [UInt8]) throws(SimulatorKnobs.PatchError) {
     guard let list = JSON.read(json) as? [[String: Any]] else {
       throw SimulatorKnobs.PatchError(
@@ -85,7 +85,7 @@ public struct SimulatorTimeline: Equatable, Sendable {
     if let knobs = object["knobs"] {
       guard let json = JSON.write(object: knobs) else { throw fail("knobs is an object") }
       event.knobs = json
-      // What can't be done is told now, not in the middle of the night.
+      // The knobs are validated here, so that an error is reported at the start and not when the event is due.
       var trial = SimulatorKnobs()
       try trial.apply(json: event.knobs)
     }
@@ -93,17 +93,17 @@ public struct SimulatorTimeline: Equatable, Sendable {
     return event
   }
 
-  /// What is still to come, as the clock goes on. Pure: who plays it tells the time.
+  /// The events that are still due. Pure: the caller supplies the current time.
   struct Cursor {
     private var waiting: [(due: Double, event: Event)]
 
     init(_ timeline: SimulatorTimeline) { waiting = timeline.events.map { ($0.at, $0) } }
 
-    /// When the next event is due, in seconds after the beginning; `nil` when none is left.
+    /// Due time of the next event in seconds after the start; `nil` after the last event.
     var next: Double? { waiting.first?.due }
 
-    /// Takes everything that is due `elapsed` seconds after the beginning, in order. What repeats comes once, however
-    /// late it is.
+    /// Removes and returns all events that are due `elapsed` seconds after the start, in order. A repeated event is
+    /// returned once, even if several repetitions are due.
     mutating func take(until elapsed: Double) -> [Event] {
       let due = waiting.prefix { $0.due <= elapsed }
       waiting.removeFirst(due.count)

@@ -1,14 +1,15 @@
 internal import Dispatch
 internal import EventLoop
 
-/// A listening socket whose connections go round the event loops.
+/// A listening socket. It distributes its connections over the event loops in turn.
 actor Acceptor {
-  /// Out of descriptors, say: a listener stays readable, and trying at once again would burn a core.
+  /// Pause after an error such as a lack of descriptors. The listener stays readable, so an immediate retry would use a
+  /// whole core.
   private static let pauseAfterError = DispatchTimeInterval.milliseconds(100)
 
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-  /// The port that the system gave.
+  /// The port that the system assigned.
   nonisolated let port: UInt16
 
   private let listener: Socket
@@ -17,7 +18,7 @@ actor Acceptor {
   private var watcher: SocketWatcher?
   private var next = 0
 
-  /// Begins to listen; connections wait in the kernel until ``start()``.
+  /// Begins to listen. Connections wait in the kernel until ``start()``.
   init(
     at address: SocketAddress, for purpose: SimulatorLoop.Purpose, targets: [SimulatorLoop]
   ) throws {
@@ -29,7 +30,7 @@ actor Acceptor {
     self.purpose = purpose
   }
 
-  /// Accepts from now on.
+  /// Starts accepting connections.
   func start() {
     guard watcher == nil else { return }
     watcher = SocketWatcher(
@@ -41,8 +42,8 @@ actor Acceptor {
     watcher?.close()
   }
 
-  /// One at a time: a listener stays readable until its connections are taken, and a loop that is told so again and again
-  /// meanwhile would begin thousands of tasks.
+  /// Stops watching the listener while ``accept()`` runs. The listener stays readable until its connections are taken;
+  /// without the pause the loop would start thousands of tasks.
   private func acceptInTurn() {
     watcher?.wantsRead = false
     Task { await accept() }

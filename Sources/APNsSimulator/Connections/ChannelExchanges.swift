@@ -1,6 +1,6 @@
 internal import HTTP2
 
-/// The requests about channels that are open on one connection. They are few: nothing here is made for speed.
+/// The open channel requests of one connection. They are few, so this code is not optimised for speed.
 final class ChannelExchanges {
   private struct Exchange {
     var request: ChannelRequest
@@ -22,13 +22,13 @@ final class ChannelExchanges {
 
   func receive(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
     guard let count = open[stream]?.body.count else { return }
-    // One byte too many is enough to be told.
+    // One byte above the limit is enough to detect that the body is too large.
     open[stream]?.body.append(contentsOf: bytes.prefix(ChannelJudge.longestBody + 1 - count))
   }
 
-  /// Answers a request that has come whole.
+  /// Answers a request that was received completely.
   ///
-  /// - Returns: `nil` when the stream is none of these; else whether the request was granted.
+  /// - Returns: `nil` if the stream is not a channel request; otherwise whether the request was granted.
   func finish(
     _ stream: HTTP2Stream, _ authentication: inout ConnectionAuthentication
   ) throws -> Bool? {

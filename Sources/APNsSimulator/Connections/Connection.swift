@@ -2,9 +2,10 @@ internal import EventLoop
 internal import HTTP2
 internal import TLS
 
-/// What a connection is for; told of its streams like any session handler, but free to fail the connection.
+/// The purpose of a connection. A role gets the events of the streams like any session handler, but it may also fail
+/// the connection.
 protocol ConnectionRole: AnyObject {
-  /// The handshake is done.
+  /// Called after the handshake.
   func opened() throws
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) throws
@@ -12,13 +13,13 @@ protocol ConnectionRole: AnyObject {
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32) throws
   func pinged()
-  /// How long nothing is written from now on, in milliseconds.
+  /// Milliseconds from now during which nothing is written.
   var silence: Int { get }
-  /// Whether the connection stays open when nothing is left to be said on it.
+  /// Whether the connection stays open after its last output.
   var lingers: Bool { get }
-  /// What was submitted goes out next; a last word may be added.
+  /// Called before the submitted output is written, so that the role can add output.
   func willWrite() throws
-  /// The connection is closed; its open streams get no answer.
+  /// Called when the connection is closed. Its open streams get no answer.
   func abandoned()
 }
 
@@ -29,34 +30,34 @@ extension ConnectionRole {
   var lingers: Bool { false }
 }
 
-/// A role's wish to end its connection without the words of HTTP/2.
+/// An error that a role throws to end its connection outside of HTTP/2.
 enum ConnectionCut: Error {
-  /// At once, and so that the client learns of an error (TCP RST).
+  /// Close immediately with an error that the client sees (TCP RST).
   case reset
-  /// Not at all: the client never hears of it again.
+  /// Keep the socket open, but never read or write again.
   case silence
-  /// After what was submitted has been written; in an orderly way for TLS and TCP.
+  /// Close after all submitted output is written, with an orderly end of TLS and TCP.
   case finish
 }
 
-/// One accepted connection: moves bytes between TLS and the HTTP/2 session. Confined to its loop.
+/// One accepted connection. It moves bytes between TLS and the HTTP/2 session. Confined to its loop.
 final class Connection: HTTP2SessionHandler {
-  /// What the loop does next about a connection.
+  /// The loop's next step for a connection.
   enum Progress {
     /// Wait for the socket.
     case waiting
-    /// Read again soon: its share of this turn is used up.
+    /// Read again soon: the connection has used its share of this turn.
     case hungry
-    /// Close it.
+    /// Close the connection.
     case finished
   }
 
-  /// Records read before other connections of the loop get their turn.
+  /// Records read before the loop serves other connections.
   private static let readsPerTurn = 16
-  /// Records read before answers are written: fewer writes for a busy sender, no wait for a slow one.
+  /// Records read before answers are written. A busy sender causes fewer writes, and a slow one does not wait.
   private static let readsPerWrite = 4
 
-  /// Makes session and role when the handshake is done, and it is known what the client showed.
+  /// Creates the session and the role after the handshake, when the client's certificate is known.
   typealias Opening = (TLSStream) throws -> (HTTP2Session, any ConnectionRole)
 
   private(set) var role: (any ConnectionRole)?
@@ -64,15 +65,15 @@ final class Connection: HTTP2SessionHandler {
   private let open: Opening
   private let tls: TLSStream
   private let loop: LoopState
-  /// Whether the last byte was written: only the client's close is waited for.
+  /// Whether the last byte was written and only the client's close is still missing.
   private(set) var isLeaving = false
-  /// Whether the loop has set a limit to that wait.
+  /// Whether the loop has set a limit for that wait.
   var isAwaited = false
-  /// Milliseconds on the loop's clock until which nothing is written.
+  /// Time on the loop's clock, in milliseconds, until which nothing is written.
   private var silentUntil: UInt64 = 0
   private var unwritten: [UInt8] = []
   private var failure: (any Error)?
-  /// Whether the socket has to be writable before anything else can be sent.
+  /// Whether the socket must become writable before the next write.
   private(set) var wantsWrite = false
 
   init(tls: TLSStream, loop: LoopState, open: @escaping Opening) {
@@ -81,7 +82,7 @@ final class Connection: HTTP2SessionHandler {
     self.open = open
   }
 
-  /// Moves what can be moved in both directions.
+  /// Reads and writes as much as the socket allows.
   func pump() throws -> Progress {
     if session == nil {
       switch try tls.handshake() {
@@ -102,8 +103,8 @@ final class Connection: HTTP2SessionHandler {
     for turn in 1...Self.readsPerTurn {
       switch try tls.read(into: loop.input) {
       case .bytes(let count):
-        // While the last bytes leave, the peer's are read and dropped: closing with unread bytes would reset the
-        // connection and could take the GOAWAY with it (RFC 9112 section 9.6 tells the same story for HTTP/1.1).
+        // While the last bytes are sent, input is read and dropped: closing with unread bytes would reset the
+        // connection and could lose the GOAWAY (RFC 9112 section 9.6 describes the same for HTTP/1.1).
         if isLeaving { continue }
         try session?.receive(UnsafeRawBufferPointer(rebasing: loop.input[..<count]), handler: self)
         if let failure { try end(failure) }
@@ -119,7 +120,7 @@ final class Connection: HTTP2SessionHandler {
     return try flushed(.hungry)
   }
 
-  /// What a role threw ends the connection: at once, or when all that was submitted is written.
+  /// Ends the connection with an error from a role: immediately, or after all submitted output is written.
   private func end(_ failure: any Error) throws {
     guard case ConnectionCut.finish = failure else { throw failure }
     self.failure = nil
@@ -133,7 +134,7 @@ final class Connection: HTTP2SessionHandler {
     tls.finishWriting()
   }
 
-  /// Tells the role that its open streams are gone with the connection.
+  /// Notifies the role that its open streams ended with the connection.
   func abandon() { role?.abandoned() }
 
   private func flushed(_ progress: Progress) throws -> Progress {
@@ -141,7 +142,8 @@ final class Connection: HTTP2SessionHandler {
     return progress
   }
 
-  /// Writes what the session has to say, as far as the socket takes it; what it answers to is in the log before.
+  /// Writes the session's output as far as the socket accepts it. First it flushes the log, so that every answered
+  /// request is logged.
   func flush() throws {
     try loop.log?.flush()
     guard let session, let role, !isLeaving, LoopState.milliseconds >= silentUntil else { return }
@@ -163,10 +165,11 @@ final class Connection: HTTP2SessionHandler {
     if session.isFinished, !role.lingers { leave() }
   }
 
-  /// Collects output in the loop's buffer; `nil` when there is none.
+  /// Collects output in the loop's buffer. Returns `nil` if the session has none.
   private func gather(_ session: HTTP2Session) throws -> Int? {
     var count = 0
-    // A frame has at most 16,384 bytes of payload behind nine of header (RFC 9113 section 4): room for one is kept.
+    // A frame has at most 16,384 bytes of payload after a header of nine (RFC 9113 section 4). The loop reserves room
+    // for one frame.
     while count + 16_384 + 9 <= loop.output.count, let chunk = try session.nextOutput(handler: self) {
       UnsafeMutableRawBufferPointer(rebasing: loop.output[count...]).copyMemory(from: chunk)
       count += chunk.count

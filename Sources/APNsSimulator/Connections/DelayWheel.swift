@@ -1,4 +1,4 @@
-/// Things that come due some milliseconds after they were put in: a hashed timing wheel of one-millisecond ticks.
+/// A hashed timing wheel of one-millisecond ticks. Each entry comes due some milliseconds after it was added.
 ///
 /// One timer drives any number of entries, and an entry costs an append.
 struct DelayWheel<Entry> {
@@ -7,7 +7,7 @@ struct DelayWheel<Entry> {
     var entry: Entry
   }
 
-  /// Ticks in one turn; an entry due later stays for more turns. Four seconds is more than any usual latency.
+  /// Ticks in one turn. An entry that is due later stays for more turns. Four seconds is more than any usual latency.
   private static var size: Int { 4096 }
 
   private var spokes: [[Item]] = Array(repeating: [], count: size)
@@ -17,14 +17,14 @@ struct DelayWheel<Entry> {
   /// - Parameter now: milliseconds on any monotonic clock.
   init(now: UInt64) { current = now }
 
-  /// Puts `entry` in, due at `due` milliseconds; what is already due comes with the next tick.
+  /// Adds `entry`, which is due at `due` milliseconds. An entry that is already due comes with the next tick.
   mutating func add(_ entry: Entry, due: UInt64) {
     let due = max(due, current + 1)
     spokes[Int(due % UInt64(Self.size))].append(Item(due: due, entry: entry))
     count += 1
   }
 
-  /// Takes everything due until `now`, in order of due time.
+  /// Removes all entries that are due at `now` and passes them to `body` in order of due time.
   mutating func advance(to now: UInt64, _ body: (Entry) -> Void) {
     while current < now {
       guard count > 0 else {
@@ -34,7 +34,7 @@ struct DelayWheel<Entry> {
       current += 1
       let spoke = Int(current % UInt64(Self.size))
       guard !spokes[spoke].isEmpty else { continue }
-      // The list is taken out so that `body` never sees it half gone, and put back for its memory.
+      // The list is moved out so that `body` never sees it half processed. It is put back to reuse its memory.
       var items: [Item] = []
       swap(&items, &spokes[spoke])
       var kept = 0

@@ -1,7 +1,7 @@
-/// How much a connection's sender has erred: "too many errors" disconnect, sooner for some kinds (Apple, "Handling
-/// notification responses from APNs"). How many is not published.
+/// Error points of a connection's sender. APNs disconnects after "too many errors", sooner for some kinds (Apple,
+/// "Handling notification responses from APNs"). Apple does not publish the numbers.
 struct ErrorBudget {
-  /// Points that an acceptance takes off: at one rejection in a hundred the connection lives for ever.
+  /// Points that an acceptance removes. With one rejection in a hundred requests the connection never ends.
   private static let repayment = 0.01
 
   private var points = 0.0
@@ -10,6 +10,6 @@ struct ErrorBudget {
 
   mutating func rejected(_ weight: Int) { points += Double(weight) }
 
-  /// Whether `budget` points are used up; never when it is 0.
+  /// Whether `budget` points are used up. A budget of 0 has no limit.
   func isSpent(_ budget: Int) -> Bool { budget > 0 && points >= Double(budget) }
 }

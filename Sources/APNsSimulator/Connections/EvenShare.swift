@@ -1,17 +1,17 @@
-/// Picks a share of what passes, evenly and without chance: 0.01 is every hundredth.
+/// Picks a share of the items evenly, without random numbers: 0.01 picks every hundredth item.
 struct EvenShare {
   private var progress = 0.0
 
-  /// Whether the next one is picked.
+  /// Returns whether the next item is picked.
   mutating func isDue(_ share: Double) -> Bool {
     if share <= 0 { return false }
     progress += share
-    // Sums of tenths fall a little short of one.
+    // Sums of tenths are slightly less than one.
     guard progress >= 1 - 1e-9 else { return false }
     progress -= 1
     return true
   }
 
-  /// Counts one that can't be picked; if it was its turn, the next is.
+  /// Counts an item that can't be picked. If it was due, the next item is picked.
   mutating func postpone(_ share: Double) { progress += share }
 }

@@ -1,23 +1,23 @@
-/// What becomes of a request that was received and judged.
+/// The outcome of a request that was received and judged.
 enum RequestFate {
   case answered
   case withheld
   case reset
-  /// It is answered, and the connection closed.
+  /// The request is answered, and then the connection is closed.
   case answeredLast
-  /// The connection is broken off instead.
+  /// The connection is reset instead of an answer.
   case cut
-  /// The connection falls silent instead.
+  /// The connection becomes silent instead of an answer.
   case silenced
 }
 
-/// Which faults are due.
+/// Selection of the faults that are due.
 extension LoopState {
-  /// The injected error that the next acceptable request gets, if any.
+  /// Returns the injected error of the next acceptable request, if any.
   ///
   /// - Parameters:
   ///   - token: in lower-case hex.
-  ///   - parcel: the rest, where it is wanted.
+  ///   - parcel: the other values of the push, if a knob needs them.
   func nextFailure(for token: [UInt8], _ parcel: Parcel?) -> SimulatorKnobs.Failure? {
     if !knobs.tokenFailures.isEmpty, let failure = shared.tokenFailures.take(token) {
       note(.tokenFailures)
@@ -38,7 +38,7 @@ extension LoopState {
     return due
   }
 
-  /// The reason for a token that gets more than it may, if that is limited.
+  /// Returns the reason if the token exceeds its rate limit; `nil` without a limit.
   ///
   /// - Parameter token: in lower-case hex.
   func excess(for token: [UInt8]) -> Reason? {
@@ -50,7 +50,7 @@ extension LoopState {
     return .tooManyRequests
   }
 
-  /// Whether a connection that was accepted is reset at once; counted.
+  /// Returns whether an accepted connection is reset immediately, and counts it.
   func refusesConnection(from descriptor: Int32) -> Bool {
     if shares.connects.isDue(knobs.connectResetShare) {
       note(.connectResetShare)
@@ -63,11 +63,12 @@ extension LoopState {
     return true
   }
 
-  /// How long the next answer waits, in milliseconds.
+  /// Returns the delay of the next answer in milliseconds.
   func nextLatency() -> Int {
     var latency = knobs.latencyMilliseconds
     if knobs.latencySpreadMilliseconds > 0 {
-      // The sum of twelve has a variance of one, and is as normal as an answer's latency ever is.
+      // The sum of twelve uniform numbers has a variance of one. It approximates a normal distribution well enough for
+      // a latency.
       let sum = (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &generator) }
       latency = max(0, latency + Int(sum * Double(knobs.latencySpreadMilliseconds)))
     }
@@ -78,9 +79,9 @@ extension LoopState {
     return latency
   }
 
-  /// Decides and counts what happens to a request that was received, and to its connection with it.
+  /// Decides the outcome of a received request and of its connection, and counts it.
   ///
-  /// - Parameter number: of the request on its connection, from 1.
+  /// - Parameter number: number of the request on its connection, from 1.
   func nextFate(onConnection number: Int) -> RequestFate {
     if knobs.resetAfterRequests > 0, number >= knobs.resetAfterRequests {
       note(.resetAfterRequests)
@@ -107,7 +108,7 @@ extension LoopState {
 }
 
 extension SimulatorKnobs.Failure {
-  /// Whether a request may get it at all.
+  /// Returns whether the injected error applies to the request.
   fileprivate func concerns(_ token: [UInt8], _ parcel: Parcel?) -> Bool {
     (tokenPrefix.isEmpty || token.starts(with: tokenPrefix.utf8))
       && (topic.isEmpty || parcel?.topic.elementsEqual(topic.utf8) ?? false)

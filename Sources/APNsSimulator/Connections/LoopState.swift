@@ -2,15 +2,15 @@ private import EventLoop
 internal import HTTP2
 private import Glibc
 
-/// What the connections of one event loop share; confined to that loop.
+/// State that the connections of one event loop share. Confined to that loop.
 final class LoopState {
-  /// An answer that waits for its time.
+  /// An answer that waits for its due time.
   struct PendingAnswer {
     var connection: Int
     var stream: HTTP2Stream
   }
 
-  /// How far each share among the knobs is towards its next request.
+  /// Progress of each share among the knobs towards its next request.
   struct Shares {
     var failures: [EvenShare] = []
     var refused = EvenShare()
@@ -20,9 +20,9 @@ final class LoopState {
     var connects = EvenShare()
   }
 
-  /// Bytes that one read takes: a TLS record.
+  /// Bytes of one read: a TLS record.
   static let readSize = 16_384
-  /// Bytes gathered before they are written, four TLS records.
+  /// Bytes that are collected before a write: four TLS records.
   static let writeSize = 65_536
 
   let shared: SharedState
@@ -31,16 +31,16 @@ final class LoopState {
   var generator: SplitMix64
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
   var shares = Shares()
-  /// Connections hand it to TLS for each read and use what came before they return.
+  /// Buffer for TLS reads. A connection uses the bytes before it returns.
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
-  /// Connections gather output here and keep what could not be written.
+  /// Buffer in which connections collect output. A connection copies the bytes that it could not write.
   let output = UnsafeMutableRawBufferPointer.allocate(byteCount: writeSize, alignment: 16)
-  /// What was received and is not in the log yet; `nil` without a log.
+  /// Lines of received requests that are not in the log yet; `nil` without a log.
   var log: RequestLogLines?
-  /// Seconds since 1970 by the simulator's clock, as of the last event.
+  /// Seconds since 1970 on the simulator's clock, as of the last event.
   private(set) var now: Int64 = 0
 
-  /// - Parameter number: of the loop among those of the simulator.
+  /// - Parameter number: number of the loop in the simulator.
   init(_ number: Int, shared: SharedState) {
     self.shared = shared
     generator = SplitMix64(seed: shared.configuration.seed &+ UInt64(number))
@@ -54,20 +54,20 @@ final class LoopState {
     output.deallocate()
   }
 
-  /// What can be changed at run time, as it is now.
+  /// The current knobs.
   var knobs: SimulatorKnobs { rules.knobs }
 
-  /// Goes by other rules from now on; requests judged already keep their verdict.
+  /// Applies new rules. Requests that are already judged keep their verdict.
   func obey(_ rules: Rules) {
     self.rules = rules
     shares = Shares()
     updateClock()
   }
 
-  /// Reads the clock, once for all requests of one event.
+  /// Reads the clock once for all requests of one event.
   func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
 
-  /// Whether requests need to remember their device token.
+  /// Whether requests must store their device token.
   var wantsTokens: Bool { log != nil || rules.wantsTokens }
 
   /// Counts a fault that fired.
@@ -76,7 +76,7 @@ final class LoopState {
   static var milliseconds: UInt64 { EventLoop.now / 1_000_000 }
 }
 
-/// A small random generator; for identifiers nobody guards.
+/// A small random generator for identifiers that need no secrecy.
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

@@ -2,19 +2,19 @@ private import EventLoop
 internal import HTTP2
 internal import TLS
 
-/// APNs' side of one connection: judges each request and answers it, now or later.
+/// The APNs side of one connection: judges each request and answers it immediately or later.
 final class PushRole: ConnectionRole {
-  /// What is known of an open stream; at the index of its slot.
+  /// State of an open stream, at the index of the stream's slot.
   private struct Request {
     var stream: Int32 = 0
     var id: MessageID?
-    /// In lower-case hex, where it is needed; empty for what is no token.
+    /// Device token in lower-case hex, if it is needed; empty if it is invalid.
     var token: [UInt8] = []
     var verdict = RequestJudge.Verdict()
-    /// Only for devices that are away, or where a knob wants it.
+    /// Values for devices that are away, or if a knob needs them.
     var parcel: Parcel?
     var bodyCount = 0
-    /// Only where it is wanted.
+    /// Body, only if it is logged.
     var body: [UInt8]?
     var outcome = Outcome.accepted
     var isReceived = false
@@ -44,17 +44,17 @@ final class PushRole: ConnectionRole {
   private var answer = HeaderFields()
   /// Requests received in full.
   private(set) var requestCount = 0
-  /// Milliseconds at which the next answer may leave, where answers are limited.
+  /// Earliest time of the next answer in milliseconds, if answers are limited.
   private var nextAnswer = 0.0
-  /// The last stream that counts, once GOAWAY was submitted.
+  /// The last stream that is processed, after GOAWAY was submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
-  /// The connection ends here: what is still in its buffer was never received.
+  /// Whether the connection ends here. Bytes that remain in its buffer count as never received.
   private var isCut = false
   private var limit: StreamLimit
   private var errors = ErrorBudget()
 
-  /// A connection whose handshake is done, with the SETTINGS that open it submitted.
+  /// Creates a session and its role after the handshake and submits the SETTINGS that open the connection.
   static func open(
     connection: Int, certificate: PeerCertificate?, address: String, loop: LoopState
   ) throws -> (HTTP2Session, any ConnectionRole) {
@@ -99,15 +99,16 @@ final class PushRole: ConnectionRole {
       !certificate.environments.contains(loop.shared.configuration.environment)
     else { return }
     loop.note(.wrongCertificate)
-    // Seen as the first thing after SETTINGS, with NO_ERROR and no stream processed (reference 1.5).
+    // Observed: the GOAWAY follows SETTINGS immediately, with NO_ERROR and no processed stream (reference 1.5).
     if loop.knobs.refusesCertificateByGoAway { try leave(because: Reason.badCertificateEnvironment.name) }
   }
 
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws {
     while requests.count <= stream.slot { requests.append(Request()) }
-    // Trailers change nothing: the judgement stands on the first header block.
+    // Trailers are ignored: only the first header block is judged.
     guard requests[stream.slot].stream != stream.id else { return }
-    // nghttp2 takes streams until GOAWAY is written; to the client these count as not processed, so they must not be.
+    // nghttp2 accepts streams until GOAWAY is written. The client considers these streams unprocessed, so the simulator
+    // must not process them.
     guard !isCut else { return }
     guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
     if fields.listSize > Int(StreamLimit.headerListSize) {
@@ -179,7 +180,7 @@ final class PushRole: ConnectionRole {
 
   func refused(streamID: Int32) throws {
     loop.tally.refusedStreams += 1
-    // One for its HEADERS and one for its DATA, as was seen (reference 1.4).
+    // Observed: one reset for the stream's HEADERS and one for its DATA (reference 1.4).
     if limit.hasExpired { try session.reset(streamID: streamID, error: .streamClosed) }
   }
 
@@ -196,7 +197,7 @@ final class PushRole: ConnectionRole {
     requests = []
   }
 
-  /// Sends the answer that was decided; does nothing when the stream is gone.
+  /// Sends the answer that was decided. Does nothing if the stream is closed.
   func answer(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
     requests[stream.slot].isAnswered = true
@@ -253,7 +254,7 @@ final class PushRole: ConnectionRole {
     errors.rejected(weight)
   }
 
-  /// What came with an expired token has the limit put back to one, and streams whose body is still on its way refused:
+  /// Handles an expired token: sets the stream limit back to one and refuses the streams whose body is still arriving,
   /// first for their HEADERS, then for their DATA (reference 1.4).
   private func expire() throws {
     guard limit.expired() else { return }
@@ -268,7 +269,7 @@ final class PushRole: ConnectionRole {
     !isCut && stream.slot < requests.count && requests[stream.slot].stream == stream.id
   }
 
-  /// Decides and counts: what happens to the answer on its way changes nothing about what was accepted.
+  /// Decides and counts the outcome. The later loss of an answer does not change the accepted count.
   private func decide(_ slot: Int) {
     let request = requests[slot]
     loop.tally.received += 1
@@ -310,9 +311,9 @@ final class PushRole: ConnectionRole {
 
   // MARK: Connection
 
-  /// Ends the connection as APNs does for maintenance: what was received is answered, nothing more is taken.
+  /// Ends the connection as APNs does for maintenance: answers the received requests and accepts no more.
   ///
-  /// - Parameter error: `nil` for the code that a knob sets.
+  /// - Parameter error: error code; `nil` for the code that a knob sets.
   func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode? = nil) throws {
     guard lastStream == .max else { return }
     // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TLS
 
-/// The faces that a simulator shows at the handshake, each made when it is first wanted. Shared by all event loops.
+/// The TLS contexts of a simulator, each created when it is first needed. Shared by all event loops.
 final class ServerContexts: Sendable {
   private let usual: TLSContext
   private let identity: TLSIdentity
@@ -10,8 +10,8 @@ final class ServerContexts: Sendable {
   private let others = Mutex<[String: TLSContext]>([:])
 
   /// - Parameters:
-  ///   - identity: what clients are to trust.
-  ///   - names: what a certificate that they shall not trust says.
+  ///   - identity: the identity that clients trust.
+  ///   - names: names in the certificate that clients must not trust.
   init(identity: TLSIdentity, names: [String], clients: ClientCertificatePolicy?) throws {
     usual = try TLSContext.server(identity: identity, protocols: ["h2"], clients: clients)
     self.identity = identity
@@ -19,7 +19,7 @@ final class ServerContexts: Sendable {
     self.clients = clients
   }
 
-  /// The context that the knobs ask for.
+  /// Returns the context for the given knobs.
   func context(for knobs: SimulatorKnobs) throws -> TLSContext {
     guard knobs.showsUntrustedCertificate || !knobs.answersALPN else { return usual }
     let key = "\(knobs.showsUntrustedCertificate) \(knobs.answersALPN)"

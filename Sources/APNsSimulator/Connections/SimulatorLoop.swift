@@ -5,15 +5,15 @@ internal import TLS
 
 /// One event loop with its share of the connections.
 actor SimulatorLoop {
-  /// What a connection is accepted for.
+  /// The purpose of an accepted connection.
   enum Purpose: Sendable {
     case push
     case control(ControlService)
   }
 
-  /// How long a connection that said GOAWAY waits for its client to close.
+  /// Time that a client has to close a connection after GOAWAY.
   private static let linger = DispatchTimeInterval.seconds(2)
-  /// Bytes of request bodies under way on a control connection: device lists are long.
+  /// Flow-control window of a control connection in bytes. It is large because device lists are long.
   private static let controlWindow: Int32 = 8 << 20
 
   nonisolated let loop: EventLoop
@@ -23,18 +23,18 @@ actor SimulatorLoop {
     var connection: Connection
     var watcher: SocketWatcher
     var socket: Socket
-    /// Whether all that is left to do is to read until the client closes.
+    /// Whether the loop only reads and drops input until the client closes.
     var isDraining = false
-    /// Whether it is left as it is until the simulator ends.
+    /// Whether the loop leaves the connection untouched until the simulator ends.
     var isSilent = false
-    /// Whether its end is on the clock, if it has one.
+    /// Whether the timers for the connection's end are set, if it has any.
     var isAgeing = false
   }
 
   private let state: LoopState
   private let contexts: ServerContexts
   private var members: [Int: Member] = [:]
-  /// Goes up by the number of loops, so that no two connections of a simulator have one number.
+  /// Grows by the number of loops, so that connection numbers are unique in a simulator.
   private var nextID: Int
   private let stride: Int
   private var timer: LoopTimer?
@@ -51,7 +51,7 @@ actor SimulatorLoop {
 
   // MARK: Connections
 
-  /// Takes an accepted socket over.
+  /// Adopts an accepted socket.
   func adopt(_ socket: sending Socket, for purpose: Purpose) {
     guard !isClosed else { return }
     var knobs = SimulatorKnobs()
@@ -77,7 +77,7 @@ actor SimulatorLoop {
       state.tally.openConnections += 1
       begin(id, after: knobs.handshakeDelayMilliseconds)
     } catch {
-      // OpenSSL or nghttp2 is out of memory; the client sees its connection closed.
+      // OpenSSL or nghttp2 is out of memory. The client sees that its connection is closed.
       socket.close()
     }
   }
@@ -94,7 +94,7 @@ actor SimulatorLoop {
     }
   }
 
-  /// What a connection is from when its handshake is done, when it is known whose it is.
+  /// Creates the session and the role after the handshake, when the client's certificate is known.
   private static func role(
     of id: Int, for purpose: Purpose, on stream: TLSStream, _ state: LoopState, _ loop: SimulatorLoop?
   ) throws -> (HTTP2Session, any ConnectionRole) {
@@ -132,13 +132,14 @@ actor SimulatorLoop {
       member.socket.resetOnClose()
       close(id)
     } catch {
-      // A failed handshake or a client that breaks the protocol: what it gets is a closed connection.
+      // The handshake failed or the client violated the protocol. The simulator closes the connection.
       if member.connection.role == nil { leaveAlert(id, member) } else { close(id) }
     }
     tickIfNeeded()
   }
 
-  /// The alert is on its way; closing with unread bytes would reset the connection and could overtake it.
+  /// Drains the connection after a TLS alert: closing with unread bytes would reset the connection, and the reset could
+  /// overtake the alert.
   private func leaveAlert(_ id: Int, _ member: Member) {
     member.socket.finishWriting()
     members[id]?.isDraining = true
@@ -160,7 +161,7 @@ actor SimulatorLoop {
     }
   }
 
-  /// Gives the client a last while to close.
+  /// Closes the connection after the time that the client has to close it.
   private func closeLater(_ id: Int) {
     loop.execute(after: Self.linger) { [weak self] in
       self?.assumeIsolated { $0.close(id) }
@@ -178,12 +179,12 @@ actor SimulatorLoop {
     guard let member = members.removeValue(forKey: id) else { return }
     member.watcher.close()
     member.connection.abandon()
-    // Requests may have come right before the end; a failure comes back with the next answer.
+    // Requests may have arrived just before the end. A log failure is thrown again for the next answer.
     try? state.log?.flush()
     state.tally.openConnections -= 1
   }
 
-  /// Writes what was submitted to connection `id` outside of its own events.
+  /// Writes output that was submitted to connection `id` outside of the connection's own events.
   private func flush(_ id: Int) {
     guard let member = members[id], !member.isSilent else { return }
     do {
@@ -196,8 +197,7 @@ actor SimulatorLoop {
 
   // MARK: Age
 
-  /// Sets the clock to its first words, where they are late, and to the ends that a push connection may come to without
-  /// doing anything.
+  /// Sets timers for delayed SETTINGS and for the ends of a push connection that need no event of its own.
   private func watchAge(_ id: Int) {
     guard let member = members[id], !member.isAgeing, member.connection.role is PushRole else { return }
     members[id]?.isAgeing = true
@@ -273,16 +273,16 @@ actor SimulatorLoop {
 
   // MARK: Control
 
-  /// What this loop has counted.
+  /// Counts of this loop.
   var tally: Tally { state.tally }
 
-  /// Starts counting anew.
+  /// Resets the counts.
   func resetTally() { state.tally.reset() }
 
-  /// Changes the knobs; requests judged already keep their verdict.
+  /// Changes the knobs. Requests that are already judged keep their verdict.
   func apply(_ rules: Rules) {
     state.obey(rules)
-    // A stream limit is announced at once, to connections that have nothing else to say too.
+    // A stream limit is announced immediately, also on connections without other output.
     for id in Array(members.keys) { flush(id) }
   }
 
@@ -297,7 +297,7 @@ actor SimulatorLoop {
     }
   }
 
-  /// Says GOAWAY on every push connection and takes no more requests on them.
+  /// Sends GOAWAY on every push connection and accepts no more requests on them.
   func leaveAll() {
     for (id, member) in members {
       guard let role = member.connection.role as? PushRole else { continue }
@@ -310,7 +310,7 @@ actor SimulatorLoop {
     }
   }
 
-  /// Closes every connection at once and accepts no more.
+  /// Closes every connection immediately and accepts no more.
   func closeAll() {
     isClosed = true
     for id in Array(members.keys) { close(id) }

@@ -1,10 +1,10 @@
 internal import HTTP2
 
-/// MAX_CONCURRENT_STREAMS of one connection as it changes (reference 1.4): token connections begin with one stream, get
-/// the rest with the first accepted push, and lose it again with an expired provider token.
+/// MAX_CONCURRENT_STREAMS of one connection (reference 1.4). Token connections begin with one stream. The first
+/// accepted push raises the limit; an expired provider token lowers it again.
 ///
-/// Changes are only noted, and announced before the next write: nghttp2 goes by settings as soon as they are submitted,
-/// and streams that came in one read with the first push were opened before their client could know.
+/// A change is stored and announced before the next write. nghttp2 applies settings when they are submitted, but
+/// streams that came in one read with the first push were opened before the client could know the limit.
 struct StreamLimit {
   /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
   static let headerListSize: UInt32 = 8000
@@ -13,13 +13,13 @@ struct StreamLimit {
   private let full: UInt32
   private var wanted: UInt32
   private var announced: UInt32
-  /// Whether an expired provider token came since the last acceptance.
+  /// Whether an expired provider token arrived since the last acceptance.
   private(set) var hasExpired = false
 
   /// - Parameters:
-  ///   - initial: the limit that opens the connection.
-  ///   - reduced: what it falls back to.
-  ///   - full: what an accepted push raises it to.
+  ///   - initial: the limit at the start of the connection.
+  ///   - reduced: the limit after an expired token.
+  ///   - full: the limit after an accepted push.
   init(initial: UInt32, reduced: UInt32, full: UInt32) {
     self.reduced = min(reduced, full)
     self.full = full
@@ -27,7 +27,7 @@ struct StreamLimit {
     announced = initial
   }
 
-  /// The SETTINGS that open a connection (reference 1.3).
+  /// Returns the SETTINGS that open a connection (reference 1.3).
   func settings(by knobs: SimulatorKnobs) -> HTTP2Settings {
     var settings = HTTP2Settings()
     settings.headerTableSize = 4096
@@ -38,27 +38,27 @@ struct StreamLimit {
     return settings
   }
 
-  /// A push was accepted.
+  /// Records an accepted push.
   mutating func accepted() {
     hasExpired = false
     wanted = max(wanted, full)
   }
 
-  /// A push was rejected, and the limit is to fall for it.
+  /// Records a rejected push that lowers the limit.
   mutating func rejected() { wanted = reduced }
 
-  /// A push came with an expired provider token.
+  /// Records a push with an expired provider token.
   ///
-  /// - Returns: whether it is the first since the last acceptance.
+  /// - Returns: whether it is the first one since the last acceptance.
   mutating func expired() -> Bool {
     wanted = reduced
     defer { hasExpired = true }
     return !hasExpired && reduced < full
   }
 
-  /// The SETTINGS to send, if the limit has changed since the last.
+  /// Returns the SETTINGS to send if the limit has changed since the last announcement.
   ///
-  /// - Parameter imposed: a limit that overrules all others; 0 for none.
+  /// - Parameter imposed: a limit that replaces all others; 0 for none.
   mutating func announcement(imposed: UInt32) -> HTTP2Settings? {
     let limit = imposed > 0 ? imposed : wanted
     guard limit != announced else { return nil }

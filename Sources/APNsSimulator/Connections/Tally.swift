@@ -1,8 +1,8 @@
-/// Counts of one event loop, summed up when somebody asks.
+/// Counts of one event loop. The counts of all loops are summed on request.
 struct Tally: Sendable {
   var received = 0
   var accepted = 0
-  /// Handed to their devices at once.
+  /// Pushes delivered to their devices immediately.
   var delivered = 0
   var byReason = [Int](repeating: 0, count: Reason.allCases.count)
   var injected: [String: Int] = [:]
@@ -14,7 +14,7 @@ struct Tally: Sendable {
   var faults: [FaultKind: Int] = [:]
   var bodyBytes = 0
 
-  /// Back to zero, but for what is open now.
+  /// Resets all counts except the number of open connections.
   mutating func reset() {
     let open = openConnections
     self = Tally()

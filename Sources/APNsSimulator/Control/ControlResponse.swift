@@ -1,10 +1,10 @@
 /// An answer of the control API.
 struct ControlResponse: Sendable {
   var status: Int
-  /// JSON, with a line feed for people with curl.
+  /// JSON with a final line feed, for users of curl.
   var body: [UInt8]
 
-  /// - Parameter value: encoded with its keys in order, so that two answers can be compared by eye.
+  /// - Parameter value: encoded with sorted keys, so that two answers are easy to compare.
   init(_ value: some Encodable, status: Int = 200) {
     if let text = JSON.write(value) {
       self.status = status
@@ -15,7 +15,7 @@ struct ControlResponse: Sendable {
     }
   }
 
-  /// An answer that says what is wrong.
+  /// Returns an answer with an error message.
   static func failure(_ status: Int, _ message: String) -> ControlResponse {
     ControlResponse(["error": message], status: status)
   }

@@ -2,7 +2,7 @@ internal import HTTP2
 
 /// The control API on one connection.
 ///
-/// A device list is taken in as it comes, so its length doesn't matter; other bodies are small.
+/// A device list is processed as it arrives, so its length is not limited. Other bodies are small.
 final class ControlRole: ConnectionRole {
   private struct Request {
     var method: String
@@ -11,7 +11,7 @@ final class ControlRole: ConnectionRole {
     var devices: DeviceListReader?
   }
 
-  /// Knobs are a few hundred bytes.
+  /// Limit of other bodies in bytes. Knobs need only a few hundred bytes.
   private static let longestBody = 1 << 20
 
   private let connection: Int
@@ -70,7 +70,7 @@ final class ControlRole: ConnectionRole {
 
   func abandoned() { requests = [:] }
 
-  /// Submits an answer; does nothing when the stream is gone.
+  /// Submits an answer. Does nothing if the stream is closed.
   func answer(_ stream: HTTP2Stream, _ response: ControlResponse) throws {
     fields.removeAll()
     fields.add(":status", String(response.status))

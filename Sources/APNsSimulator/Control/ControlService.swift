@@ -2,7 +2,7 @@ private import EventLoop
 private import Foundation
 internal import Synchronization
 
-/// What the control API and ``Simulator`` do across all event loops.
+/// Operations of the control API and of ``Simulator`` that concern all event loops.
 final class ControlService: Sendable {
   let shared: SharedState
   let loops: [SimulatorLoop]
@@ -56,14 +56,14 @@ final class ControlService: Sendable {
     for loop in loops { await loop.resetTally() }
   }
 
-  /// Plays a timeline from its beginning, in place of the one that was playing.
+  /// Plays a timeline from its start. It replaces the timeline that was playing.
   func play(_ timeline: SimulatorTimeline) {
     let task = Task { [weak self] in
       var cursor = SimulatorTimeline.Cursor(timeline)
       let clock = ContinuousClock()
       let begin = clock.now
       while let next = cursor.next, !Task.isCancelled {
-        // Ends early when it is cancelled, and then nothing more happens.
+        // The sleep throws if the task is cancelled. The timeline then ends.
         guard (try? await clock.sleep(until: begin.advanced(by: .seconds(next)))) != nil else { return }
         let elapsed = begin.duration(to: clock.now) / .seconds(1)
         for event in cursor.take(until: elapsed) { await self?.perform(event) }
@@ -75,12 +75,13 @@ final class ControlService: Sendable {
     }
   }
 
-  /// Plays nothing any more.
+  /// Stops the timeline.
   func stopPlaying() { player.withLock { $0?.cancel() } }
 
   private func perform(_ event: SimulatorTimeline.Event) async {
     var changed = knobs
-    // The timeline was tried when it was read; together with other turns a value is still in its range.
+    // The timeline was validated when it was read. A value that is valid alone is also valid in combination with other
+    // changes.
     if !event.knobs.isEmpty, (try? changed.apply(json: event.knobs)) != nil { await set(changed) }
     switch event.action {
     case nil: break
@@ -89,21 +90,21 @@ final class ControlService: Sendable {
     }
   }
 
-  /// Says GOAWAY on every push connection.
+  /// Sends GOAWAY on every push connection.
   func leaveAll() async {
     for loop in loops { await loop.leaveAll() }
   }
 
-  /// Seconds since 1970 by the simulator's clock.
+  /// Seconds since 1970 on the simulator's clock.
   private var now: Int64 { Int64(EventLoop.wallClock / 1000) + knobs.clockSkewSeconds }
 
-  /// Takes a device off the air, or back and hands over what waits for it.
+  /// Takes a device offline, or brings it online and delivers its stored pushes.
   func set(_ token: [UInt8], isAway: Bool) {
     token.withUnsafeBytes { shared.registry.set($0, isAway: isAway) }
     if !isAway { shared.mailboxes.forward(to: token, now: now) }
   }
 
-  /// The same for a list of tokens in hex, one a line.
+  /// Does the same for a list of tokens in hex, one per line.
   private func setAll(_ list: [UInt8], isAway: Bool) -> ControlResponse {
     let lines = list.split(separator: UInt8(ascii: "\n")).map { $0.last == 0x0D ? $0.dropLast() : $0 }
     var tokens: [[UInt8]] = []
@@ -117,7 +118,7 @@ final class ControlService: Sendable {
     return ControlResponse(["devices": tokens.count])
   }
 
-  /// Answers a request of the control API whose body, if any, has come whole.
+  /// Answers a request of the control API after its body was received completely.
   func handle(method: String, path: String, body: [UInt8]) async -> ControlResponse {
     switch (method, path) {
     case ("GET", "/health"): return ControlResponse(["status": "ok"])

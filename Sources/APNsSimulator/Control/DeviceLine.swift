@@ -1,6 +1,6 @@
-/// One line of a device list, as views into it.
+/// One line of a device list, as views into its bytes.
 struct DeviceLine {
-  /// Why a line is skipped.
+  /// The reason why a line is skipped.
   struct Problem: Error {
     var message: String
     init(_ message: String) { self.message = message }
@@ -12,7 +12,7 @@ struct DeviceLine {
   private(set) var timestamp: Int64 = 0
   private(set) var environment: SimulatorEnvironment?
 
-  /// - Parameter bytes: a line without its end; an object when it begins with a brace, else CSV.
+  /// - Parameter bytes: a line without its line break: a JSON object if it begins with a brace, otherwise CSV.
   /// - Returns: `nil` for the header line of a CSV file.
   init?(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     token = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -57,8 +57,8 @@ struct DeviceLine {
     }
   }
 
-  /// A flat object of strings and whole numbers: all that a device needs, at a fraction of a JSON decoder's cost for
-  /// lists of millions.
+  /// Reads a flat object of strings and integers. A device needs nothing more, and for lists of millions this costs a
+  /// fraction of a JSON decoder.
   private mutating func readObject(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     var scanner = FlatObjectScanner(bytes)
     while let (name, value) = try scanner.next() {

@@ -1,7 +1,7 @@
-/// Takes a list of devices in, piece by piece: CSV lines `token,state,topic,timestamp,environment`, NDJSON objects with the same
+/// Reads a list of devices in pieces: CSV lines `token,state,topic,timestamp,environment`, NDJSON objects with the same
 /// names, or both.
 struct DeviceListReader {
-  /// What came of a list.
+  /// The result of loading a list.
   struct Report: Codable, Equatable {
     /// A line that was skipped.
     struct Problem: Codable, Equatable {
@@ -11,12 +11,12 @@ struct DeviceListReader {
 
     var loaded = 0
     var skipped = 0
-    /// The first few only.
+    /// The first ``mostErrors`` problems.
     var errors: [Problem] = []
   }
 
   private static let mostErrors = 20
-  /// The longest token has 510 digits, the longest topic 255 characters.
+  /// Limit of a line in bytes. The longest token has 510 digits, the longest topic 255 characters.
   private static let longestLine = 4096
 
   private let registry: DeviceRegistry
@@ -28,7 +28,7 @@ struct DeviceListReader {
 
   init(registry: DeviceRegistry) { self.registry = registry }
 
-  /// Takes the next bytes; a line may begin in one piece and end in another.
+  /// Reads the next bytes. A line may begin in one piece and end in another.
   mutating func read(_ bytes: UnsafeRawBufferPointer) {
     var start = 0
     for index in 0..<bytes.count where bytes[index] == 0x0A {
@@ -44,7 +44,7 @@ struct DeviceListReader {
     keep(UnsafeRawBufferPointer(rebasing: bytes[start...]))
   }
 
-  /// Takes a last line without line feed, and reports.
+  /// Reads a last line without line feed and returns the report.
   mutating func finish() -> Report {
     if !rest.isEmpty || isSkippingLine { takeRest() }
     return report
@@ -94,7 +94,7 @@ struct DeviceListReader {
     if !isToken { throw DeviceLine.Problem("the token is not 2 to 510 hexadecimal digits, even in number") }
   }
 
-  /// The topic's number; a list has few topics, so the registry's lock is taken once for each.
+  /// Returns the topic's number. A list has few topics, so the registry's lock is taken only once for each topic.
   private mutating func number(_ topic: UnsafeRawBufferPointer) -> DeviceRegistry.TopicID {
     let topic = Array(topic)
     if let known = topics[topic] { return known }

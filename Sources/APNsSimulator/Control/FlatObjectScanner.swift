@@ -1,4 +1,5 @@
-/// Reads `{"name":"text","name":123}` without copying; no nesting, no escapes, `null` as an empty value.
+/// Reads `{"name":"text","name":123}` without copying. Nested values and escapes are not supported; `null` is an empty
+/// value.
 struct FlatObjectScanner {
   private let bytes: UnsafeRawBufferPointer
   private var place = 0
@@ -6,7 +7,7 @@ struct FlatObjectScanner {
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The next pair, or `nil` behind the last one.
+  /// Returns the next pair, or `nil` after the last one.
   mutating func next() throws(DeviceLine.Problem) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
     if isFirst { try expect(UInt8(ascii: "{")) }
     skipBlanks()

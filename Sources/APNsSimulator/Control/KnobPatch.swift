@@ -1,11 +1,11 @@
-/// A JSON object that changes some knobs and leaves the others.
+/// A JSON object that changes some knobs and keeps the others.
 enum KnobPatch {
   typealias Problem = SimulatorKnobs.PatchError
 
-  /// The body of a patch is bounded too; this is for people.
+  /// Limit of the list, for a clear error message. The body of a patch has a limit too.
   private static let mostTokenFailures = 10_000
 
-  /// - Throws: ``Problem`` for text that is no object, an unknown knob or a value out of its range.
+  /// - Throws: ``Problem`` if the text is not an object, a knob is unknown or a value is out of range.
   static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
     guard let changes = JSON.read(patch) as? [String: Any] else {
       throw Problem(description: "a JSON object is expected, such as {\"latencyMilliseconds\":5}")

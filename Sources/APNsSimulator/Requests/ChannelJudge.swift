@@ -1,16 +1,16 @@
 private import Foundation
 internal import TLS
 
-/// What comes of requests about channels: APNs' other API, with reasons of its own (reference 7.4). In the order of the
-/// push API where the reference has none.
+/// Checks of channel requests. The channel API of APNs has reasons of its own (reference 7.4). If the reference gives
+/// no order of checks, the order of the push API is used.
 struct ChannelJudge {
-  /// What goes back.
+  /// The answer to a channel request.
   struct Answer: Equatable {
     var status: Int
     var reason: Reason?
     var channelID: String?
     var body: [UInt8]?
-    /// Whether it was a broadcast that was taken.
+    /// Whether the request was a broadcast that was accepted.
     var isBroadcast = false
 
     static func success(_ status: Int, channelID: String? = nil, body: [UInt8]? = nil, isBroadcast: Bool = false)
@@ -18,11 +18,11 @@ struct ChannelJudge {
     { Answer(status: status, channelID: channelID, body: body, isBroadcast: isBroadcast) }
   }
 
-  /// Bytes of body that a broadcast may have.
+  /// Limit of a broadcast's body in bytes.
   static let longestBody = 5120
-  /// Bytes of an identifier in Base64; Apple gives no number, only that some are too long.
+  /// Limit of a Base64 identifier in bytes. Apple gives no number and says only that some are too long.
   private static let longestChannelID = 255
-  /// The only push type that is broadcast, in whatever case: Apple's own pages differ.
+  /// The only push type of broadcasts. Case is ignored because Apple's own pages differ.
   private static let pushType = "liveactivity"
 
   private struct Creation: Decodable {
@@ -44,10 +44,10 @@ struct ChannelJudge {
   }
 
   /// - Parameters:
-  ///   - verdict: of the connection's authentication.
-  ///   - certificate: what the connection's client showed.
-  ///   - body: all of it, or as much as is too long already.
-  ///   - now: seconds since 1970, by the simulator's clock.
+  ///   - verdict: result of the connection's authentication.
+  ///   - certificate: the client's certificate.
+  ///   - body: the whole body, or a part that already exceeds the limit.
+  ///   - now: seconds since 1970 on the simulator's clock.
   func judge(
     _ request: ChannelRequest, from verdict: ConnectionAuthentication.Verdict, certificate: PushCertificate?,
     body: [UInt8], by rules: Rules, now: Int64
@@ -60,7 +60,7 @@ struct ChannelJudge {
     case .genuine(let genuine): speaker = genuine
     }
     if let id = request.requestID, UUID(uuidString: id) == nil { return reject(.badMessageID) }
-    // The bundle identifier stands alone here, without the suffix of any push type.
+    // The path contains the bundle identifier without the suffix of any push type.
     if PushType.bundle(of: request.app) != request.app { return reject(.topicDisallowed) }
     guard covers(request.app, speaker, certificate) else { return reject(.topicMismatch) }
     guard rules.knobs.enablesBroadcast else { return reject(.featureNotEnabled) }

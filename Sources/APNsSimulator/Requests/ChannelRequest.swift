@@ -1,6 +1,6 @@
 internal import HTTP2
 
-/// A request about broadcast channels, by its path and header fields (reference 7.2, 7.3). The body comes later.
+/// A channel request, read from its path and header fields (reference 7.2, 7.3). The body arrives later.
 struct ChannelRequest {
   enum Operation: Equatable {
     /// `POST /4/broadcasts/apps/<bundle id>`
@@ -15,7 +15,7 @@ struct ChannelRequest {
     case list
   }
 
-  /// `nil` for a method that the path doesn't have.
+  /// Operation of the request; `nil` if the path does not support the method.
   let operation: Operation?
   let app: [UInt8]
   let authorization: [UInt8]?
@@ -23,11 +23,11 @@ struct ChannelRequest {
   let pushType: String?
   let expiration: String?
   let priority: String?
-  /// `apns-request-id` as it came.
+  /// `apns-request-id` as received.
   let requestID: String?
   let hasDuplicates: Bool
 
-  /// - Returns: `nil` when the path is about something else.
+  /// - Returns: `nil` if the path is not one of the channel API.
   init?(_ fields: borrowing HeaderFields) {
     guard let path = fields[":path"], let method = fields[":method"] else { return nil }
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)

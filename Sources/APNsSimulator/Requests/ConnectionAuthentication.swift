@@ -1,9 +1,10 @@
-/// Who speaks on one connection: holds what the connection is bound to, and remembers the last provider token, because
-/// nearly every request repeats it. Pure but for what it shares with other connections; time is passed in.
+/// Authentication state of one connection: its certificate or key, and the last provider token. The token is cached
+/// because nearly every request repeats it. Pure except for state shared with other connections; the caller supplies
+/// the time.
 struct ConnectionAuthentication {
-  /// Who a request is from.
+  /// The sender of a request.
   enum Speaker: Equatable {
-    /// The holder of the verifier's key of this number.
+    /// The holder of the verifier's key with this number.
     case key(Int)
     /// The holder of the connection's certificate.
     case certificate
@@ -14,7 +15,7 @@ struct ConnectionAuthentication {
     case refused(Reason)
   }
 
-  /// What its client showed when it connected; provider tokens mean nothing then (Apple, "Establishing a
+  /// The client's certificate. With a certificate, provider tokens are ignored (Apple, "Establishing a
   /// certificate-based connection to APNs").
   let certificate: PushCertificate?
 
@@ -29,9 +30,9 @@ struct ConnectionAuthentication {
   private var boundKey: Int?
 
   /// - Parameters:
-  ///   - shared: the keys, the environment, and who else updates tokens.
-  ///   - certificate: what the client showed.
-  ///   - address: where the client is.
+  ///   - shared: the keys, the environment and the token updates of other connections.
+  ///   - certificate: the client's certificate.
+  ///   - address: the client's address.
   init(_ shared: SharedState, certificate: PushCertificate?, address: String) {
     verifier = shared.verifier
     updatesByAddress = shared.tokenUpdates
@@ -42,7 +43,7 @@ struct ConnectionAuthentication {
 
   /// - Parameters:
   ///   - authorization: the field's value.
-  ///   - now: seconds since 1970, by the simulator's clock.
+  ///   - now: seconds since 1970 on the simulator's clock.
   mutating func judge(_ authorization: UnsafeRawBufferPointer?, by rules: Rules, now: Int64) -> Verdict {
     if let certificate {
       let isHere = certificate.environments.contains(environment)
@@ -60,7 +61,8 @@ struct ConnectionAuthentication {
     guard let verified = lastVerified else { return .refused(.invalidProviderToken) }
     let age = now - verified.issuedAt
     if age > rules.knobs.providerTokenSeconds { return .refused(.expiredProviderToken) }
-    // Undocumented for a token from the future; a clock that is an hour ahead is no clock.
+    // The behaviour for a token from the future is undocumented. A clock that is an hour ahead is wrong, so the token
+    // is invalid.
     if age < -rules.knobs.providerTokenSeconds { return .refused(.invalidProviderToken) }
     if boundKey == verified.key { return .genuine(.key(verified.key)) }
     if let reason = bind(to: verified.key) { return .refused(reason) }
@@ -74,7 +76,7 @@ struct ConnectionAuthentication {
       || updatesByAddress.admit(token, from: address, interval: knobs.tokenUpdateSeconds, now: now)
   }
 
-  /// The first key binds the connection; others must belong with it (reference 2.4).
+  /// Binds the connection to its first key. Later keys must be related to the first one (reference 2.4).
   private mutating func bind(to key: Int) -> Reason? {
     let new = verifier.keys[key]
     if let environment = new.environment, environment != self.environment { return .badEnvironmentKeyID }
@@ -85,17 +87,17 @@ struct ConnectionAuthentication {
     let first = verifier.keys[boundKey]
     if first.teamID != new.teamID { return .invalidProviderToken }
     if first.topics == nil, new.topics == nil { return nil }
-    // Two keys of topics are one when their team said so: that is how one is replaced by the next.
+    // Two topic keys are related if their team said so. This allows a team to replace one key by another.
     let isRelated = first.related.contains(new.keyID) || new.related.contains(first.keyID)
     return isRelated ? nil : .unrelatedKeyID
   }
 
-  /// The token behind the scheme, whose case doesn't matter (RFC 9110 section 11.1); `nil` without one.
+  /// Returns the token after the scheme, which ignores case (RFC 9110 section 11.1); `nil` without the scheme.
   private static func bearer(_ authorization: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     let scheme: StaticString = "bearer "
     guard authorization.count > scheme.utf8CodeUnitCount else { return nil }
     for index in 0..<scheme.utf8CodeUnitCount {
-      // 0x20 sets letters to lower case and leaves the blank as it is.
+      // 0x20 sets letters to lower case and keeps the blank.
       guard authorization[index] | 0x20 == scheme.utf8Start[index] else { return nil }
     }
     return authorization.dropping(scheme.utf8CodeUnitCount)

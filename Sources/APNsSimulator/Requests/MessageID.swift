@@ -1,4 +1,4 @@
-/// An `apns-id`: its 128 bits, and the 36 characters as the sender wrote them.
+/// An `apns-id`: its 128 bits, and the 36 characters that the sender wrote.
 struct MessageID {
   /// 128 bits as a key.
   struct Key: Hashable {
@@ -32,7 +32,7 @@ struct MessageID {
     self.text = text
   }
 
-  /// One that the server makes up; in upper case, as APNs was seen to do.
+  /// Creates an identifier in upper case, as observed from APNs.
   init(random generator: inout some RandomNumberGenerator) {
     // Version 4 and its variant (RFC 9562 section 5.4).
     let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
@@ -55,7 +55,7 @@ struct MessageID {
     self.text = text
   }
 
-  /// The same in upper case.
+  /// The same identifier in upper case.
   var raised: MessageID {
     var copy = self
     withUnsafeMutableBytes(of: &copy.text) { bytes in
@@ -64,7 +64,7 @@ struct MessageID {
     return copy
   }
 
-  /// The 36 characters, valid during `body`.
+  /// Passes the 36 characters to `body`. They are valid only during the call.
   func withText<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try withUnsafeBytes(of: text) { try body(UnsafeRawBufferPointer(rebasing: $0[..<36])) }
   }

@@ -1,23 +1,24 @@
 internal import Synchronization
 internal import TLS
 
-/// Tells which key signed a provider token and when; each distinct token is verified once. Shared by all event loops.
+/// Finds the key and the issue time of a provider token. Each distinct token is verified once. Shared by all event
+/// loops.
 final class ProviderTokenVerifier: Sendable {
-  /// A key that may sign.
+  /// A signing key.
   struct Key: Sendable {
     var keyID: String
     var teamID: String
     var publicKey: ECPublicKey
     var topics: Set<[UInt8]>?
-    /// The only environment it is for, or `nil` for both.
+    /// The only environment of the key, or `nil` for both.
     var environment: SimulatorEnvironment?
-    /// `kid`s of the keys that may take turns with it on a connection.
+    /// `kid`s of the keys that may alternate with this key on a connection.
     var related: Set<String>
   }
 
-  /// What a genuine token says.
+  /// The values of a genuine token.
   struct Verified: Equatable, Sendable {
-    /// Which of the keys signed.
+    /// Number of the key that signed the token.
     var key: Int
     /// `iat`, seconds since 1970.
     var issuedAt: Int64
@@ -33,11 +34,11 @@ final class ProviderTokenVerifier: Sendable {
     var iat: Int64
   }
 
-  /// A fleet has a handful of tokens at a time; the bound keeps a sender of random ones from filling memory.
+  /// A fleet has a few tokens at a time. The bound protects the memory from a sender of random tokens.
   private static let mostRemembered = 1000
 
   let keys: [Key]
-  /// With the version of the rules that each was verified by.
+  /// Results with the version of the rules that was used for the verification.
   private let remembered = Mutex<[[UInt8]: (version: Int, verified: Verified?)]>([:])
 
   init(_ keys: [SimulatorConfiguration.Key]) throws {
@@ -49,7 +50,7 @@ final class ProviderTokenVerifier: Sendable {
     }
   }
 
-  /// - Returns: `nil` for a token that is malformed, signed by an unknown or revoked key or not by the key it names.
+  /// - Returns: `nil` if the token is malformed, its key is unknown or revoked, or another key signed it.
   func verify(_ token: [UInt8], by rules: Rules) -> Verified? {
     if let known = remembered.withLock({ $0[token] }), known.version == rules.version { return known.verified }
     let verified = examine(token, by: rules)

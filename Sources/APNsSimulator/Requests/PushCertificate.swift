@@ -1,22 +1,22 @@
 internal import TLS
 
-/// What a push certificate allows, by its subject and Apple's extensions (reference 3.2, 3.3).
+/// The permissions of a push certificate, read from its subject and Apple's extensions (reference 3.2, 3.3).
 struct PushCertificate: Equatable {
   // Below 1.2.840.113635.100.6.3, Apple's arc for push.
   static let sandbox = "1.2.840.113635.100.6.3.1"
   static let production = "1.2.840.113635.100.6.3.2"
   static let topicList = "1.2.840.113635.100.6.3.6"
 
-  /// `UID` of the subject: what requests are for that name no topic.
+  /// `UID` of the subject: the topic of requests without `apns-topic`.
   var topic: [UInt8]
-  /// The topics it lists, or `nil` for one that has a single topic.
+  /// The listed topics; `nil` for a certificate with a single topic.
   var topics: Set<[UInt8]>?
-  /// Where it may be used; one that says nothing of the kind may be used everywhere.
+  /// Environments in which the certificate is valid. A certificate without these extensions is valid in both.
   var environments: Set<SimulatorEnvironment>
 
-  /// - Returns: `nil` when the certificate names no topic at all.
+  /// - Returns: `nil` if the certificate has no topic.
   init?(_ certificate: PeerCertificate) {
-    // `SEQUENCE { UTF8String topic, SEQUENCE { kinds }, … }`; the kinds are for people.
+    // `SEQUENCE { UTF8String topic, SEQUENCE { kinds }, … }`. Programs don't use the kinds.
     let listed = certificate.extensions[Self.topicList].map { ASN1.texts(inSequence: $0) ?? [] }
     guard let topic = certificate.userID ?? listed?.first else { return nil }
     self.topic = Array(topic.utf8)
@@ -27,6 +27,6 @@ struct PushCertificate: Equatable {
     if environments.isEmpty { environments = Set(SimulatorEnvironment.allCases) }
   }
 
-  /// Whether pushes to `topic` are its business.
+  /// Returns whether the certificate allows pushes to `topic`.
   func allows(_ topic: [UInt8]) -> Bool { topics?.contains(topic) ?? (topic == self.topic) }
 }

@@ -1,6 +1,6 @@
 internal import HTTP2
 
-/// Views of the header fields that matter, valid as long as the list they were found in.
+/// Views of the header fields that the simulator uses. They are valid as long as the header list.
 struct PushHeaders {
   private static let devicePath: StaticString = "/3/device/"
 
@@ -13,7 +13,7 @@ struct PushHeaders {
   private(set) var expiration: UnsafeRawBufferPointer?
   private(set) var priority: UnsafeRawBufferPointer?
   private(set) var collapseID: UnsafeRawBufferPointer?
-  /// Whether `authorization` or a field of APNs came twice.
+  /// Whether `authorization` or an APNs field is repeated.
   private(set) var hasDuplicates = false
 
   init(_ fields: borrowing HeaderFields) {
@@ -31,14 +31,14 @@ struct PushHeaders {
       case 15 where name.matches("apns-expiration"): Self.set(&expiration, value, &hasDuplicates)
       case 16 where name.matches("apns-collapse-id"): Self.set(&collapseID, value, &hasDuplicates)
       case 5... where name.begins(with: "apns-"):
-        // A field that this simulator has no use for; still not twice.
+        // A field that this simulator does not use. It must not be repeated either.
         hasDuplicates = hasDuplicates || (0..<index).contains { fields.name($0).elementsEqual(name) }
       default: break
       }
     }
   }
 
-  /// What stands in the place of the device token in `path`; `nil` when it is another path.
+  /// The part of `path` after `/3/device/`; `nil` for another path.
   var token: UnsafeRawBufferPointer? {
     guard let path, path.begins(with: Self.devicePath) else { return nil }
     return path.dropping(Self.devicePath.utf8CodeUnitCount)

@@ -1,10 +1,10 @@
-/// The values of `apns-push-type`, what each allows in size, and which topics it goes with.
+/// The values of `apns-push-type`, with the size limit and the topic suffix of each.
 ///
 /// Source: Apple, "Sending notification requests to APNs"; the topic is the bundle identifier with the suffix.
 enum PushType: UInt8, CaseIterable {
   case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-  /// - Returns: `nil` for a value that is no push type.
+  /// - Returns: `nil` if the value is not a push type.
   init?(_ value: UnsafeRawBufferPointer) {
     switch value.count {
     case 3 where value.matches("mdm"): self = .mdm
@@ -22,10 +22,10 @@ enum PushType: UInt8, CaseIterable {
     }
   }
 
-  /// Bytes of body that all but `voip` may have, also without the header.
+  /// Limit of the body in bytes for all types except `voip`, and for requests without the header.
   static let usualLimit: Int32 = 4096
 
-  /// The most bytes of body.
+  /// Limit of the body in bytes.
   var payloadLimit: Int32 { self == .voip ? 5120 : Self.usualLimit }
 
   private static let suffixes: [(type: PushType, text: [UInt8])] = [
@@ -37,14 +37,14 @@ enum PushType: UInt8, CaseIterable {
 
   private static let management = Array("com.apple.mgmt.".utf8)
 
-  /// Whether `topic` has the suffix of this type, and that of no other.
+  /// Returns whether `topic` has the suffix of this type and not that of another.
   func fits(_ topic: [UInt8]) -> Bool {
     if self == .mdm { return topic.starts(with: Self.management) }
     let suffixed = Self.suffixes.first { Self.ends(topic, with: $0.text) }?.type
     return Self.suffixes.contains { $0.type == self } ? suffixed == self : suffixed == nil
   }
 
-  /// `topic` without the suffix of any type.
+  /// Returns `topic` without the suffix of any type.
   static func bundle(of topic: [UInt8]) -> [UInt8] {
     guard let suffix = suffixes.first(where: { ends(topic, with: $0.text) }) else { return topic }
     return Array(topic.dropLast(suffix.text.count))

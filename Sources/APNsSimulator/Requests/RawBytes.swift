@@ -1,35 +1,35 @@
 private import Glibc
 
 extension UnsafeRawBufferPointer {
-  /// Whether these are exactly the bytes of `text`.
+  /// Returns whether these are exactly the bytes of `text`.
   func matches(_ text: StaticString) -> Bool {
     matches(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Whether these are exactly the bytes of `other`.
+  /// Returns whether these are exactly the bytes of `other`.
   func matches(_ other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
     guard let start = baseAddress, let otherStart = other.baseAddress else { return count == 0 }
-    // memcmp(3) reads `count` bytes from both, which both have.
+    // memcmp(3) reads `count` bytes of both buffers. Both have this size.
     return memcmp(start, otherStart, count) == 0
   }
 
-  /// Whether these are exactly `bytes`.
+  /// Returns whether these are exactly `bytes`.
   func matches(_ bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBytes { matches($0) }
   }
 
-  /// Whether these begin with the bytes of `text`.
+  /// Returns whether these begin with the bytes of `text`.
   func begins(with text: StaticString) -> Bool {
     let length = text.utf8CodeUnitCount
     guard count >= length, let start = baseAddress else { return false }
     return memcmp(start, text.utf8Start, length) == 0
   }
 
-  /// All but the first `count` bytes.
+  /// Returns all but the first `count` bytes.
   func dropping(_ count: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[count...]) }
 
-  /// The decimal number that these bytes spell, or `nil`; at most 18 digits.
+  /// The decimal number of at most 18 digits in these bytes, or `nil`.
   var decimal: Int64? {
     guard (1...18).contains(count) else { return nil }
     var number: Int64 = 0
@@ -41,9 +41,9 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// Hexadecimal digits, either case.
+/// Hexadecimal digits, in either case.
 enum Hex {
-  /// The value of a digit, or a number above 15 for anything else.
+  /// Returns the value of a digit, or a number above 15 for any other byte.
   static func value(_ digit: UInt8) -> UInt8 {
     switch digit {
     case 0x30...0x39: digit - 0x30
@@ -53,14 +53,14 @@ enum Hex {
     }
   }
 
-  /// The digits in lower case, or `nil` when they spell no bytes.
+  /// Returns the digits in lower case, or `nil` if they don't represent bytes.
   static func lowered(_ digits: UnsafeRawBufferPointer) -> [UInt8]? {
     guard !digits.isEmpty, digits.count % 2 == 0, digits.allSatisfy({ value($0) <= 0x0F }) else { return nil }
-    // 0x20 sets letters to lower case and leaves decimal digits as they are.
+    // 0x20 sets letters to lower case and keeps decimal digits.
     return digits.map { $0 | 0x20 }
   }
 
-  /// The bytes that the digits spell, or `nil` when they spell none.
+  /// Returns the bytes of the digits, or `nil` if the digits are invalid.
   static func decoded(_ digits: UnsafeRawBufferPointer) -> [UInt8]? {
     let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { buffer, count in
       count = decode(digits, into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
@@ -70,7 +70,7 @@ enum Hex {
 
   /// Decodes `digits` into `bytes`.
   ///
-  /// - Returns: how many bytes, or `nil` when the digits are odd in number, none, too many, or no digits.
+  /// - Returns: the number of bytes; `nil` if a digit is invalid or if the number of digits is odd, zero or too large.
   static func decode(_ digits: UnsafeRawBufferPointer, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
     let count = digits.count / 2
     guard digits.count % 2 == 0, count > 0, count <= bytes.count else { return nil }

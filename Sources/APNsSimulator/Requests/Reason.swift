@@ -1,4 +1,4 @@
-/// Why a request is rejected: the simulator's own table, so that a typo in the sender's cannot hide behind it.
+/// The reason of a rejection. The simulator has its own table, so that it finds a typo in the sender's table.
 ///
 /// Sources: the response table of Apple's "Handling notification responses from APNs", and that of "Handling error
 /// responses from APNs" for broadcasts and channels.
@@ -84,6 +84,6 @@ enum Reason: UInt8, CaseIterable {
     }
   }
 
-  /// Whether the body says since when (only 410 does).
+  /// Whether the body contains a timestamp (only with 410).
   var hasTimestamp: Bool { self == .expiredToken || self == .unregistered }
 }

@@ -1,22 +1,22 @@
-/// The checks of one connection's requests, in the order of the reference's section 10.3. Pure but for looking devices
-/// up; time is passed in.
+/// The checks of one connection's requests, in the order of the reference's section 10.3. Pure except for the device
+/// lookup; the caller supplies the time.
 struct RequestJudge {
-  /// What a request's header block comes to; the body's size decides between the two reasons.
+  /// The result for a request's header block. The body's size then decides between the two reasons.
   struct Verdict {
-    /// Rejected whatever the body.
+    /// The reason for a rejection that does not depend on the body.
     var rejection: Reason?
-    /// The most bytes of body.
+    /// Limit of the body in bytes.
     var bodyLimit = PushType.usualLimit
-    /// Rejected when the body is all right.
+    /// The reason for a rejection if the body is valid.
     var afterBody: Reason?
-    /// Milliseconds since 1970, for reasons that carry it.
+    /// Milliseconds since 1970, for reasons that contain a timestamp.
     var timestamp: Int64 = 0
-    /// What the push is about.
+    /// The topic of the push.
     var topic = DeviceRegistry.anyTopic
-    /// Whether its device can't be reached just now.
+    /// Whether the device is currently offline.
     var isAway = false
 
-    /// The reason to answer with once `bodyCount` bytes of body have come, `nil` to accept.
+    /// Returns the reason to answer after `bodyCount` bytes of body, or `nil` to accept.
     func reason(bodyCount: Int) -> Reason? {
       if let rejection { return rejection }
       if bodyCount == 0 { return .payloadEmpty }
@@ -41,10 +41,10 @@ struct RequestJudge {
   }
 
   /// - Parameters:
-  ///   - headers: what the request said.
-  ///   - id: the `apns-id` in `headers`, when it is one.
-  ///   - rules: what holds now.
-  ///   - now: seconds since 1970, by the simulator's clock.
+  ///   - headers: the request's header fields.
+  ///   - id: the `apns-id` in `headers`, if it is valid.
+  ///   - rules: the current rules.
+  ///   - now: seconds since 1970 on the simulator's clock.
   mutating func judge(_ headers: PushHeaders, id: MessageID?, by rules: Rules, now: Int64) -> Verdict {
     var verdict = Verdict()
     guard let token = headers.token else { return Verdict(rejection: .badPath) }

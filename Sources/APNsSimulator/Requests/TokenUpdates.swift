@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// How often a sender changes its provider token (reference 2.5): the first change is free, the next one may come no
-/// sooner than the interval later. The token before the last is still good, because requests overtake each other.
+/// Rate limit of a sender's provider token changes (reference 2.5). The first change is free; the next one must wait
+/// for the interval. The previous token stays valid, because requests overtake each other.
 struct TokenUpdates {
   private var current: [UInt8] = []
   private var former: [UInt8] = []
   private var changedAt: Int64?
 
   /// - Parameters:
-  ///   - token: as it came, valid or not.
+  ///   - token: as received, valid or not.
   ///   - interval: seconds between two changes.
   ///   - now: seconds since 1970.
-  /// - Returns: whether the token may be looked at.
+  /// - Returns: whether the token may be verified.
   mutating func admit(_ token: [UInt8], interval: Int64, now: Int64) -> Bool {
     if token == current || token == former { return true }
     if current.isEmpty {
@@ -26,9 +26,9 @@ struct TokenUpdates {
   }
 }
 
-/// The same by address, as was seen where servers share one. Shared by all event loops.
+/// The same limit for each address, as observed for servers that share an address. Shared by all event loops.
 final class TokenUpdatesByAddress: Sendable {
-  /// More addresses than a test bench has; beyond it all are forgotten.
+  /// More addresses than a test bench has. At this limit the simulator removes all of them.
   private static let mostAddresses = 10_000
   private let addresses = Mutex<[String: TokenUpdates]>([:])
 

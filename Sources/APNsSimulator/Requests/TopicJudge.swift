@@ -1,8 +1,9 @@
-/// Which topics a connection's requests may name. Remembers the last answer: nearly every request repeats its topic.
+/// Checks the topic of a connection's requests. It caches the last result, because nearly every request repeats its
+/// topic.
 struct TopicJudge {
   typealias Verdict = (reason: Reason?, id: DeviceRegistry.TopicID)
 
-  /// A DNS name's length; Apple gives no number for topics.
+  /// Length of a DNS name. Apple gives no limit for topics.
   private static let longestTopic = 255
 
   private let verifier: ProviderTokenVerifier
@@ -19,14 +20,14 @@ struct TopicJudge {
   }
 
   /// - Parameters:
-  ///   - topic: the value of `apns-topic`, `nil` when there is none.
-  ///   - type: the value of `apns-push-type`, `nil` when there is none.
+  ///   - topic: the value of `apns-topic`; `nil` without the field.
+  ///   - type: the value of `apns-push-type`; `nil` without the field.
   mutating func judge(
     _ topic: UnsafeRawBufferPointer?, type: PushType?, from speaker: ConnectionAuthentication.Speaker,
     certificate: PushCertificate?, by rules: Rules
   ) -> Verdict {
     guard let topic else {
-      // A certificate for one topic says it for every request (reference 3.4).
+      // A certificate for one topic determines the topic of every request (reference 3.4).
       guard let certificate, certificate.topics == nil else { return (.missingTopic, DeviceRegistry.anyTopic) }
       return (nil, registry.topicID(certificate.topic))
     }
@@ -58,7 +59,7 @@ struct TopicJudge {
     }
   }
 
-  /// Letters, digits, hyphens and periods, as bundle identifiers have them.
+  /// Returns whether the byte is a letter, digit, hyphen or period, the characters of bundle identifiers.
   private static func isLegal(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E: true

@@ -1,5 +1,5 @@
-/// A quick hash of byte strings for tables in memory, in the manner of wyhash: eight bytes at a time, folded
-/// multiplications. Not for hostile input, which a simulator on loopback doesn't get.
+/// A fast hash of byte strings for tables in memory, similar to wyhash: eight bytes per step, folded multiplications.
+/// It is unsafe for hostile input, which a simulator on loopback does not get.
 enum ByteHash {
   private static let first: UInt64 = 0xA076_1D64_78BD_642F
   private static let second: UInt64 = 0xE703_7ED1_A0B4_28DB

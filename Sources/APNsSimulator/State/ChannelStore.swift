@@ -3,7 +3,7 @@ internal import TLS
 
 /// The broadcast channels of all apps (reference 7). Shared by all event loops.
 final class ChannelStore: Sendable {
-  /// Whether a channel keeps its last message for devices that come later; it can't be changed.
+  /// Whether a channel stores its last message for devices that subscribe later. It can't be changed.
   enum Storage: Int, Sendable {
     case none = 0
     case mostRecent = 1
@@ -17,16 +17,16 @@ final class ChannelStore: Sendable {
 
   /// Apple's limit for an app in one environment.
   private static let mostChannels = 10_000
-  /// Bytes of a channel identifier before Base64; Apple's have no fixed size.
+  /// Bytes of a channel identifier before Base64. Apple's identifiers have no fixed size.
   private static let identifierSize = 16
 
   private let state: Mutex<State>
 
   init(seed: UInt64) { state = Mutex(State(generator: SplitMix64(seed: seed))) }
 
-  /// Makes a channel.
+  /// Creates a channel.
   ///
-  /// - Returns: its identifier, in Base64; `nil` when the app has as many as it may.
+  /// - Returns: its identifier in Base64; `nil` if the app has the maximum number of channels.
   func create(for app: [UInt8], _ storage: Storage) -> String? {
     state.withLock { state in
       guard state.channels[app, default: [:]].count < Self.mostChannels else { return nil }
@@ -37,25 +37,25 @@ final class ChannelStore: Sendable {
     }
   }
 
-  /// How a channel stores, or `nil` when there is none of that identifier.
+  /// Returns the storage policy of a channel; `nil` if the channel does not exist.
   func find(_ identifier: String, of app: [UInt8]) -> Storage? { state.withLock { $0.channels[app]?[identifier] } }
 
-  /// - Returns: whether there was such a channel.
+  /// - Returns: whether the channel existed.
   func delete(_ identifier: String, of app: [UInt8]) -> Bool {
     state.withLock { $0.channels[app]?.removeValue(forKey: identifier) != nil }
   }
 
-  /// The identifiers of an app's channels, in order.
+  /// Returns the sorted identifiers of an app's channels.
   func list(of app: [UInt8]) -> [String] { state.withLock { ($0.channels[app] ?? [:]).keys.sorted() } }
 
-  /// Counts a broadcast that was taken.
+  /// Counts an accepted broadcast.
   func noteBroadcast() { state.withLock { $0.broadcasts += 1 } }
 
-  /// Broadcasts taken, and channels there are.
+  /// Accepted broadcasts and existing channels.
   var counts: (broadcasts: Int, channels: Int) {
     state.withLock { ($0.broadcasts, $0.channels.values.reduce(0) { $0 + $1.count }) }
   }
 
-  /// Counts from zero; channels stay.
+  /// Resets the count of broadcasts. Channels stay.
   func reset() { state.withLock { $0.broadcasts = 0 } }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// How often each address connects: too often is taken for an attack, and the address is blocked for a while
-/// (reference 1.6). Shared by all event loops.
+/// Connection rates of the client addresses. APNs takes frequent connects for an attack and blocks the address for some
+/// time (reference 1.6). Shared by all event loops.
 final class ConnectRates: Sendable {
   private struct Window {
     var begins: UInt64
@@ -9,15 +9,15 @@ final class ConnectRates: Sendable {
   }
 
   private static let minute: UInt64 = 60_000
-  /// More addresses than a test bench has; beyond it all are forgotten.
+  /// More addresses than a test bench has. At this limit the simulator removes all of them.
   private static let mostAddresses = 10_000
   private let windows = Mutex<[String: Window]>([:])
 
-  /// Whether one more connection of `address` is let in.
+  /// Counts a connection and returns whether it is accepted.
   ///
   /// - Parameters:
-  ///   - limit: connections in a minute.
-  ///   - now: milliseconds by any monotonic clock.
+  ///   - limit: connections per minute.
+  ///   - now: milliseconds on any monotonic clock.
   func admit(_ address: String, limit: Int, now: UInt64) -> Bool {
     windows.withLock { windows in
       if windows.count >= Self.mostAddresses { windows.removeAll() }

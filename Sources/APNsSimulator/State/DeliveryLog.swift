@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Which `apns-id`s came, and how often: what proves or disproves duplicates. Shared by all event loops.
+/// The received `apns-id`s with their counts. They prove or disprove duplicates. Shared by all event loops.
 final class DeliveryLog: Sendable {
   /// Sums over all identifiers.
   struct Summary: Equatable, Sendable {
-    /// Deliveries of an identifier beyond its first, whatever the answers were.
+    /// Deliveries of an identifier beyond its first, with any answer.
     var received = 0
-    /// Acceptances of an identifier beyond its first: what a person would see twice.
+    /// Acceptances of an identifier beyond its first: notifications that a user would see twice.
     var accepted = 0
-    /// Identifiers that came more than once.
+    /// Identifiers that arrived more than once.
     var repeatedIDs = 0
-    /// The most that one identifier came; 0 when none did.
+    /// The largest number of deliveries of one identifier; 0 without deliveries.
     var mostDeliveries = 0
   }
 
@@ -24,11 +24,11 @@ final class DeliveryLog: Sendable {
     var acceptedAgain = 0
   }
 
-  /// Many more than threads, so that two seldom want the same lock; a power of two.
+  /// Many more shards than threads, so that two threads seldom need the same lock; a power of two.
   private static let shardCount = 64
   private let shards = (0..<shardCount).map { _ in Shard() }
 
-  /// Notes that a request with this identifier was received in full, and whether it is answered with 200.
+  /// Records that a request with this identifier was received in full, and whether the answer is 200.
   func record(_ key: MessageID.Key, accepted: Bool) {
     let hash = ByteHash.hash(key)
     shards[Int(hash >> 26) & (Self.shardCount - 1)].state.withLock { state in
@@ -41,7 +41,7 @@ final class DeliveryLog: Sendable {
     }
   }
 
-  /// The sums so far.
+  /// The current sums.
   var summary: Summary {
     var summary = Summary()
     for shard in shards {
@@ -58,7 +58,7 @@ final class DeliveryLog: Sendable {
     return summary
   }
 
-  /// Forgets everything.
+  /// Removes everything.
   func removeAll() {
     for shard in shards { shard.state.withLock { $0 = State() } }
   }

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Every device token the simulator was told of, shared by all event loops.
+/// All loaded device tokens, shared by all event loops.
 final class DeviceRegistry: Sendable {
-  /// A topic's number; equal topics have equal numbers.
+  /// A topic's number. Equal topics have equal numbers.
   typealias TopicID = UInt16
 
   private final class Shard: Sendable {
@@ -13,22 +13,22 @@ final class DeviceRegistry: Sendable {
     var numbers: [[UInt8]: TopicID] = [:]
   }
 
-  /// Any topic will do.
+  /// The number that represents any topic.
   static let anyTopic: TopicID = 0
-  /// What topics get when the table is full: none is registered for it.
+  /// The number of new topics when the table is full. No device is registered for it.
   private static let overflow = TopicID.max
-  /// An app has a dozen topics; the bound keeps a sender of random topics from filling memory.
+  /// An app has about a dozen topics. The bound protects the memory from a sender of random topics.
   private static let mostTopics = 10_000
-  /// Many more than threads, so that two seldom want the same lock; a power of two.
+  /// Many more shards than threads, so that two threads seldom need the same lock; a power of two.
   private static let shardCount = 64
 
   private let shards = (0..<shardCount).map { _ in Shard() }
   private let topics = Mutex(Topics())
 
-  /// How many tokens are known.
+  /// Number of known tokens.
   var count: Int { shards.reduce(0) { $0 + $1.table.withLock { $0.count } } }
 
-  /// The number of `topic`, given out on first sight.
+  /// Returns the number of `topic` and assigns one to a new topic.
   func topicID(_ topic: [UInt8]) -> TopicID {
     topics.withLock { topics in
       if let number = topics.numbers[topic] { return number }
@@ -39,14 +39,13 @@ final class DeviceRegistry: Sendable {
     }
   }
 
-  /// Adds a token, of 1 to 255 bytes, or changes what is known of it.
+  /// Adds or changes a token of 1 to 255 bytes.
   func set(_ token: UnsafeRawBufferPointer, _ record: TokenTable.Record) {
     let hash = ByteHash.hash(token)
     shard(hash).table.withLock { $0.set(token, hash: hash, record) }
   }
 
-  /// Says whether a device can be reached, and leaves what else is known of it; an unknown one is registered for any
-  /// topic from then on.
+  /// Sets whether a device is away and keeps its other values. An unknown token is registered for any topic.
   func set(_ token: UnsafeRawBufferPointer, isAway: Bool) {
     let hash = ByteHash.hash(token)
     shard(hash).table.withLock { table in
@@ -58,17 +57,17 @@ final class DeviceRegistry: Sendable {
     }
   }
 
-  /// What is known of `token`.
+  /// Returns the record of `token`.
   func find(_ token: UnsafeRawBufferPointer) -> TokenTable.Record? {
     let hash = ByteHash.hash(token)
     return shard(hash).table.withLock { $0.find(token, hash: hash) }
   }
 
-  /// Forgets every token.
+  /// Removes every token.
   func removeAll() {
     for shard in shards { shard.table.withLock { $0 = TokenTable() } }
   }
 
-  // The lowest bits choose the slot within a table, these the table.
+  // The lowest bits of the hash select the slot within a table; these bits select the table.
   private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 26) & (Self.shardCount - 1)] }
 }

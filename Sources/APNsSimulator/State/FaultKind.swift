@@ -1,4 +1,4 @@
-/// The faults that are counted, each under the name of the knob that brings it about.
+/// The counted faults. Each has the name of the knob that causes it.
 enum FaultKind: String {
   case refusedShare, resetShare, withheldShare, resetAfterRequests, closeAfterRequests, goAwayUnprocessed, streamLimit
   case connectResetShare, connectsPerMinute, handshakeDelayMilliseconds, silentAfterRequests, stallShare
@@ -9,6 +9,6 @@ enum FaultKind: String {
   case tokenFailures, tokenBurst, errorBudget
   /// Connections whose certificate is for the other environment.
   case wrongCertificate
-  /// Requests that were under way when a GOAWAY said that they will not be looked at.
+  /// Requests in flight that a GOAWAY declared unprocessed.
   case goAwayAfterRequests
 }

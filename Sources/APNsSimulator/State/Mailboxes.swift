@@ -1,20 +1,21 @@
 internal import Synchronization
 
-/// What is kept for devices that are away, and what those that are there show (reference 8.4). Shared by all event loops.
+/// Pushes stored for devices that are away, and notifications that online devices show (reference 8.4). Shared by all
+/// event loops.
 ///
-/// One slot for each device token and topic: the newest push takes the place of the one that waits.
+/// There is one slot for each device token and topic. A new push replaces the stored one.
 final class Mailboxes: Sendable {
-  /// What became of pushes that were accepted.
+  /// Counts of accepted pushes.
   struct Summary: Equatable, Sendable {
-    /// Handed over when their device came back.
+    /// Delivered when their device came back.
     var forwarded = 0
-    /// Waiting for their device.
+    /// Stored for their device.
     var stored = 0
-    /// Lost to a newer one for the same device and topic.
+    /// Replaced by a newer push for the same device and topic.
     var overwritten = 0
-    /// Not kept at all, because they were not to be, or too late for their device.
+    /// Not stored because storage was not allowed, or expired before their device came back.
     var expired = 0
-    /// Shown in place of one with the same collapse identifier.
+    /// Replaced a notification with the same collapse identifier.
     var collapsed = 0
   }
 
@@ -26,21 +27,21 @@ final class Mailboxes: Sendable {
 
   private struct State {
     var summary = Summary()
-    /// By device token; a device has few topics.
+    /// The slots of each device token. A device has few topics.
     var waiting: [[UInt8]: [Slot]] = [:]
     var shown: Set<[UInt8]> = []
   }
 
-  /// Apple keeps no push longer, whatever its expiration says.
+  /// Apple stores no push longer, regardless of its expiration.
   private static let longestStorage: Int64 = 30 * 86_400
-  /// Shown collapse identifiers remembered, some hundred bytes each; beyond it all are forgotten.
+  /// Limit of stored collapse identifiers, each about a hundred bytes. At this limit the simulator removes all of them.
   private static let mostShown = 1_000_000
 
   private let state = Mutex(State())
 
-  /// Keeps a push for a device that is away.
+  /// Stores a push for a device that is away.
   ///
-  /// - Parameter now: seconds since 1970, by the simulator's clock.
+  /// - Parameter now: seconds since 1970 on the simulator's clock.
   func keep(_ parcel: Parcel, now: Int64) {
     let latest = now + Self.longestStorage
     let expiration = min(parcel.expiration ?? latest, latest)
@@ -59,13 +60,13 @@ final class Mailboxes: Sendable {
     }
   }
 
-  /// Notes that a device shows a push; only those with a collapse identifier can take another's place.
+  /// Records that a device shows a push. Only a push with a collapse identifier can replace another one.
   func show(_ parcel: Parcel) {
     guard !parcel.collapseID.isEmpty else { return }
     state.withLock { Self.show(parcel.token, parcel.topicID, parcel.collapseID, in: &$0) }
   }
 
-  /// Hands over what waits for a device that came back.
+  /// Delivers the stored pushes of a device that came back.
   func forward(to token: [UInt8], now: Int64) {
     state.withLock { state in
       for slot in state.waiting.removeValue(forKey: token) ?? [] {
@@ -79,7 +80,7 @@ final class Mailboxes: Sendable {
     }
   }
 
-  /// The sums so far; what has expired meanwhile is taken out.
+  /// Returns the current sums and removes expired pushes.
   func summary(now: Int64) -> Summary {
     state.withLock { state in
       var stored = 0
@@ -96,14 +97,14 @@ final class Mailboxes: Sendable {
     }
   }
 
-  /// Forgets everything.
+  /// Removes everything.
   func removeAll() { state.withLock { $0 = State() } }
 
   private static func show(
     _ token: [UInt8], _ topic: DeviceRegistry.TopicID, _ collapseID: [UInt8], in state: inout State
   ) {
     if state.shown.count >= mostShown { state.shown.removeAll() }
-    // The length keeps two pairs of token and identifier apart that would read the same one behind the other.
+    // The length of the token makes the concatenation of token and identifier unique.
     let tag = [UInt8(token.count), UInt8(topic >> 8), UInt8(truncatingIfNeeded: topic)]
     if !state.shown.insert(tag + token + collapseID).inserted { state.summary.collapsed += 1 }
   }

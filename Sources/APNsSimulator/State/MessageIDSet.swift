@@ -1,6 +1,6 @@
 /// A set of identifiers with one bit for each: 17 bytes a slot, open addressing.
 struct MessageIDSet {
-  /// What was known before an insertion.
+  /// State of an identifier before an insertion.
   enum Before: Equatable {
     case new
     case received
@@ -15,7 +15,7 @@ struct MessageIDSet {
   private var marks = [Mark](repeating: .empty, count: 64)
   private(set) var count = 0
 
-  /// Adds `key`; once accepted it stays accepted.
+  /// Adds `key`. An accepted identifier stays accepted.
   mutating func insert(_ key: MessageID.Key, hash: UInt64, accepted: Bool) -> Before {
     let slot = locate(key, hash: hash)
     switch marks[slot] {

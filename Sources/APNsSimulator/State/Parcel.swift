@@ -1,12 +1,12 @@
-/// What seldom matters of an accepted push: where it goes, and how long it may wait there.
+/// Values of an accepted push that are seldom needed: its destination and its storage time.
 final class Parcel: Sendable {
-  /// The raw device token; empty for what is none.
+  /// The raw device token; empty if it is invalid.
   let token: [UInt8]
   let topic: [UInt8]
   let topicID: DeviceRegistry.TopicID
-  /// `apns-expiration`, seconds since 1970; `nil` without one.
+  /// `apns-expiration`, seconds since 1970; `nil` without the field.
   let expiration: Int64?
-  /// `apns-collapse-id`; empty without one.
+  /// `apns-collapse-id`; empty without the field.
   let collapseID: [UInt8]
 
   init(_ headers: PushHeaders, topicID: DeviceRegistry.TopicID) {

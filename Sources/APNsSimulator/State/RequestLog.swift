@@ -1,35 +1,35 @@
 internal import Glibc
 internal import Synchronization
 
-/// Why a simulator's log can't be written: from then on it answers nothing.
+/// A write error of a simulator's log. After it the simulator answers no requests.
 public struct RequestLogError: Error, Equatable, CustomStringConvertible {
   /// The file.
   public var path: String
-  /// The system's own words.
+  /// The system's error text.
   public var reason: String
 
-  /// The path and what is wrong with it.
+  /// The path and the problem.
   public var description: String { "\(path): \(reason)" }
 }
 
-/// The append-only file with a line for every request that was received in full, whoever dies afterwards. Shared by all
-/// event loops; each gathers its lines in a ``RequestLogLines``.
+/// The append-only file with a line for every request received in full. The lines survive the death of any process.
+/// Shared by all event loops; each loop collects its lines in a ``RequestLogLines``.
 final class RequestLog: Sendable {
-  /// The failure, once there is one; for one reader.
+  /// Receives the first failure. For one reader.
   let failures: AsyncStream<RequestLogError>
 
   private let path: String
   private let descriptor: Int32
   private let continuation: AsyncStream<RequestLogError>.Continuation
-  /// The lock also keeps lines of two loops from being mixed when the system takes a write in pieces.
+  /// The lock also keeps the lines of two loops apart if the system splits a write.
   private let failure = Mutex<RequestLogError?>(nil)
 
-  /// Opens the file, makes it when it isn't there, and goes on at its end.
+  /// Opens the file for appending and creates it if needed.
   init(_ path: String) throws(RequestLogError) {
     descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     self.path = path
     (failures, continuation) = AsyncStream.makeStream(of: RequestLogError.self, bufferingPolicy: .bufferingOldest(1))
-    // deinit runs for a class that throws once all its properties are set; close(2) of -1 is an error without effect.
+    // deinit runs for a class that throws after all its properties are set. close(2) of -1 fails without effect.
     if descriptor < 0 { throw RequestLogError(path: path, reason: String(cString: strerror(errno))) }
   }
 
@@ -38,9 +38,9 @@ final class RequestLog: Sendable {
     continuation.finish()
   }
 
-  /// Hands whole lines to the kernel, which keeps them whatever happens to this process.
+  /// Writes whole lines to the kernel, which keeps them if this process dies.
   ///
-  /// - Throws: the first failure, ever after: a log with a hole would prove nothing.
+  /// - Throws: the first failure, also on every later call. A log with a gap would prove nothing.
   func append(_ lines: UnsafeRawBufferPointer) throws(RequestLogError) {
     let failed = failure.withLock { failure -> RequestLogError? in
       if failure == nil { failure = write(lines) }

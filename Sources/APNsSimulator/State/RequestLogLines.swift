@@ -1,11 +1,15 @@
-/// The lines of one event loop that are not in the log yet; they go there before any answer leaves the loop.
+/// Lines of one event loop that are not in the log yet. They are written before any answer leaves the loop.
 ///
-/// A line is `ms connection stream token apnsId status` and a line feed: milliseconds since 1970 by the machine's clock,
-/// numbers of the connection and the stream, the device token in lower-case hex, the `apns-id` as it came, and the status
-/// of the answer. A dash stands for a token that is none, no `apns-id`, and for an answer that will not be given. Where
-/// bodies are wanted, the rest of the line is the request's.
+/// A line is `ms connection stream token apnsId status` and a line feed. The fields are:
+///
+/// - milliseconds since 1970 on the machine's clock
+/// - the numbers of the connection and the stream
+/// - the device token in lower-case hex, or a dash if it is invalid
+/// - the `apns-id` as received, or a dash without one
+/// - the status of the answer, or a dash if the request gets no answer
+/// - the request's body, if bodies are logged
 struct RequestLogLines {
-  /// What is written early: some 400 lines, and all that this ever holds beyond a line.
+  /// Limit of collected bytes, about 400 lines. At this size the lines are written early.
   private static let most = 65_536
   private static let dash = UInt8(ascii: "-")
   private static let blank = UInt8(ascii: " ")
@@ -22,9 +26,9 @@ struct RequestLogLines {
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.
-  ///   - token: in lower-case hex; empty for what is no token.
-  ///   - status: `nil` when the answer will not be given.
-  ///   - body: `nil` where it is not wanted.
+  ///   - token: in lower-case hex; empty if it is invalid.
+  ///   - status: `nil` if the request gets no answer.
+  ///   - body: `nil` if bodies are not logged.
   mutating func add(
     now: Int, connection: Int, stream: Int32, token: [UInt8], id: MessageID?, status: Int?, body: [UInt8]? = nil
   ) throws(RequestLogError) {
@@ -44,7 +48,7 @@ struct RequestLogLines {
     bytes[bytes.count - 1] = 0x0A
   }
 
-  /// Writes what was added; cheap when nothing was.
+  /// Writes the added lines. Cheap without lines.
   mutating func flush() throws(RequestLogError) {
     guard !bytes.isEmpty else { return }
     defer { bytes.removeAll(keepingCapacity: true) }
@@ -55,7 +59,7 @@ struct RequestLogLines {
     try result.get()
   }
 
-  /// A number without a sign, and a blank.
+  /// Appends a number without a sign, and a blank.
   private mutating func append(_ number: Int) {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
       var place = digits.count

@@ -1,14 +1,14 @@
-/// The knobs as requests are judged by, with what is worked out from them once. One object for each turn of a knob.
+/// The knobs for judging requests, with values derived from them once. Each change of a knob creates a new object.
 final class Rules: Sendable {
   let knobs: SimulatorKnobs
-  /// Never the same for two of a simulator: what was concluded under another may be wrong.
+  /// Version number, unique in a simulator. A result that was cached under another version may be wrong.
   let version: Int
   let revokedKeys: Set<String>
-  /// Whether requests need to remember their device token.
+  /// Whether requests must store their device token.
   let wantsTokens: Bool
-  /// Whether more must be kept of every request than its outcome takes.
+  /// Whether every request must store a ``Parcel``.
   let wantsParcels: Bool
-  /// The body that goes with each reason, at its number; those with a timestamp are made when they are needed.
+  /// The body of each reason, at the reason's number. Bodies with a timestamp are created on demand.
   private let bodies: [[UInt8]]
 
   init(_ knobs: SimulatorKnobs, version: Int) {
@@ -21,9 +21,9 @@ final class Rules: Sendable {
     bodies = Reason.allCases.map { Self.body(knobs.spellings[$0.name] ?? $0.name, knobs.bodyForm) }
   }
 
-  /// The body that goes with `reason`; `nil` for none.
+  /// Returns the body of `reason`; `nil` for none.
   ///
-  /// - Parameter timestamp: milliseconds since 1970, for reasons that carry it.
+  /// - Parameter timestamp: milliseconds since 1970, for reasons that contain it.
   func body(_ reason: Reason, timestamp: Int64) -> [UInt8]? {
     guard knobs.bodyForm != .empty else { return nil }
     guard reason.hasTimestamp, knobs.tellsTimestamp, knobs.bodyForm == .json else {
@@ -32,12 +32,12 @@ final class Rules: Sendable {
     return Self.json(word(reason.name), timestamp: timestamp)
   }
 
-  /// The body that goes with a reason that may be none of Apple's; `nil` for none.
+  /// Returns the body of a reason that Apple may not define; `nil` for none.
   func body(_ reason: String) -> [UInt8]? {
     knobs.bodyForm == .empty ? nil : Self.body(word(reason), knobs.bodyForm)
   }
 
-  /// The debug data of a GOAWAY.
+  /// Returns the debug data of a GOAWAY.
   func goAwayData(_ reason: String) -> [UInt8] {
     switch knobs.goAwayForm {
     case .json: Self.json(word(reason), timestamp: nil)

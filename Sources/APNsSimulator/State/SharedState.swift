@@ -1,6 +1,6 @@
 internal import TLS
 
-/// What all event loops of a simulator share, each part safe by itself.
+/// State that all event loops of a simulator share. Each part is thread-safe.
 final class SharedState: Sendable {
   let configuration: SimulatorConfiguration
   let registry = DeviceRegistry()
@@ -11,10 +11,10 @@ final class SharedState: Sendable {
   let tokenUpdates = TokenUpdatesByAddress()
   let connectRates = ConnectRates()
   let tokenRates = TokenRates()
-  /// Whose certificates are believed; `nil` asks for none.
+  /// The authorities whose client certificates are accepted; `nil` requests no certificates.
   let clients: ClientCertificatePolicy?
   let verifier: ProviderTokenVerifier
-  /// Where received requests are noted; `nil` when nobody asked for it.
+  /// The log of received requests; `nil` without one.
   let log: RequestLog?
 
   init(_ configuration: SimulatorConfiguration) throws {
@@ -26,7 +26,7 @@ final class SharedState: Sendable {
     obey(configuration.knobs)
   }
 
-  /// Turns what is shared the way the knobs say.
+  /// Applies the knobs to the shared state.
   func obey(_ knobs: SimulatorKnobs) {
     tokenFailures.set(knobs.tokenFailures)
     switch knobs.certificateAlert {

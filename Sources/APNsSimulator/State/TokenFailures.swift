@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Which device tokens get an injected error, and how often still. Shared by all event loops.
+/// The device tokens that get an injected error, with the remaining counts. Shared by all event loops.
 final class TokenFailures: Sendable {
   private struct State {
     var list: [SimulatorKnobs.TokenFailure] = []
@@ -9,7 +9,7 @@ final class TokenFailures: Sendable {
 
   private let state = Mutex(State())
 
-  /// Begins anew, unless it is the list that holds already: another knob was turned then.
+  /// Replaces the list and resets the counts. An equal list changes nothing, because then another knob was changed.
   func set(_ list: [SimulatorKnobs.TokenFailure]) {
     state.withLock { state in
       guard state.list != list else { return }
@@ -18,7 +18,7 @@ final class TokenFailures: Sendable {
     }
   }
 
-  /// The error for a token in lower-case hex, if it is to get one more.
+  /// Returns the error for a token in lower-case hex and decrements its count; `nil` if none remains.
   func take(_ token: [UInt8]) -> SimulatorKnobs.TokenFailure? {
     state.withLock { state in
       guard var failure = state.left[token] else { return nil }

@@ -1,24 +1,25 @@
 internal import Synchronization
 
-/// How many pushes each device token gets; 429 `TooManyRequests` is about one token, never about the sender. Shared by
-/// all event loops.
+/// Push rates of the device tokens. 429 `TooManyRequests` concerns one token, never the sender. Shared by all event
+/// loops.
 final class TokenRates: Sendable {
   private struct Bucket {
     var left: Double
     var at: UInt64
   }
 
-  /// Tokens remembered; beyond it all are forgotten. A bench that limits single tokens pushes to few of them.
+  /// Limit of stored tokens; at this limit the simulator removes all of them. A test that limits single tokens pushes
+  /// to few of them.
   private static let mostTokens = 1_000_000
   private let buckets = Mutex<[[UInt8]: Bucket]>([:])
 
-  /// Whether one more push may go to a token.
+  /// Returns whether a token may get one more push, and counts it.
   ///
   /// - Parameters:
   ///   - token: in lower-case hex.
-  ///   - burst: pushes that a token may get at once.
-  ///   - refill: milliseconds in which it may get one more.
-  ///   - now: milliseconds by any monotonic clock.
+  ///   - burst: pushes that a token may get at the same time.
+  ///   - refill: milliseconds after which it may get one more.
+  ///   - now: milliseconds on any monotonic clock.
   func take(_ token: [UInt8], burst: Int, refill: Int, now: UInt64) -> Bool {
     buckets.withLock { buckets in
       if buckets.count >= Self.mostTokens { buckets.removeAll() }

@@ -1,21 +1,21 @@
 /// A hash table from raw token bytes to a device's state: 12 bytes and the token for each device, plus 8 bytes a slot.
 ///
-/// Entries lie one behind the other in one run of bytes; slots hold the upper half of the hash and where the entry is,
-/// so that a miss is seen without leaving the slots. Entries are changed in place and never removed singly.
+/// The entries are in one consecutive array of bytes. A slot contains the upper half of the hash and the entry's
+/// offset, so a miss needs only the slots. Entries are changed in place and never removed individually.
 struct TokenTable {
   /// The mutable part of an entry.
   struct Record: Equatable {
     var state: SimulatedDevice.State
     var topic: UInt16
     var timestamp: Int64
-    /// Where the token is good; `nil` for everywhere.
+    /// Environment in which the token is valid; `nil` for both.
     var environment: SimulatorEnvironment?
-    /// Whether the device can't be reached just now.
+    /// Whether the device is currently offline.
     var isAway = false
   }
 
-  // An entry: timestamp (8), topic (2), state (4 bits), environment (3) and absence (1),
-  // length of the token (1), token; padded to a multiple of 4.
+  // An entry: timestamp (8), topic (2), state (4 bits), environment (3) and absence (1), length of the token (1),
+  // token; padded to a multiple of 4.
   private static let headerSize = 12
   private static let states = SimulatedDevice.State.allCases
   private static let environments: [SimulatorEnvironment?] = [nil] + SimulatorEnvironment.allCases
@@ -24,7 +24,7 @@ struct TokenTable {
   private var entries: [UInt8] = []
   private(set) var count = 0
 
-  /// The record of `token`, whose hash the caller knows.
+  /// Returns the record of `token`. The caller supplies the hash.
   func find(_ token: UnsafeRawBufferPointer, hash: UInt64) -> Record? {
     guard count > 0, let offset = locate(token, hash: hash).offset else { return nil }
     return entries.withUnsafeBytes { bytes in
@@ -71,7 +71,7 @@ struct TokenTable {
     let offset = entries.count
     let size = (Self.headerSize + token.count + 3) & ~3
     if entries.capacity < offset + size {
-      // A quarter at a time: an array's own doubling would leave half of the memory unused.
+      // Grows by a quarter: doubling, as arrays do, would leave half of the memory unused.
       entries.reserveCapacity(entries.capacity + max(entries.capacity / 4, 4096))
     }
     entries.append(contentsOf: repeatElement(0, count: Self.headerSize - 1))
@@ -110,7 +110,7 @@ struct TokenTable {
     }
   }
 
-  // The lower half of a slot is the entry's offset in words of four bytes, counted from one: zero is an empty slot.
+  // The lower half of a slot is the entry's offset in words of four bytes, counted from one. Zero is an empty slot.
 
   private static func slot(tag: UInt64, offset: Int) -> UInt64 { tag << 32 | UInt64(offset / 4 + 1) }
 
