@@ -2,28 +2,29 @@ import Dispatch
 import HTTPServer
 import Synchronization
 
-/// Whether the parts without which a process does nothing still make progress.
+/// Checks whether the essential parts of a process make progress.
 ///
-/// A timer looks after them on a Dispatch queue of its own, and `/livez` is answered on the thread of the server: neither
-/// needs a part that may be stuck.
+/// A timer on its own Dispatch queue checks the parts, and the server's thread answers `/livez`. Neither depends on a
+/// part that may be stuck.
 public final class Liveness: Sendable {
   /// A part of the process that must make progress.
   public struct Part: Sendable {
     /// The name in the answer of `/livez`.
     let name: String
-    /// ns without progress after which it is stuck.
+    /// Limit in ns without progress. After it the part counts as stuck.
     let deadline: UInt64
-    /// Since when it owes an answer, in ns of `DispatchTime`; `nil` while it owes none. Must not block.
+    /// Returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
     let owes: @Sendable () -> UInt64?
     /// Called by the timer.
     fileprivate let look: @Sendable () -> Void
 
-    /// A part that keeps account itself.
+    /// Creates a part that measures its progress itself.
     ///
     /// - Parameters:
-    ///   - name: what people call it.
+    ///   - name: the name for operators.
     ///   - deadline: the longest time without progress.
-    ///   - owes: since when it owes an answer, in ns of `DispatchTime`; `nil` while it owes none. Must not block.
+    ///   - owes: returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not
+    ///     block.
     public init(_ name: String, within deadline: Duration, owes: @escaping @Sendable () -> UInt64?) {
       self.name = name
       self.deadline = Liveness.nanoseconds(deadline)
@@ -31,12 +32,12 @@ public final class Liveness: Sendable {
       look = {}
     }
 
-    /// A part that is asked again as soon as it has answered.
+    /// Creates a part that is asked again after each answer.
     ///
     /// - Parameters:
-    ///   - name: what people call it.
+    ///   - name: the name for operators.
     ///   - deadline: the longest time until an answer.
-    ///   - ask: has the part call the closure when it gets to it. Must not block.
+    ///   - ask: requests the part to call the closure. Must not block.
     public init(
       _ name: String, within deadline: Duration,
       asking ask: @escaping @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
@@ -48,7 +49,7 @@ public final class Liveness: Sendable {
       look = { if pulse.begin() { ask { pulse.end() } } }
     }
 
-    /// The threads on which Swift runs tasks: there are as many as cores, and tasks that block hold them.
+    /// The threads on which Swift runs tasks. There are as many as cores, and blocking tasks occupy them.
     public static func executor(within deadline: Duration) -> Part {
       Part("Swift's executor", within: deadline) { answer in
         Task.detached { answer() }
@@ -56,13 +57,13 @@ public final class Liveness: Sendable {
     }
   }
 
-  /// The time of a question that has no answer yet.
+  /// The time of a question without an answer.
   private final class Pulse: Sendable {
     private let state = Mutex<UInt64?>(nil)
 
     var asked: UInt64? { state.withLock { $0 } }
 
-    /// - Returns: false when the question before has no answer yet.
+    /// - Returns: false if the previous question has no answer yet.
     func begin() -> Bool {
       state.withLock { state in
         guard state == nil else { return false }
@@ -74,19 +75,19 @@ public final class Liveness: Sendable {
     func end() { state.withLock { $0 = nil } }
   }
 
-  /// `@unchecked Sendable` is sound because a Dispatch source may be cancelled from any thread (dispatch_source_create(3)), and
-  /// nothing else is done to it once it runs.
+  /// `@unchecked Sendable` is sound because a Dispatch source may be cancelled from any thread
+  /// (dispatch_source_create(3)). After the start the source is only cancelled.
   private struct Timer: @unchecked Sendable {
     let source: any DispatchSourceTimer
   }
 
-  /// Seconds between two questions to a part: what is stuck is noticed a second after its deadline at the latest.
+  /// Seconds between two questions to a part. A stuck part is detected at most a second after its deadline.
   private static let interval = 1
 
   private let parts: [Part]
   private let timer: Timer
 
-  /// Looks after the parts from now on, until it is released.
+  /// Starts checking the parts. The checks end when this object is released.
   public init(_ parts: [Part]) {
     self.parts = parts
     let source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "liveness"))
@@ -100,7 +101,7 @@ public final class Liveness: Sendable {
 
   deinit { timer.source.cancel() }
 
-  /// The parts that have made no progress within their deadline, each with its time; empty if there are none.
+  /// The parts without progress within their deadline, each with its time; empty if there are none.
   var stuck: [String] {
     let now = Self.now
     return parts.compactMap { part in
@@ -109,10 +110,10 @@ public final class Liveness: Sendable {
     }
   }
 
-  /// Whether everything makes progress.
+  /// Whether all parts make progress.
   public var isAlive: Bool { stuck.isEmpty }
 
-  /// `GET /livez`: 200, or 503 with the parts that are stuck. Needs no token.
+  /// `GET /livez`: 200, or 503 with the stuck parts. Needs no token.
   public var route: Route {
     .probe("/livez") { [self] in
       let stuck = stuck

@@ -2,27 +2,27 @@ import CampaignStore
 import PushCore
 public import PushWorker
 
-/// Whether a worker is ready, and what speaks against it. Pure.
+/// Readiness of a worker, with the reasons against it. Pure.
 public struct WorkerHealth: Sendable, Equatable {
-  /// One thing that was looked at.
+  /// The result of one check.
   public struct Check: Sendable, Equatable {
     public var name: String
-    /// Why it is not as it should be; `nil` where it is.
+    /// The problem; `nil` if the check succeeded.
     public var reason: String?
-    /// Whether the worker is not ready because of it.
+    /// Whether the problem makes the worker not ready.
     public var isFatal: Bool
   }
 
   public var checks: [Check]
 
-  /// Nanoseconds without a sign of life that Redis took: a worker gives one at least every 2.5 seconds, and two may fail.
+  /// Limit in ns without a heartbeat that Redis accepted. A worker sends one at least every 2.5 s, so two may fail.
   private static let patience: UInt64 = 8_000_000_000
 
   public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }
 
   /// - Parameters:
-  ///   - worker: `nil` before it began.
-  ///   - obstacle: what keeps it from beginning, if that is known.
+  ///   - worker: `nil` before the worker starts.
+  ///   - obstacle: the reason why it can't start, if known.
   public init(_ worker: WorkerMetrics?, obstacle: String?) {
     guard let worker else {
       checks = [Check(name: "started", reason: obstacle ?? "it waits for its first word with Redis", isFatal: true)]
@@ -44,7 +44,7 @@ public struct WorkerHealth: Sendable, Equatable {
         reason: worker.isStoreLocked ? "no campaign begins: the store is being given other partitions" : nil,
         isFatal: false),
     ]
-    // With one of several credentials it still sends: that is for the metrics to tell.
+    // With one of several credentials the worker still sends. The metrics report the others.
     let isUseless = worker.credentials.allSatisfy { $0.stopped != nil }
     for credential in worker.credentials {
       checks.append(

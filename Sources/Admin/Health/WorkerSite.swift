@@ -2,8 +2,8 @@ import HTTPServer
 public import PushWorker
 import Synchronization
 
-/// The worker of this process as its health and its metrics show it; there is one before Redis is asked anything, and perhaps
-/// another later, when the store was given other partitions.
+/// The worker of this process, for its health checks and metrics. It exists before the first contact with Redis. After
+/// a repartition of the store another worker replaces it.
 public final class WorkerWatch: Sendable {
   private struct State {
     var worker: PushWorker?
@@ -12,27 +12,28 @@ public final class WorkerWatch: Sendable {
 
   private let state = Mutex(State())
 
-  /// No worker yet.
+  /// Creates a watch without a worker.
   public init() {}
 
-  /// A worker is about to run.
+  /// Sets the worker that is about to run.
   public func begin(_ worker: PushWorker) { state.withLock { $0 = State(worker: worker) } }
 
-  /// What keeps the worker from beginning, for people.
+  /// Sets the reason why the worker can't start, for operators.
   public func waits(because reason: String) { state.withLock { $0 = State(obstacle: reason) } }
 
-  /// Since when the worker waits for Redis' answer to its sign of life, in ns of `DispatchTime`; `nil` while it does not.
+  /// Time since which the worker waits for Redis' answer to its heartbeat, in ns of `DispatchTime`; `nil` if it does
+  /// not wait.
   public var waitsForRedisSince: UInt64? { worker?.waitsForRedis.since }
 
   var worker: PushWorker? { state.withLock { $0.worker } }
   var obstacle: String? { state.withLock { $0.obstacle } }
 }
 
-/// What each worker serves: whether it lives, whether it is ready, its metrics. Nobody is asked for a token: no name of a
-/// campaign, a user or a device is in any of it.
+/// The routes of each worker: liveness, readiness and metrics. They need no token, because they contain no names of
+/// campaigns, users or devices.
 public enum WorkerSite {
   /// - Parameters:
-  ///   - liveness: looks after what must make progress.
+  ///   - liveness: checks the essential parts.
   ///   - droppedLogLines: returns the number of log lines that were dropped.
   public static func routes(
     of watch: WorkerWatch, _ identity: WorkerIdentity, _ liveness: Liveness,

@@ -1,4 +1,4 @@
-/// Metrics as Prometheus reads them (text format 0.0.4): a family at a time, each with its type and what it means.
+/// Metrics in the text format 0.0.4 of Prometheus: one family after the other, each with its type and meaning.
 public struct Exposition: Sendable {
   /// The kinds of metric.
   public enum Kind: String, Sendable {
@@ -11,32 +11,32 @@ public struct Exposition: Sendable {
   public private(set) var text = ""
   private var name = ""
 
-  /// Nothing yet.
+  /// Creates an empty exposition.
   public init() {}
 
-  /// Begins a family; its samples follow.
+  /// Begins a family. Its samples follow.
   public mutating func family(_ name: String, _ kind: Kind, _ meaning: String) {
     self.name = name
     text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  /// A sample of the family.
+  /// Adds a sample to the family.
   public mutating func sample(_ value: Int, _ labels: (String, String)...) { line("", String(value), labels) }
 
-  /// A sample of the family.
+  /// Adds a sample to the family.
   public mutating func sample(_ value: Double, _ labels: (String, String)...) { line("", "\(value)", labels) }
 
-  /// A family of one sample.
+  /// Adds a family with one sample.
   public mutating func single(_ name: String, _ kind: Kind, _ meaning: String, _ value: Int) {
     family(name, kind, meaning)
     sample(value)
   }
 
-  /// A histogram of the family.
+  /// Adds a histogram to the family.
   ///
   /// - Parameters:
-  ///   - bounds: where ranges end, in seconds.
-  ///   - counts: in each range; one more than bounds.
+  ///   - bounds: upper bounds of the buckets, in seconds.
+  ///   - counts: counts of the buckets, one more than bounds.
   ///   - sum: in seconds.
   public mutating func histogram(
     bounds: [Double], counts: [UInt64], sum: Double, _ labels: (String, String)...

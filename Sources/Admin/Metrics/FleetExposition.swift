@@ -1,7 +1,7 @@
 public import CampaignStore
 import PushCore
 
-/// The fleet's metrics: `carillon admin` alone has them, so that no value is there twice.
+/// The fleet's metrics. Only `carillon admin` serves them, so each value exists once.
 public struct FleetExposition: Sendable {
   let fleet: FleetSnapshot
   let wanted: WantedWorkers
@@ -11,7 +11,7 @@ public struct FleetExposition: Sendable {
     self.wanted = wanted
   }
 
-  /// Says only that Redis did not answer.
+  /// Reports only that Redis did not answer.
   public static func writeAbsence(to metrics: inout Exposition) { metrics.single(up, .gauge, upMeaning, 0) }
 
   private static let up = "carillon_fleet_up"

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What this process uses, under the names that every Prometheus client has for it.
+/// Resource usage of this process, under the names that all Prometheus clients use.
 public struct ProcessUsage {
   var processorSeconds: Double
   var residentBytes: Int
@@ -12,13 +12,13 @@ public struct ProcessUsage {
   /// UNIX seconds.
   var startedAt: Double
 
-  /// Now; `nil` where /proc is not there.
+  /// Returns the current usage; `nil` without /proc.
   static func read() -> ProcessUsage? {
     guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
-      // proc(5): the second field is the program's name in parentheses, and may hold anything.
+      // proc(5): the second field is the program's name in parentheses and may contain any character.
       let end = stat.lastIndex(of: ")")
     else { return nil }
-    // From the third field on; proc(5) counts from one.
+    // The fields from the third one on. proc(5) counts from one.
     let fields = stat[stat.index(after: end)...].split(separator: " ")
     func field(_ number: Int) -> Double { fields.count > number - 3 ? Double(fields[number - 3]) ?? 0 : 0 }
     let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -32,14 +32,14 @@ public struct ProcessUsage {
       startedAt: bootTime + field(22) / ticks)
   }
 
-  /// UNIX seconds at which the machine was started.
+  /// UNIX seconds at which the machine started.
   private static let bootTime: Double = {
     let stat = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""
     let line = stat.split(separator: "\n").first { $0.hasPrefix("btime ") }
     return line.flatMap { Double($0.dropFirst(6)) } ?? 0
   }()
 
-  /// Writes the process' use of resources, if the system tells it, and the number of dropped log lines.
+  /// Writes the process' use of resources, if the system reports it, and the number of dropped log lines.
   ///
   /// - Parameter droppedLogLines: lines since the process began.
   public static func write(to metrics: inout Exposition, droppedLogLines: Int) {

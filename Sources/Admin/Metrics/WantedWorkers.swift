@@ -1,25 +1,26 @@
 public import CampaignStore
 import PushCore
 
-/// How many workers would be right for what is left to send. Pure.
+/// Number of workers that the remaining pushes need. Pure.
 ///
-/// What is left of a campaign is its unfinished slices, those that workers hold included, times what its slices had so far;
-/// slices that only wait for retries need nobody. A campaign with a rate needs no more than its rate. More workers than
-/// slices would have nothing to do. While a push service is in trouble the number stays: more workers would only press it.
+/// The remaining targets of a campaign are its unfinished slices, including held ones, times the average size of its
+/// finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only workers for its
+/// rate, and more workers than slices are useless. While a push service is in trouble the number does not change,
+/// because more workers would only add load.
 public struct WantedWorkers: Sendable, Equatable {
   public var workers: Int
   public var live: Int
-  /// Targets that are left, as far as anybody can say.
+  /// Estimated number of remaining targets.
   public var remaining: Int
-  /// Why so many, for people.
+  /// Reason of the number, for operators.
   public var reason: String
 
-  /// Targets of a slice of which nobody knows: of a store with the standard partitions and a few million users.
+  /// Assumed targets of a slice without data: the size in a store with the standard partitions and a few million users.
   private static let unknownSlice = 10_000
 
   /// - Parameters:
-  ///   - perSecond: pushes a second of one worker.
-  ///   - seconds: in which what is left is to be sent.
+  ///   - perSecond: pushes per second of one worker.
+  ///   - seconds: time in which the remaining targets should be sent.
   public init(_ fleet: FleetSnapshot, perSecond: Int = 5000, seconds: Int = 60) {
     live = fleet.liveWorkers
     remaining = 0
@@ -36,7 +37,7 @@ public struct WantedWorkers: Sendable, Equatable {
         Double(unfinished * each) / Double(seconds),
         Self.limit(of: record.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
-    // Which campaigns the parked ones are of is not known: they count as the others do on the average.
+    // The campaigns of the parked slices are unknown. The slices count with the average size.
     let parked = min(slices, fleet.parked.lag(at: fleet.at) > 0 ? 0 : fleet.parked.count)
     if slices > 0 {
       remaining = remaining * (slices - parked) / slices
@@ -63,16 +64,16 @@ public struct WantedWorkers: Sendable, Equatable {
     }
   }
 
-  /// Pushes a second that a campaign's rate lets it use.
+  /// Returns the pushes per second that a campaign's rate allows.
   ///
   /// - Parameters:
-  ///   - whole: its targets.
-  ///   - left: those that are left.
+  ///   - whole: the campaign's targets.
+  ///   - left: its remaining targets.
   private static func limit(of rate: CampaignRate?, whole: Int, left: Int, at now: Int) -> Double {
     switch rate {
     case .perSecond(let rate)?: rate
     case .over(let span)?: Double(whole) / Double(max(1, span))
-    // When its time has passed it goes as fast as it can.
+    // After its end time the campaign has no limit.
     case .until(let end)?: end > now ? Double(left) * 1000 / Double(end - now) : .infinity
     case nil: .infinity
     }

@@ -4,7 +4,7 @@ import PushTransport
 import PushWorker
 import Redis
 
-/// What a worker is, for its metrics: fixed for its life.
+/// The constant labels of a worker's metrics.
 public struct WorkerIdentity: Sendable {
   public var name: String
   public var version: String
@@ -18,10 +18,10 @@ public struct WorkerIdentity: Sendable {
   }
 }
 
-/// A worker's metrics. `deploy/operations/metrics.md` lists them, and a test compares both.
+/// A worker's metrics. `deploy/operations/metrics.md` lists them, and a test compares the list with this code.
 struct WorkerExposition {
   let identity: WorkerIdentity
-  /// `nil` before the worker began.
+  /// `nil` before the worker starts.
   let worker: WorkerMetrics?
   let isReady: Bool
 
@@ -175,7 +175,8 @@ struct WorkerExposition {
     for total in totals { metrics.sample(total.commands, ("node", total.node)) }
   }
 
-  /// The app that connections belong to; of several that share them the first, and how many more.
+  /// Returns the app label of a pool. If several apps share the connections, it is the first app and the number of
+  /// others.
   static func label(_ apps: [String]) -> String {
     guard let first = apps.first else { return "none" }
     return apps.count == 1 ? first : "\(first)+\(apps.count - 1)"

@@ -1,9 +1,9 @@
 import PushCore
 import TLS
 
-/// Who may ask for what: the token file, a line for each token with its name, its scopes and the SHA-256 of its text.
+/// The token file: a line for each token with its name, its scopes and the SHA-256 of its text.
 public struct AccessTokens: Sendable {
-  /// Somebody who has shown a token.
+  /// The owner of a valid token.
   public struct Holder: Sendable, Equatable {
     /// The token's name, for the audit log.
     public var name: String
@@ -15,11 +15,11 @@ public struct AccessTokens: Sendable {
       self.scopes = scopes
     }
 
-    /// Whether it is good for something.
+    /// Returns whether the token has the scope.
     public func may(_ scope: Scope) -> Bool { scopes.contains(scope) || scopes.contains(.admin) }
   }
 
-  /// Why a token file can't be used.
+  /// The reason why a token file is invalid.
   public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
     public var line: Int
     public var message: String
@@ -29,13 +29,13 @@ public struct AccessTokens: Sendable {
 
   private var entries: [(holder: Holder, hash: [UInt8])] = []
 
-  /// Tokens of a file at most: each is compared with each request.
+  /// Limit of tokens in a file. Every request is compared with all of them.
   public static let limit = 256
 
-  /// Nobody.
+  /// Creates an empty set of tokens.
   public init() {}
 
-  /// - Parameter text: of the file. Empty lines, and those that begin with `#`, say nothing.
+  /// - Parameter text: contents of the file. Empty lines and lines that begin with `#` are ignored.
   public init(parsing text: String) throws(FileError) {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
@@ -57,11 +57,11 @@ public struct AccessTokens: Sendable {
 
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// Whether there is one of this name.
+  /// Returns whether a token of this name exists.
   public func has(_ name: String) -> Bool { entries.contains { $0.holder.name == name } }
 
-  /// Who holds a token; `nil` for nobody. Every entry is compared, each in the same time whatever it holds, so the time
-  /// says nothing of any of them.
+  /// Returns the holder of a token; `nil` for an unknown token. It compares every entry in constant time, so the
+  /// response time reveals nothing about the tokens.
   public func holder(of token: String) -> Holder? {
     let hash = Self.hash(token)
     var found: Holder?
@@ -73,19 +73,19 @@ public struct AccessTokens: Sendable {
     return found
   }
 
-  /// A new token: 256 random bits, with a prefix by which scanners for leaked secrets find it.
+  /// Creates a token: 256 random bits, with a prefix that scanners for leaked secrets recognise.
   public static func make() -> String {
     var chance = SystemRandomNumberGenerator()
     return "carillon_" + hex((0..<32).map { _ in UInt8.random(in: 0...255, using: &chance) })
   }
 
-  /// The line of a token in its file.
+  /// Returns the line of a token for its file.
   public static func line(name: String, scopes: Set<Scope>, token: String) -> String {
     let words = Scope.allCases.filter(scopes.contains).map(\.rawValue).joined(separator: ",")
     return "\(name) \(words) \(hex(hash(token)))\n"
   }
 
-  /// Scopes as they are written, with commas.
+  /// Parses scopes that are separated by commas.
   public static func scopes<Failure: Error>(
     _ text: String, _ fail: (String) -> Failure
   ) throws(Failure) -> Set<Scope> {

@@ -2,12 +2,12 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Where requests compute: a few threads of their own, for so many requests at once. Whatever these compute, and however
-/// long, all other requests are answered meanwhile, health checks among them.
+/// A few threads for requests that compute, one request per thread. All other requests, including health checks, are
+/// still answered, however long these take.
 ///
-/// One token has all threads but one at most, so that nobody waits for the long work of one other client.
+/// One token can use all threads except one, so that a client with long requests does not block the others.
 public final class ComputePool: Sendable {
-  /// A thread, for one request after the other.
+  /// A thread that runs one request at a time.
   private final class Lane: TaskExecutor {
     private let queue = DispatchQueue(label: "carillon.compute")
 
@@ -27,18 +27,20 @@ public final class ComputePool: Sendable {
   private struct State {
     var free: [Lane]
     var waiting: [Waiter] = []
-    /// Lanes of each token.
+    /// Number of lanes that each token uses.
     var running: [String: Int] = [:]
     var nextID: UInt64 = 0
   }
 
-  /// Requests that wait for a lane at most. A few seconds' worth of large jobs; more would wait beyond ``standardPatience``.
+  /// Limit of requests that wait for a lane: a few seconds of work with large jobs. More requests would exceed
+  /// ``standardPatience``.
   private static let mostWaiting = 16
-  /// Of one token.
+  /// Limit of waiting requests of one token.
   private static let mostWaitingOfOne = 8
-  /// How long a request may wait and compute. The largest job that is allowed takes a second or two on a slow machine.
+  /// Limit of a request's waiting and computing time. The largest allowed job takes one or two seconds on a slow
+  /// machine.
   public static let standardPatience = Duration.seconds(10)
-  /// Seconds after which to try again. As long as it takes until half of those that wait are gone.
+  /// Value of `Retry-After` in seconds: the time in which half of the waiting requests complete.
   private static let retryAfter = 5
 
   private let lanesOfOne: Int
@@ -46,8 +48,8 @@ public final class ComputePool: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - lanes: threads, two at least; half of the processors unless given.
-  ///   - patience: how long a request may wait and compute.
+  ///   - lanes: number of threads, at least two. Default: half of the processors.
+  ///   - patience: limit of a request's waiting and computing time.
   public init(lanes: Int? = nil, patience: Duration = standardPatience) {
     let count = max(2, lanes ?? ProcessInfo.processInfo.activeProcessorCount / 2)
     lanesOfOne = count - 1
@@ -57,11 +59,11 @@ public final class ComputePool: Sendable {
 
   /// Runs `body` on a lane, with its synchronous parts on the lane's thread.
   ///
-  /// When the caller is cancelled or has waited for too long, this returns at once, and `body` is cancelled. The lane is
-  /// free again when `body` has returned.
+  /// If the caller is cancelled or has waited too long, this function returns immediately and cancels `body`. The lane
+  /// is free again when `body` returns.
   ///
-  /// - Parameter holder: whose request it is.
-  /// - Throws: what `body` throws; a ``Problem`` with 503 when there are too many requests or `body` takes too long;
+  /// - Parameter holder: the token's name.
+  /// - Throws: errors of `body`; a ``Problem`` with 503 if there are too many requests or `body` takes too long;
   ///   `CancellationError`.
   public func run<Value: Sendable>(
     for holder: String, _ body: @escaping @Sendable () async throws -> Value
@@ -134,7 +136,7 @@ public final class ComputePool: Sendable {
 
   private func withdraw(_ id: UInt64) { state.withLock { $0.waiting.removeAll { $0.id == id } } }
 
-  /// Starts the first that waits and may have a lane.
+  /// Starts the first waiting request that may use a lane.
   private func startNext() {
     let next = state.withLock { state -> (waiter: Waiter, lane: Lane)? in
       guard
@@ -148,7 +150,7 @@ public final class ComputePool: Sendable {
     if let next { next.waiter.start(next.lane) }
   }
 
-  /// The first result that is set, for one who waits.
+  /// The first result that is set, for one waiting task.
   private final class OneResult<Value: Sendable>: Sendable {
     private enum State {
       case nothing

@@ -2,7 +2,7 @@ import Foundation
 import HTTPServer
 import TLS
 
-/// The page: one file, which asks for nothing but the API beside it.
+/// The dashboard: one file that sends requests only to the API of the same server.
 public enum PageRoute {
   /// `GET /`.
   public static var route: Route {
@@ -10,8 +10,8 @@ public enum PageRoute {
     return Route("GET", "/", nil, query: .ignored) { _ in response }
   }
 
-  /// A page whose scripts and styles are named by their hashes: nothing that anybody smuggles into it runs. Its elements
-  /// may have styles of their own, which are lengths of bars.
+  /// Returns the dashboard with a content security policy. The policy lists the hashes of its scripts and styles, so
+  /// injected code does not run. Style attributes are allowed, because they contain the lengths of bars.
   static func response(to page: [UInt8]) -> HTTPResponse {
     let text = String(decoding: page, as: UTF8.self)
     let policy = [
@@ -28,7 +28,8 @@ public enum PageRoute {
       ], body: .bytes(page))
   }
 
-  /// The hashes of what stands in elements of a name, as CSP level 3 has them; `'none'` without one.
+  /// Returns the hashes of the contents of all elements with a name, in the form of CSP level 3; `'none'` without such
+  /// an element.
   private static func hashes(of element: String, in page: String) -> String {
     var hashes: [String] = []
     var rest = page[...]

@@ -1,16 +1,16 @@
 public import HTTPServer
 import PushCore
 
-/// An error as RFC 9457 has it: what is wrong and where, and what to do next.
+/// An error in the form of RFC 9457: the problem, its place and the next step.
 public struct Problem: Error, Sendable, Equatable {
   public var status: Int
-  /// The same words as the `code` of a command's `--json` error, or one of HTTP's own here.
+  /// The `code` of a command's `--json` error, or a code for HTTP only.
   public var code: String
-  /// What is wrong, and where.
+  /// The problem and its place.
   public var detail: String
-  /// What to do next.
+  /// The next step.
   public var hint: String?
-  /// Headers that say the same to programs.
+  /// Headers with the same information for programs.
   public var headers: [String: String]
 
   /// Memberwise.
@@ -30,11 +30,11 @@ public struct Problem: Error, Sendable, Equatable {
     if status == 401 { self.headers["WWW-Authenticate"] = "Bearer realm=\"carillon\"" }
   }
 
-  /// The answer.
+  /// The response.
   public var response: HTTPResponse {
     var json = JSONWriter()
     json.beginObject()
-    // RFC 9457 section 4.2.1: about:blank says no more than the status, whose phrase is then the title.
+    // RFC 9457 section 4.2.1: about:blank adds nothing to the status, and the title is then the phrase of the status.
     json.member("type", "about:blank")
     json.member("title", Self.title(of: status))
     json.member("status", status)

@@ -1,6 +1,6 @@
-/// How many requests somebody may make: so many a second, and a few more at once. Pure: time is an argument.
+/// A token bucket that limits the requests of a client. Pure: the caller supplies the time.
 struct RequestRate {
-  /// Requests a second, and at once.
+  /// Requests per second, and the burst.
   let rate: Double
   let burst: Double
   private var left: Double
@@ -12,10 +12,10 @@ struct RequestRate {
     left = burst
   }
 
-  /// Takes one.
+  /// Takes a permit.
   ///
   /// - Parameter now: monotonic nanoseconds.
-  /// - Returns: `nil` when there is one, or the seconds after which there will be.
+  /// - Returns: `nil` if a permit was available; otherwise the seconds until the next one.
   mutating func take(now: UInt64) -> Int? {
     if seenAt == 0 { seenAt = now }
     left = min(burst, left + Double(now &- min(now, seenAt)) / 1e9 * rate)

@@ -1,20 +1,20 @@
 public import HTTPServer
 
-/// A request on its way through a route.
+/// A request that a route handles.
 public struct RouteCall: Sendable {
   public var request: HTTPRequest
-  /// What stands in the path where the route has names.
+  /// Values of the route's names in the path.
   public var parameters: [String: String]
-  /// Who asks; `nil` where the route asks nobody for a token.
+  /// The holder of the token; `nil` if the route needs no token.
   public var holder: AccessTokens.Holder?
 
-  /// A value of the path.
+  /// Returns a value of the path.
   public func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
-  /// A value of the query; `nil` where it is not given.
+  /// Returns a value of the query; `nil` if it is missing.
   public func query(_ name: String) -> String? { request.query.first { $0.name == name }?.value }
 
-  /// A whole number of the query.
+  /// Returns an integer of the query.
   public func number(_ name: String, in range: ClosedRange<Int>, default value: Int) throws(Problem) -> Int {
     guard let text = query(name) else { return value }
     guard let number = Int(text), range.contains(number) else {
@@ -24,7 +24,7 @@ public struct RouteCall: Sendable {
     return number
   }
 
-  /// One of some words of the query.
+  /// Returns one of several words of the query.
   public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String, _: Choice.Type
   ) throws(Problem) -> Choice? {
@@ -37,28 +37,28 @@ public struct RouteCall: Sendable {
   }
 }
 
-/// What is there to be asked for, and who may.
+/// An endpoint of the server, with the scope that it requires.
 public struct Route: Sendable {
-  /// Which names a query may have.
+  /// The names that a query may have.
   public enum Query: Sendable {
-    /// These; any other is an error.
+    /// Only these names; any other is an error.
     case names([String])
-    /// Any, and none means anything, as probes, scrapers and links have names of their own.
+    /// Any name. The query is ignored, because probes, scrapers and links add names of their own.
     case ignored
   }
 
   public var method: String
-  /// `/api/v1/campaigns/{id}`.
+  /// For example `/api/v1/campaigns/{id}`.
   public var path: String
-  /// `nil` for everybody.
+  /// Required scope; `nil` if no token is needed.
   public var scope: Scope?
   public var query: Query
-  /// Bytes of a body at most; 0 for none.
+  /// Limit of the body in bytes; 0 for no body.
   public var bodyLimit: Int
-  /// Whether it is answered however many requests are under way.
+  /// Whether the limit on concurrent requests does not apply.
   public var isProbe: Bool
   public var handle: @Sendable (RouteCall) async throws -> HTTPResponse
-  /// Answers on the server's own thread, where no task is needed; `nil` where ``handle`` answers. Must not block.
+  /// Answers on the server's own thread without a task; `nil` if ``handle`` answers. Must not block.
   private(set) var answer: (@Sendable () -> HTTPResponse)?
 
   private let pieces: [String]
@@ -78,28 +78,28 @@ public struct Route: Sendable {
     pieces = path.split(separator: "/").map(String.init)
   }
 
-  /// A health check that is answered at once: also while no task runs.
+  /// Creates a health check that is answered on the server's thread, also while no task runs.
   ///
-  /// - Parameter answer: called on the server's only thread: must neither block nor take long.
+  /// - Parameter answer: called on the server's only thread. It must neither block nor take long.
   public static func probe(_ path: String, answer: @escaping @Sendable () -> HTTPResponse) -> Route {
     var route = probe(path) { _ in answer() }
     route.answer = answer
     return route
   }
 
-  /// A health check or a scrape: for everybody, with any query.
+  /// Creates a health check or a scrape: without a token, with any query.
   public static func probe(
     _ path: String, handle: @escaping @Sendable (RouteCall) async throws -> HTTPResponse
   ) -> Route {
     Route("GET", path, nil, query: .ignored, isProbe: true, handle: handle)
   }
 
-  /// How a request for it is handled. What `view` allows changes nothing, so nobody needs it without the client.
+  /// Terms of a request. A request with scope `view` changes nothing, so it ends when its client disconnects.
   var terms: HTTPTerms {
     HTTPTerms(bodyLimit: bodyLimit, isProbe: isProbe, endsWithClient: method == "GET" || scope == .view)
   }
 
-  /// The values of the names in the path; `nil` where the path is another's.
+  /// Returns the values of the names in the path; `nil` if the path does not match.
   func match(_ path: [String]) -> [String: String]? {
     guard path.count == pieces.count else { return nil }
     var values: [String: String] = [:]
@@ -113,13 +113,13 @@ public struct Route: Sendable {
     return values
   }
 
-  /// Whether it answers a method: what is asked with HEAD is asked with GET, less the body (RFC 9110 section 9.3.2).
+  /// Returns whether the route supports a method. HEAD is GET without the body (RFC 9110 section 9.3.2).
   func answers(_ method: String) -> Bool { self.method == method || self.method == "GET" && method == "HEAD" }
 
-  /// Its methods, as the header Allow has them.
+  /// The supported methods for the header Allow.
   var methods: [String] { method == "GET" ? ["GET", "HEAD"] : [method] }
 
-  /// Throws where it could not read the body of a request, judged by its headers.
+  /// Throws if the headers show that the body can't be read.
   func checkBody(of request: HTTPRequest) throws(Problem) {
     guard bodyLimit > 0 else { return }
     if let encoding = request.header("Content-Encoding"), encoding.lowercased() != "identity" {
@@ -140,8 +140,7 @@ public struct Route: Sendable {
     }
   }
 
-  /// Types of bodies that may be JSON: those that say so, and those that clients send unless told otherwise, as
-  /// `curl --data` does.
+  /// Media types of bodies that may be JSON: JSON types, and default types of clients such as `curl --data`.
   private static let types: Set<String> = [
     "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded",
   ]

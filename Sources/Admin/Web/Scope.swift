@@ -1,11 +1,11 @@
-/// What a token is good for.
+/// A permission of a token.
 public enum Scope: String, CaseIterable, Sendable {
-  /// Look at everything but secrets.
+  /// Read everything except secrets.
   case view
   /// Submit campaigns; register devices and users, and put users into segments.
   case submit
   /// Pause, resume, cancel and approve; retry and drop dead jobs; release and purge quarantined devices.
   case operate
-  /// Everything, and what nobody else may: forget users, read the audit log.
+  /// Everything, including the operations of no other scope: erase users, read the audit log.
   case admin
 }

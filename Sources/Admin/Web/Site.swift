@@ -2,38 +2,38 @@ import Dispatch
 public import HTTPServer
 import Synchronization
 
-/// All routes of a process: finds the one that is meant, holds the token against its scope, and makes problems of errors.
+/// All routes of a process. It finds the route of a request, checks the token's scope, and converts errors to problems.
 public final class Site: HTTPHandler {
   private struct State {
     var routes: [Route]
     var tokens: AccessTokens
     var rates: [String: RequestRate] = [:]
-    /// Of requests with a wrong token, or none: whoever guesses is slowed down, and nobody else.
+    /// Limits requests with a missing or wrong token. This slows down guessing without an effect on valid tokens.
     var failures = RequestRate(rate: 5, burst: 20)
     var counts: [Int: Int] = [:]
   }
 
-  /// Requests a second of one token, and at once: a page asks for a handful of things every two seconds, a backend registers
-  /// devices one by one.
+  /// Limit of requests per second and burst of one token. A dashboard sends a few requests every two seconds; a backend
+  /// registers devices one by one.
   private static let rate = (perSecond: 200.0, burst: 400.0)
 
-  /// Makes a problem of any error of the modules below.
+  /// Converts any error of the modules below to a problem.
   private let describe: @Sendable (any Error) -> Problem
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - routes: of two that match, the first is taken.
-  ///   - tokens: who may ask for what has a scope.
-  ///   - describe: makes a problem of any error.
+  ///   - routes: if two routes match, the first one is used.
+  ///   - tokens: the tokens for routes with a scope.
+  ///   - describe: converts any error to a problem.
   public init(_ routes: [Route], tokens: AccessTokens, describe: @escaping @Sendable (any Error) -> Problem) {
     self.describe = describe
     state = Mutex(State(routes: routes, tokens: tokens))
   }
 
-  /// Replaces the routes. Requests under way are still answered by the old ones.
+  /// Replaces the routes. The old routes still answer the requests in progress.
   public func replace(_ routes: [Route]) { state.withLock { $0.routes = routes } }
 
-  /// Takes tokens in the place of those that it had.
+  /// Replaces the tokens.
   public func replace(_ tokens: AccessTokens) {
     state.withLock { state in
       state.tokens = tokens
@@ -41,7 +41,7 @@ public final class Site: HTTPHandler {
     }
   }
 
-  /// Answers so far, by status.
+  /// Number of answers by status.
   public var counts: [Int: Int] { state.withLock { $0.counts } }
 
   public func admit(_ request: HTTPRequest) -> HTTPAdmission {
@@ -69,7 +69,7 @@ public final class Site: HTTPHandler {
     return count(Problem(status, code, reason, retryAfter: status == 503 ? 1 : nil).response)
   }
 
-  /// The route that is meant, and who asks.
+  /// Finds the route and the token's holder of a request.
   ///
   /// - Parameter isAgain: whether the request was counted before.
   private func find(
