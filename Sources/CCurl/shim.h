@@ -1,7 +1,7 @@
 #include <curl/curl.h>
 
-// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift can't import: one inline for each
-// type of argument that libcurl documents.
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, and Swift can't import variadic functions.
+// There is one inline function for each type of argument that libcurl documents.
 
 static inline CURLcode carillon_easy_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -19,7 +19,7 @@ static inline CURLcode carillon_easy_set_pointer(CURL *easy, CURLoption option, 
   return curl_easy_setopt(easy, option, value);
 }
 
-// CURL_BLOB_NOCOPY: the memory is the caller's, and must outlive the handle.
+// CURL_BLOB_NOCOPY: the caller owns the memory, and the memory must outlive the handle.
 static inline CURLcode carillon_easy_set_blob(CURL *easy, CURLoption option, void *data, size_t length) {
   struct curl_blob blob = {data, length, CURL_BLOB_NOCOPY};
   return curl_easy_setopt(easy, option, &blob);
@@ -79,7 +79,7 @@ static inline CURLcode carillon_easy_set_prerequest(CURL *easy, curl_prereq_call
   return code ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, data);
 }
 
-// CURLINFO_TLS_SSL_PTR: the transfer's `SSL *`; `ssl` stays as it is without TLS, or with another library's.
+// CURLINFO_TLS_SSL_PTR: the transfer's `SSL *`. `ssl` is not changed without TLS or with another TLS library.
 static inline CURLcode carillon_easy_get_openssl(CURL *easy, void **ssl) {
   struct curl_tlssessioninfo *session = 0;
   CURLcode code = curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session);

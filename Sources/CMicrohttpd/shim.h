@@ -5,20 +5,21 @@
 #include <sys/types.h>
 #include <microhttpd.h>
 
-/* Keeps percent signs as they came: decoded before it is split, a path with %2F in an id would be another path. */
+/* Prevents percent-decoding: if a path were decoded before it is split, %2F in an id would change the path. */
 static inline size_t cmicrohttpd_keep(void *context, struct MHD_Connection *connection, char *text) {
   (void)context;
   (void)connection;
   return strlen(text);
 }
 
-/* Whether the library of this process parses requests strictly by itself, which version 1.0 and later do. */
+/* Returns whether the library of this process parses requests strictly, as version 1.0 and later do. */
 static inline int cmicrohttpd_is_strict(void) {
   return atoi(MHD_get_version()) >= 1;
 }
 
-/* From 1.0 on, level 1 refuses NUL, bare CR, bare LF, folded lines and blanks before a colon with 400. Before, the only
-   strict level closes the connection without an answer for a blank in the target, so the checks are ours (RequestFraming). */
+/* From 1.0 on, level 1 refuses NUL, bare CR, bare LF, folded lines and blanks before a colon with 400. The only strict level
+   of older versions closes the connection without an answer for a blank in the target. For them RequestFraming does the
+   checks. */
 #if MHD_VERSION >= 0x01000000
 #define CMICROHTTPD_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1
 #else
@@ -28,7 +29,7 @@ static inline int cmicrohttpd_is_strict(void) {
 /* MHD_OPTION_URI_LOG_CALLBACK. */
 typedef void *(*cmicrohttpd_begin)(void *context, const char *target, struct MHD_Connection *connection);
 
-/* MHD_start_daemon is variadic, which Swift does not import. Without key and certificate it speaks plain HTTP. */
+/* MHD_start_daemon is variadic, and Swift does not import it. Without key and certificate the server uses plain HTTP. */
 static inline struct MHD_Daemon *cmicrohttpd_start(
     int listener, unsigned int connections, size_t memory, unsigned int timeout, const char *key, const char *certificate,
     cmicrohttpd_begin begin, MHD_AccessHandlerCallback handler, MHD_RequestCompletedCallback completed,
@@ -45,27 +46,27 @@ static inline struct MHD_Daemon *cmicrohttpd_start(
       MHD_OPTION_NOTIFY_CONNECTION, notify, context, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
-/* Keeps a query from libmicrohttpd's own parser. Called in MHD_OPTION_URI_LOG_CALLBACK, where the target still is as it came,
+/* Hides the query from libmicrohttpd's own parser. Called in MHD_OPTION_URI_LOG_CALLBACK, when the target is still unchanged
    in the connection's writable read buffer. Before 1.0, a query whose names don't fit in the connection's memory leaves the
-   connection waiting without an answer (parse_initial_message_line ignores the failure). We read the query from the target. */
+   connection without an answer (parse_initial_message_line ignores the failure). We read the query from the target. */
 static inline void cmicrohttpd_hide_query(const char *target) {
   char *mark = cmicrohttpd_is_strict() ? NULL : strchr((char *)target, '?');
   if (mark && mark[1]) mark[1] = '\0';
 }
 
-/* MHD_get_connection_info is variadic. Bytes of the request's head, from the method on; 0 when it is not known. */
+/* MHD_get_connection_info is variadic. Returns the bytes of the request's head from the method on; 0 if unknown. */
 static inline size_t cmicrohttpd_head_size(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
   return info ? info->header_size : 0;
 }
 
-/* MHD_get_connection_info is variadic. -1 when it is not known. */
+/* MHD_get_connection_info is variadic. Returns -1 if the descriptor is unknown. */
 static inline int cmicrohttpd_descriptor(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info ? (int)info->connect_fd : -1;
 }
 
-/* Its enumerations are closed for Swift, which then makes names of its own of their cases. */
+/* Swift imports these enumerations as closed ones and renames their cases. The constants keep the names. */
 static const enum MHD_Result cmicrohttpd_yes = MHD_YES;
 static const enum MHD_Result cmicrohttpd_no = MHD_NO;
 static const enum MHD_ValueKind cmicrohttpd_headers = MHD_HEADER_KIND;

@@ -9,7 +9,7 @@
 #include <openssl/provider.h>
 #include <openssl/x509v3.h>
 
-// Each inline stands for a macro or a variadic function, which Swift can't import.
+// Each inline function replaces a macro or a variadic function that Swift can't import.
 
 // SSL_OP_IGNORE_UNEXPECTED_EOF is SSL_OP_BIT(7).
 static inline void carillon_ssl_ignore_unexpected_eof(SSL_CTX *ctx) {
@@ -59,7 +59,7 @@ static inline long carillon_bio_memory(BIO *bio, char **bytes) { return BIO_get_
 static inline X509 *carillon_certificates_take(STACK_OF(X509) *stack) { return sk_X509_shift(stack); }
 static inline void carillon_certificates_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
 
-// STACK_OF(ASN1_TYPE) likewise.
+// The same applies to STACK_OF(ASN1_TYPE).
 static inline STACK_OF(ASN1_TYPE) *carillon_elements_new(void) { return sk_ASN1_TYPE_new_null(); }
 static inline int carillon_elements_count(STACK_OF(ASN1_TYPE) *stack) { return sk_ASN1_TYPE_num(stack); }
 static inline ASN1_TYPE *carillon_element(STACK_OF(ASN1_TYPE) *stack, int index) {
