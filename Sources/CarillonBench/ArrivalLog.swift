@@ -1,20 +1,20 @@
 import CommandSupport
 
-/// Reads a simulator's log (`simulate --log`): when pushes arrived.
+/// Reads the arrival times of pushes from a simulator's log (`simulate --log`).
 struct ArrivalLog {
-  /// When pushes to tokens with the prefix arrived, in seconds since 1970. The log has whole milliseconds; told is the end
-  /// of each, so that no latency is told too small.
+  /// Arrival times of pushes to tokens with the prefix, in seconds since 1970. The log has whole milliseconds. The end
+  /// of each millisecond counts, so that no latency is too small.
   private(set) var arrivals: [Double] = []
-  /// Pushes to all other tokens.
+  /// Number of pushes to all other tokens.
   private(set) var others = 0
 
   private let prefix: [UInt8]
-  /// What of the line under way has been seen: blanks, its first number, and how much of the prefix the token has.
+  /// State of the current line: blanks so far, its first number, and the number of prefix bytes that the token matches.
   private var blanks = 0
   private var milliseconds = 0
   private var matched = 0
 
-  /// - Parameter prefix: of device tokens in hex; empty for all.
+  /// - Parameter prefix: prefix of device tokens in hex; empty for all.
   init(prefix: String) {
     self.prefix = Array(prefix.utf8)
   }
@@ -30,7 +30,7 @@ struct ArrivalLog {
     }
   }
 
-  /// Reads on. A line is `ms connection stream token apnsId status`.
+  /// Reads the next bytes. A line is `ms connection stream token apnsId status`.
   mutating func read(_ bytes: [UInt8]) {
     for byte in bytes {
       switch byte {
@@ -49,10 +49,10 @@ struct ArrivalLog {
     (blanks, milliseconds, matched) = (0, 0, 0)
   }
 
-  /// For each beginning the milliseconds to the first arrival after it and before the next.
+  /// Returns for each beginning the milliseconds to the first arrival after it and before the next beginning.
   ///
   /// - Parameter beginnings: in seconds since 1970, ascending.
-  /// - Returns: `nil` for those with no arrival.
+  /// - Returns: `nil` for a beginning without an arrival.
   func firstAfter(_ beginnings: [Double]) -> [Double?] {
     let sorted = arrivals.sorted()
     var index = 0

@@ -4,19 +4,19 @@ import EventLoop
 import Foundation
 import Redis
 
-/// A Redis Cluster whose shared keys have a server of their own, so that what they cost can be told from what partitions
-/// cost. Without replicas.
+/// A Redis Cluster without replicas. The shared keys have a server of their own, so that their cost is separate from
+/// that of the partitions.
 struct BenchCluster: Sendable {
-  /// What the servers have used so far.
+  /// Resource usage of the servers so far.
   struct Usage {
-    /// Of the server of the shared keys, in microseconds.
+    /// CPU time of the server with the shared keys, in microseconds.
     var control = 0.0
-    /// Of each of the others, in microseconds.
+    /// CPU time of each other server, in microseconds.
     var data: [Double] = []
-    /// Of all, in bytes.
+    /// Network traffic of all servers, in bytes.
     var received = 0.0
     var sent = 0.0
-    /// Memory of all, in bytes.
+    /// Memory of all servers, in bytes.
     var memory = 0.0
 
     static func - (left: Usage, right: Usage) -> Usage {
@@ -26,14 +26,14 @@ struct BenchCluster: Sendable {
     }
   }
 
-  /// The first has the shared keys, and nothing else.
+  /// The first server has only the shared keys.
   let servers: [BenchWorld.RedisProcess]
   let url: RedisURL
   let keys: Keyspace
 
-  /// Starts the servers, gives them their slots, and waits until they know each other.
+  /// Starts the servers, assigns the slots, and waits until the cluster is complete.
   ///
-  /// - Parameter count: how many have partitions.
+  /// - Parameter count: number of servers with partitions.
   static func start(_ world: BenchWorld, partitions count: Int) async throws -> BenchCluster {
     var servers: [BenchWorld.RedisProcess] = []
     for _ in 0...count { servers.append(try await world.startClusterServer()) }
@@ -69,7 +69,7 @@ struct BenchCluster: Sendable {
     return try await server.client.execute(pipeline)[0].get()
   }
 
-  /// A store, and the client of its own that it is over.
+  /// Creates a store with a client of its own.
   func store(for name: String, on loop: EventLoop) -> (CampaignStore, RedisClient) {
     let options = RedisOptions(
       clientName: name, home: keys.home, answerTimeout: .seconds(60), patience: .seconds(60))
@@ -90,7 +90,7 @@ struct BenchCluster: Sendable {
     return usage
   }
 
-  /// Ends the servers.
+  /// Stops the servers.
   func stop(_ world: BenchWorld) async {
     for server in servers { await world.stop(server) }
   }

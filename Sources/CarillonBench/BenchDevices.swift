@@ -1,30 +1,30 @@
 import CommandSupport
 import Glibc
 
-/// The devices that a benchmark sends to, the same for the same seed on every machine.
+/// The devices of a benchmark. The same seed gives the same devices on every machine.
 ///
-/// A fifth of the devices are second ones of their users. Tokens are 32 random bytes, so nothing about them is in order.
+/// A fifth of the devices are second ones of their users. Tokens are 32 random bytes, so they have no order.
 struct BenchDevices: Sendable {
-  /// Devices in all.
+  /// Number of devices without the urgent users.
   var count: Int
-  /// So many users more, with a device each, whom campaigns can leave out.
+  /// Number of additional users with one device each. Campaigns can exclude them.
   var urgent = 0
   var seed: UInt64
-  /// Whether users have a name, a price and a day, as texts of pushes ask for them.
+  /// Whether users have a name, a price and a day for personal texts.
   var hasAttributes = false
 
-  /// What the tokens of the users apart begin with, in hex; no other token does.
+  /// Prefix of the urgent users' tokens in hex. No other token has it.
   static let urgentPrefix = "eeee"
-  /// Enough that a system call is paid once in some thousand rows.
+  /// Buffer size in bytes. One system call writes some thousand rows.
   private static let chunk = 1 << 20
   private static let locales = ["en", "de", "fr", "es", "ja"].map { Array($0.utf8) }
 
-  /// Tells one set of devices from another of the same seed.
+  /// Name of the set of devices. It distinguishes sets with the same seed.
   var name: String { "registry-\(count)-\(urgent)\(hasAttributes ? "-attributes" : "")" }
-  /// Users, those apart not counted.
+  /// Number of users without the urgent ones.
   var users: Int { max(1, count * 4 / 5) }
 
-  /// Writes them for `devices import`, and the users apart for `segment import`.
+  /// Writes the devices for `devices import`, and the urgent users for `segment import`.
   func write(devices: String, urgent names: String) throws {
     let file = try OutputFile(devices)
     let attributes = hasAttributes ? ",name,price,day" : ""
@@ -39,7 +39,7 @@ struct BenchDevices: Sendable {
     try OutputFile(names).write(&bytes)
   }
 
-  /// Tokens in hex, one a line, each behind `prefix`.
+  /// Writes the tokens in hex, one per line, each after `prefix`.
   func writeTokens(_ path: String, prefix: String = "") throws {
     var bytes: [UInt8] = []
     var random = SplitMix(state: seed)
@@ -75,7 +75,7 @@ struct BenchDevices: Sendable {
     for word in 0..<4 {
       var bits = random.next()
       if word == 0 {
-        // The first two bytes say which kind it is.
+        // The first two bytes contain the kind of the device.
         bits = isUrgent ? bits & ~0xFFFF | 0xEEEE : bits & 0xFFFF == 0xEEEE ? bits ^ 1 : bits
       }
       for _ in 0..<8 {
@@ -102,7 +102,7 @@ struct SplitMix: RandomNumberGenerator, Sendable {
   }
 }
 
-/// A file that is written from front to back, and replaced if it was there.
+/// A file that is written sequentially. An existing file is replaced.
 final class OutputFile {
   private let path: String
   private let descriptor: Int32
@@ -115,7 +115,7 @@ final class OutputFile {
 
   deinit { close(descriptor) }
 
-  /// Writes the bytes, and takes them out of the array.
+  /// Writes the bytes and empties the array.
   func write(_ bytes: inout [UInt8]) throws(FileError) {
     var written = 0
     while written < bytes.count {

@@ -3,13 +3,14 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program that a benchmark runs. It is stopped with the benchmark, and by the kernel should that be killed.
+/// A program that a benchmark runs. It is stopped with the benchmark. If the benchmark is killed, the kernel kills the
+/// program.
 final class BenchProcess: Sendable {
-  /// How a program ended, and what it took.
+  /// Exit status and resource usage of a program.
   struct End: Sendable {
-    /// Its exit status; 128 and the signal's number for one that died of a signal, as shells have it.
+    /// Exit status; 128 and the signal's number after a death by a signal, as in shells.
     var status: Int32
-    /// CPU time, user and system, of the program and the children it waited for, in microseconds (getrusage(2)).
+    /// CPU time, user and system, of the program and the children that it waited for, in microseconds (getrusage(2)).
     var cpuMicroseconds: Double
   }
 
@@ -22,20 +23,21 @@ final class BenchProcess: Sendable {
   private let name: String
   private let end = Mutex<End?>(nil)
 
-  /// How long a program has to end after SIGTERM, in seconds: workers finish what is in flight.
+  /// Limit in seconds for the end after SIGTERM. Workers finish the pushes in flight.
   private static let patience = 10.0
 
-  /// Starts a program that is found in `PATH`.
+  /// Starts a program from `PATH`.
   ///
   /// - Parameters:
-  ///   - words: its name, or a path, and its arguments.
-  ///   - environment: added to this process' own.
-  ///   - output: the file that gets its standard output; its standard error goes to the same with `.err` behind.
+  ///   - words: the program's name or path, and its arguments.
+  ///   - environment: added to the environment of this process.
+  ///   - output: the file for standard output; standard error goes to the same name with `.err`.
   init(_ words: [String], environment: [String: String] = [:], output: String) throws {
     name = words[0].split(separator: "/").last.map(String.init) ?? words[0]
     self.output = output
     errors = output + ".err"
-    // The kernel then kills it when we die, however we die; every Debian and Ubuntu has it (util-linux).
+    // With setpriv the kernel kills the program when this process dies for any reason. Every Debian and Ubuntu has it
+    // (util-linux).
     let launcher = access("/usr/bin/setpriv", X_OK) == 0 ? ["setpriv", "--pdeathsig", "KILL"] : []
     let command = ["env"] + environment.map { "\($0)=\($1)" }.sorted() + launcher + words
     id = try Self.starter.run { [errors] in try Self.spawn(command, output: output, errors: errors) }
@@ -43,15 +45,15 @@ final class BenchProcess: Sendable {
 
   deinit { stop() }
 
-  /// How it ended; `nil` while it runs.
+  /// Returns the end of the program; `nil` while it runs.
   func poll() -> End? {
     end.withLock { end in
       if end != nil { return end }
       var status: Int32 = 0
       var usage = rusage()
-      // wait4(2): 0 while the child runs.
+      // wait4(2) returns 0 while the child runs.
       guard wait4(id, &status, WNOHANG, &usage) == id else { return nil }
-      // The macros of wait(2) are not imported: the low seven bits are the signal, the next byte the status.
+      // The macros of wait(2) are not imported. The low seven bits are the signal, the next byte is the status.
       let signal = status & 0x7F
       end = End(
         status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal,
@@ -60,9 +62,9 @@ final class BenchProcess: Sendable {
     }
   }
 
-  /// Waits until it has ended with status 0.
+  /// Waits until the program has ended with status 0.
   ///
-  /// - Throws: a ``CommandError`` with the last it said when it ended otherwise.
+  /// - Throws: a ``CommandError`` with the last output if the status is not 0.
   func finish() async throws -> End {
     while true {
       if let end = poll() {
@@ -73,7 +75,7 @@ final class BenchProcess: Sendable {
     }
   }
 
-  /// Waits until `condition` holds, as long as the program runs.
+  /// Waits until `condition` is true, as long as the program runs.
   func wait(for what: String, seconds: Double, _ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while try await !condition() {
@@ -83,13 +85,13 @@ final class BenchProcess: Sendable {
     }
   }
 
-  /// Sends a signal, unless it has ended.
+  /// Sends a signal if the program still runs.
   func send(_ signal: Int32) {
-    // The id is free for another process only when poll() has collected this one.
+    // The id can't belong to another process before poll() has collected this one.
     if poll() == nil { kill(id, signal) }
   }
 
-  /// Ends it, by force if it takes too long, and waits for that; also in a task that was cancelled.
+  /// Ends the program, with SIGKILL after a timeout, and waits for the end. Works in a cancelled task too.
   func stop() {
     send(SIGTERM)
     let deadline = ContinuousClock.now + .seconds(Self.patience)
@@ -107,8 +109,8 @@ final class BenchProcess: Sendable {
     return CommandError(.failed, "\(name) ended with \(status): \(last)")
   }
 
-  /// What starts all programs: the death signal comes when the *thread* that started the child ends (prctl(2)), and those
-  /// of Dispatch and of Swift's pool come and go.
+  /// The thread that starts all programs. The death signal is sent when the *thread* that started the child ends
+  /// (prctl(2)), and threads of Dispatch and of Swift's pool are temporary.
   private static let starter = StarterThread()
 
   private static func spawn(_ words: [String], output: String, errors: String) throws -> pid_t {
@@ -122,8 +124,8 @@ final class BenchProcess: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // We ignore and block signals that it needs; and it is in a group of its own, so that a terminal's Ctrl-C is ours
-    // alone, who then stop it.
+    // This process ignores and blocks signals that the child needs. The child gets its own process group, so that
+    // Ctrl-C on a terminal reaches only this process, which then stops the child.
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)
@@ -159,7 +161,7 @@ private final class StarterThread: Sendable {
     thread.start()
   }
 
-  /// Runs `body` there and waits for it, which is as long as starting a program takes.
+  /// Runs `body` on the thread and waits for it. Starting a program takes only a short time.
   func run(_ body: @escaping @Sendable () throws -> pid_t) throws -> pid_t {
     let result = Mutex<Result<pid_t, any Error>>(.success(0))
     let done = DispatchSemaphore(value: 0)
@@ -177,6 +179,6 @@ private final class StarterThread: Sendable {
 }
 
 extension timeval {
-  /// The whole of it.
+  /// The value in microseconds.
   var microseconds: Double { Double(tv_sec) * 1e6 + Double(tv_usec) }
 }

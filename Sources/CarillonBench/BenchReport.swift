@@ -3,25 +3,25 @@ import Foundation
 import Glibc
 import PushCore
 
-/// What a benchmark tells: progress on standard error, figures as they come or in one table at the end, plots.
+/// Output of a benchmark: progress on standard error, figures immediately or in one table at the end, and plots.
 final class BenchReport {
-  /// Targets a second over time, a line for each kind of campaign.
+  /// Targets per second over time, a line for each kind of campaign.
   var timelines: [SVGPlot.Series] = []
-  /// CPU time a target over the size of the campaign.
+  /// CPU time per target over the size of the campaign.
   var costs: [SVGPlot.Series] = []
   private(set) var figures: [Figure] = []
-  /// Parts that could not be measured, and why.
+  /// Parts that could not be measured, with the reasons.
   private(set) var failures: [String] = []
 
   private let isJSON: Bool
-  /// The lines of JSON so far.
+  /// The JSON lines so far.
   private var lines: [String] = []
 
   init(isJSON: Bool) {
     self.isJSON = isJSON
   }
 
-  /// Says with what everything was measured, as `name: value`.
+  /// Prints the settings and the machine as `name: value`.
   func begin(_ settings: BenchSettings, _ machine: [String: String]) throws {
     try note { json in
       json.beginObject()
@@ -39,7 +39,7 @@ final class BenchReport {
     try StandardOutput.printLine(settings.description + "\n")
   }
 
-  /// Says what is being measured.
+  /// Prints the current measurement.
   func progress(_ text: String) { StandardError.write(text + "\n") }
 
   func add(_ figure: Figure) throws {
@@ -47,7 +47,7 @@ final class BenchReport {
     try note { figure.write(to: &$0) }
   }
 
-  /// Notes that a part could not be measured; the others go on.
+  /// Records that a part could not be measured. The other parts continue.
   func fail(_ part: String, _ error: any Error) throws {
     let message = CommandError(error).message
     failures.append("\(part): \(message)")
@@ -61,7 +61,7 @@ final class BenchReport {
     }
   }
 
-  /// Prints the table: what something is asked of first, in the order of the parts.
+  /// Prints the table: figures with a target first, in the order of the parts.
   func end() throws {
     guard !isJSON else { return }
     let rows = figures.filter { $0.bound != nil } + figures.filter { $0.bound == nil }
@@ -103,14 +103,14 @@ final class BenchReport {
 }
 
 extension BenchSettings {
-  /// One line.
+  /// The settings in one line.
   var description: String {
     let numbers = { (list: [Int]) in list.map(\.grouped).joined(separator: " ") }
     return "seed \(seed), \(rounds) rounds, \(requests.grouped) pushes of an engine alone, campaigns to "
       + "\(targets.grouped), growth over \(numbers(sizes)), \(samples) samples of latencies, \(numbers(clients)) claiming"
   }
 
-  /// The object of `--json`.
+  /// Writes the object of `--json`.
   func write(to json: inout JSONWriter) {
     json.beginObject()
     json.name("seed")

@@ -1,34 +1,34 @@
-/// How long and how large everything is that is measured.
+/// Durations and sizes of the measurements.
 struct BenchSettings: Sendable {
-  /// What tokens and the simulator's chance follow from.
+  /// Seed of the tokens and of the simulator's random values.
   var seed: UInt64
-  /// How often everything is measured, in turn.
+  /// Number of rounds. Each round measures every variant.
   var rounds: Int
-  /// Pushes of an engine alone; a fifth of it for what uses libcurl.
+  /// Pushes of an engine alone; a fifth of it for clients with libcurl.
   var requests: Int
   /// Devices of a whole campaign.
   var targets: Int
-  /// Devices of the campaigns by which growth is judged.
+  /// Devices of the campaigns that measure growth.
   var sizes: [Int]
-  /// Urgent campaigns, and campaigns with one target.
+  /// Number of urgent campaigns, and of campaigns with one target.
   var samples: Int
-  /// Numbers of clients that do nothing but claim slices.
+  /// Numbers of clients that only claim slices.
   var clients: [Int]
-  /// Seconds of what is measured by time.
+  /// Duration in seconds of measurements by time.
   var seconds: Double
-  /// The engines that whole campaigns are sent by.
+  /// The engines of whole campaigns.
   var engines: [String]
-  /// The built `deploy/bench/curl-loop.c`; the curl engine has nothing beside it without.
+  /// The built `deploy/bench/curl-loop.c`. Without it the curl engine is not compared.
   var curlLoop: String?
 }
 
 /// One part of the benchmark.
 protocol BenchPart: Sendable {
-  /// Measures, and hands over each figure as soon as it is there.
+  /// Measures, and reports each figure immediately.
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws
 }
 
-/// The parts by name, in the order in which they run.
+/// The parts by name, in the order of their execution.
 enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
     ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()),

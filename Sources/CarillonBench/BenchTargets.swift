@@ -1,6 +1,6 @@
-/// What the benchmark's figures are asked to be, on two cores that client, simulator and Redis share.
+/// Targets of the benchmark's figures, on two cores that client, simulator and Redis share.
 enum BenchTargets {
-  /// By the figure's key.
+  /// The targets by the figure's key.
   static let bounds: [String: Figure.Bound] = [
     "engine.native/h2load": .atMost(0.7),
     "ceiling.native.1": .atLeast(0.95),
@@ -30,6 +30,6 @@ enum BenchTargets {
     "departures.ratio": .atLeast(0.95),
     "scale.share": .atMost(5),
   ]
-  /// The share of all cores that the benchmark's own processes must have used for the machine to have been the limit.
+  /// If the benchmark's processes used at least this share of all cores, the machine was the limit.
   static let saturation = 0.95
 }

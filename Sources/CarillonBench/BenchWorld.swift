@@ -6,21 +6,21 @@ import Glibc
 import Redis
 import TLS
 
-/// What a benchmark measures in: a folder of its own, Redis servers, simulators and workers on ports that nobody else uses,
-/// and none of it left when it is closed.
+/// The environment of a benchmark: a folder of its own, and Redis servers, simulators and workers on free ports.
+/// Closing it removes everything.
 actor BenchWorld {
   /// A running Redis.
   struct RedisProcess: Sendable {
     var process: BenchProcess
-    /// As `redis.url` has it.
+    /// The URL, as in `redis.url`.
     var address: String
-    /// Where its files are.
+    /// The folder of its files.
     var directory: String
-    /// What the benchmark itself asks it by.
+    /// The benchmark's own client.
     var client: RedisClient
-    /// Its campaigns.
+    /// The store in this Redis.
     var store: CampaignStore
-    /// Where it listens.
+    /// The server's port.
     var port: UInt16 { client.url.addresses[0].port }
   }
 
@@ -30,18 +30,18 @@ actor BenchWorld {
     var endpoint: String
   }
 
-  /// Everything that is written lies here.
+  /// The folder of all files.
   nonisolated let folder: String
   private static let namespace = "bench"
   static let partitions = 256
   /// Loading ten million devices takes some tens of seconds.
   private static let redisPatience = 300.0
-  /// Importing ten million takes minutes.
+  /// Importing ten million devices takes minutes.
   private static let importPatience = 3600.0
 
-  /// The file of this program, whose `engine` is measured, too.
+  /// The file of this program, whose `engine` command is also measured.
   nonisolated let program: String
-  /// The file of the program that ships, which lies beside it.
+  /// The file of the product's program, in the same folder.
   private nonisolated let carillon: String
   private var processes: [BenchProcess] = []
   private var registries: [String: String] = [:]
@@ -49,7 +49,7 @@ actor BenchWorld {
   private var names = 0
 
   init() throws {
-    // readlink of our own file: a child must not be found by way of *its* /proc/self.
+    // readlink of our own file: a child must not resolve *its own* /proc/self.
     program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     carillon = URL(fileURLWithPath: program).deletingLastPathComponent().appending(path: "carillon").path
     guard access(carillon, X_OK) == 0 else {
@@ -58,18 +58,18 @@ actor BenchWorld {
         hint: "make bench builds it: swift build --product carillon")
     }
     var template = Array((FileManager.default.temporaryDirectory.path + "/carillon-bench.XXXXXX").utf8CString)
-    // mkdtemp(3): a new folder that only we may enter; the template becomes its name.
+    // mkdtemp(3): a new folder with access only for us. The template becomes its name.
     guard mkdtemp(&template) != nil else { throw FileError.last("the temporary folder") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Stops everything that runs, latest first.
+  /// Stops all processes, the latest first.
   func stopAll() {
     for process in processes.reversed() { process.stop() }
     processes = []
   }
 
-  /// Stops everything that runs, and deletes the folder.
+  /// Stops all processes and deletes the folder.
   func close() {
     stopAll()
     try? FileManager.default.removeItem(atPath: folder)
@@ -79,9 +79,9 @@ actor BenchWorld {
 
   // MARK: Processes
 
-  /// Runs a program to its end, which must be a good one.
+  /// Runs a program to its end, which must be successful.
   ///
-  /// - Returns: its standard output and what it took.
+  /// - Returns: its standard output and its end.
   func run(
     _ words: [String], environment: [String: String] = [:]
   ) async throws -> (output: String, end: BenchProcess.End) {
@@ -92,7 +92,7 @@ actor BenchWorld {
     return (String(decoding: output, as: UTF8.self), end)
   }
 
-  /// Runs one of our own commands.
+  /// Runs a command of `carillon`.
   func carillon(
     _ arguments: [String], environment: [String: String] = [:]
   ) async throws -> (output: String, end: BenchProcess.End) {
@@ -116,7 +116,7 @@ actor BenchWorld {
 
   /// Starts a simulator.
   ///
-  /// - Parameter options: of `simulate`.
+  /// - Parameter options: options of `simulate`.
   func startSimulator(_ options: [String] = []) async throws -> SimulatorProcess {
     let directory = try await simulatorFolder()
     let process = try start(
@@ -138,14 +138,14 @@ actor BenchWorld {
     return directory
   }
 
-  /// How workers are set up, where the part does not say otherwise; the environment has its say in it.
+  /// Returns the default settings of workers, which environment variables may change.
   func workerSettings() async throws -> CarillonConfiguration.Worker {
     let file = try await simulatorFolder() + "/" + SimulatorFolder.configuration
     return try ConfigurationLoader(argument: file, environment: ProcessInfo.processInfo.environment).load { _ in }
       .worker
   }
 
-  /// What points our own commands at a simulator, and at a Redis if they need one.
+  /// Returns environment variables that connect our commands to a simulator and, if given, a Redis.
   nonisolated func environment(_ simulator: SimulatorProcess, _ redis: RedisProcess? = nil) -> [String: String] {
     var environment = [
       "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
@@ -156,7 +156,7 @@ actor BenchWorld {
     return environment
   }
 
-  /// A provider token for clients that are not ours.
+  /// Returns a provider token for clients of other projects.
   nonisolated func providerToken() throws -> String {
     let key = try ECPrivateKey(contentsOf: path("simulator/" + SimulatorFolder.signingKey))
     let source = try ProviderTokenSource(keyID: SimulatorFolder.keyID, teamID: SimulatorFolder.teamID, key: key)
@@ -166,7 +166,7 @@ actor BenchWorld {
 
   // MARK: Workers
 
-  /// Starts a worker and waits until it takes jobs.
+  /// Starts a worker and waits until it accepts jobs.
   func startWorker(
     _ name: String, _ simulator: SimulatorProcess, _ redis: RedisProcess, options: [String] = [],
     environment more: [String: String]
@@ -183,8 +183,8 @@ actor BenchWorld {
 
   // MARK: Redis
 
-  /// Starts a Redis as a production one should be (nothing is evicted, the append-only file is synced every second), with
-  /// devices in it that are imported when they are first wanted and copied from then on.
+  /// Starts a Redis with production settings: no eviction, and an append-only file that is synced every second. The
+  /// devices are imported on first use and copied later.
   func startRedis(_ devices: BenchDevices?, partitions: Int = partitions) async throws -> RedisProcess {
     let source = try await registry(of: devices, partitions)
     let directory = path("redis-\(names)")
@@ -196,22 +196,22 @@ actor BenchWorld {
     return try await startRedis(in: directory, partitions)
   }
 
-  /// Starts a Redis that is to be a server of a cluster: nothing is in its store yet.
+  /// Starts a Redis for a cluster, with an empty store.
   func startClusterServer() async throws -> RedisProcess {
     let directory = path("redis-\(names)")
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     return try await startRedis(in: directory, isMember: true)
   }
 
-  /// Devices a second that `devices import` brought in; `nil` when they were not wanted so far.
+  /// Returns the rate of `devices import` in devices per second; `nil` if these devices were not imported yet.
   func importRate(_ devices: BenchDevices) -> Double? {
     importSeconds[devices.name].map { Double(devices.count + devices.urgent) / $0 }
   }
 
-  /// Stops it and deletes what it wrote.
+  /// Stops a Redis and deletes its files.
   func stop(_ redis: RedisProcess) async {
     await redis.client.close()
-    // What it would still write is deleted next.
+    // SIGKILL: any further writes would be deleted anyway.
     redis.process.send(SIGKILL)
     stop(redis.process)
     try? FileManager.default.removeItem(atPath: redis.directory)
@@ -221,9 +221,9 @@ actor BenchWorld {
     in directory: String, _ partitions: Int = BenchWorld.partitions, isMember: Bool = false
   ) async throws -> RedisProcess {
     var failure: any Error = CommandError(.failed, "no port for Redis")
-    // Another process may take the port between the choice and the server's own bind.
+    // Another process may take the port before the server binds it.
     for _ in 0..<10 {
-      // Below the range from which Linux takes the ports of outgoing connections.
+      // Below the range of Linux' ephemeral ports for outgoing connections.
       let port = Int.random(in: 20_000..<32_000)
       let process = try start(
         [
@@ -238,7 +238,7 @@ actor BenchWorld {
       do {
         try await process.wait(for: "Redis on port \(port)", seconds: Self.redisPatience) {
           guard let info = try? await client.serverInfo(section: "all") else { return false }
-          // Another server on this port must not be taken for ours.
+          // The process id ensures that another server on this port is not used.
           return info.fields["process_id"] == String(process.id) && !info.isLoading
         }
         guard let keys = Keyspace(namespace: Self.namespace, partitions: partitions) else { break }
@@ -254,7 +254,7 @@ actor BenchWorld {
     throw failure
   }
 
-  /// The folder of a Redis that has these devices in it and does not run.
+  /// Returns the folder of a stopped Redis with these devices.
   private func registry(of devices: BenchDevices?, _ partitions: Int) async throws -> String? {
     guard let devices else { return nil }
     let name = "\(devices.name)-\(partitions)"
@@ -286,9 +286,9 @@ actor BenchWorld {
   }
 }
 
-/// The files of a Redis that does not run.
+/// The files of a stopped Redis.
 private enum RedisFiles {
-  /// Copies them; the base of the append-only file, which Redis never writes to again, by another name for the same file.
+  /// Copies the files. The base of the append-only file gets a hard link, because Redis never writes to it again.
   static func copy(_ source: String, to target: String) throws {
     let files = FileManager.default
     let log = "/appendonlydir"

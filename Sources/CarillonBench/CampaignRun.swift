@@ -5,52 +5,54 @@ import Glibc
 import PushCore
 import Redis
 
-/// One campaign, measured from LPUSH to its end, in a world made for it.
+/// One campaign, measured from LPUSH to its end, with servers and workers of its own.
 struct CampaignRun: Sendable {
-  /// What it is like.
+  /// Settings of the campaign.
   struct Settings: Sendable {
     var devices: BenchDevices
     var engine = "native"
-    /// What is kept as hashes, see the job's field of this name.
+    /// The job's field of this name: results that are stored as hashes.
     var results = "failures"
     var workers = 1
-    /// Whether 3 % of the devices are gone and 1 % have a bad token; those are taken out of the registry on the way.
+    /// Whether 3 % of the devices are unregistered and 1 % have a bad token. The campaign removes them from the
+    /// registry.
     var hasFailures = true
-    /// Whether every push is its user's own, in five languages, with an id of its own.
+    /// Whether each push is personal, in five languages and with an id of its own.
     var isPersonal = false
-    /// Whether the workers are asked for their metrics every second.
+    /// Whether the workers' metrics are scraped every second.
     var isScraped = false
   }
 
-  /// What came of it. CPU times are microseconds a target.
+  /// The result of the campaign. CPU times are microseconds per target.
   struct Result: Sendable {
     var seconds = 0.0
     /// All workers together.
     var worker = 0.0
     var redis = 0.0
-    /// What of that Redis says it spent on executing commands, by command.
+    /// Redis' own execution times, by command.
     var commands: [String: Double] = [:]
     var simulator = 0.0
-    /// This process, which looks on.
+    /// This process, which only observes.
     var benchmark = 0.0
-    /// The share of all cores that all of the above used.
+    /// Share of all cores that these processes used.
     var used = 0.0
-    /// The share that other processes of the machine used.
+    /// Share of all cores that other processes of the machine used.
     var others = 0.0
-    /// The most memory a worker had, in bytes.
+    /// Peak memory of a worker, in bytes.
     var workerPeak = 0.0
-    /// What Redis has before, in bytes a device: the registry.
+    /// Redis' memory before the campaign, in bytes per device: the registry.
     var registryBytes = 0.0
-    /// What Redis has more of at the end than before, in bytes a target.
+    /// Growth of Redis' memory by the campaign, in bytes per target.
     var redisBytes = 0.0
-    /// How many targets were done when, in seconds from the LPUSH, by the campaign's totals: a slice at a time.
+    /// Number of completed targets over time, in seconds from the LPUSH. The campaign's totals grow by a slice at a
+    /// time.
     var progress: [(seconds: Double, done: Int)] = []
 
-    /// Targets a second.
+    /// Targets per second.
     var rate = 0.0
   }
 
-  /// 242 bytes, as the bare libcurl loop sends.
+  /// 242 bytes, like the payload of the bare libcurl loop.
   static let payload =
     #"{"aps":{"alert":{"title":"Hello","body":"This is the body of a push, of the usual length or so"},"#
     + #""sound":"default"},"deeplink":"app://news/\#(String(repeating: "x", count: 113))"}"#
@@ -62,14 +64,14 @@ struct CampaignRun: Sendable {
   let world: BenchWorld
   let settings: Settings
 
-  /// A job to all devices.
+  /// Returns a job to all devices.
   static func job(_ id: String, segment: String = "*", results: String = "failures", lane: String = "normal") -> String
   {
     #"{"id":"\#(id)","app":"news","audience":{"segment":"\#(segment)"},"payload":\#(payload),"#
       + #""results":"\#(results)","lane":"\#(lane)"}"#
   }
 
-  /// A job that says to each user what is only theirs; its pushes are about as long as those of ``job(_:segment:results:lane:)``.
+  /// Returns a job with personal texts. Its pushes are about as long as those of ``job(_:segment:results:lane:)``.
   static func personalJob(_ id: String, results: String) -> String {
     let languages = ["de": "Hallo", "fr": "Bonjour", "es": "Hola", "ja": "こんにちは"].sorted { $0.key < $1.key }.map {
       #""\#($0.key)":{"aps":{"alert":{"title":"\#($0.value) {{name|you}}"}}}"#
@@ -81,7 +83,7 @@ struct CampaignRun: Sendable {
       + #""localized":{\#(languages.joined(separator: ","))},"results":"\#(results)"}"#
   }
 
-  /// Runs it.
+  /// Runs the campaign.
   func measure() async throws -> Result {
     let redis = try await world.startRedis(settings.devices)
     let simulator = try await world.startSimulator(settings.hasFailures ? ["--knob", Self.failures] : [])

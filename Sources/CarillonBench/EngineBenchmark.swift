@@ -5,51 +5,51 @@ import Glibc
 import PushCore
 import Synchronization
 
-/// Sends pushes to distinct tokens through one pool and measures what that costs; `carillon-bench engine` prints it.
+/// Sends pushes to distinct tokens through one pool and measures the cost. `carillon-bench engine` prints the result.
 enum EngineBenchmark {
-  /// How much is sent.
+  /// The amount of pushes.
   enum Extent: Sendable {
-    /// So many pushes, all of which are measured.
+    /// A number of pushes, all measured.
     case pushes(Int)
-    /// For so many seconds without measuring, while connections are opened and windows widen, and as many with.
+    /// A number of seconds that is used twice: first to open connections and widen windows, then to measure.
     case seconds(Double)
   }
 
-  /// What was measured.
+  /// The measured values.
   struct Result: Sendable {
-    /// Pushes that completed.
+    /// Completed pushes.
     var pushes = 0
-    /// Of them, those that APNs accepted.
+    /// Completed pushes that APNs accepted.
     var accepted = 0
-    /// Of them, those it rejected.
+    /// Completed pushes that APNs rejected.
     var rejected = 0
-    /// Of them, those without an answer.
+    /// Completed pushes without an answer.
     var unanswered = 0
-    /// Wall-clock seconds that were measured: from the first submission to the last completion, if it went by pushes.
+    /// Measured wall-clock seconds. For a number of pushes: from the first submission to the last completion.
     var seconds = 0.0
-    /// CPU time of this whole process (user and system) in microseconds, for each push.
+    /// CPU time of this process (user and system) per push, in microseconds.
     var cpuPerPush = 0.0
-    /// Pushes in the hands of the connections, on average, if it went by seconds.
+    /// Average number of pushes in flight on the connections, only for a number of seconds.
     var inFlight = 0.0
-    /// What went wrong last.
+    /// The last error.
     var lastError: String?
   }
 
-  /// Pushes in one batch, and so many batches wait or are on their way at most.
+  /// Pushes in one batch, and the limit of batches that wait or are in flight.
   private static let batchSize = 500
   private static let batchesAhead = 8
-  /// What is in flight is looked at so often, in milliseconds, and not when answers come, as there is less of it then.
+  /// Sampling interval of the number in flight, in milliseconds. Samples at the arrival of answers would be too low.
   private static let interval = 20
 
-  /// Sends pushes and returns when the last has completed, or when the time is over.
+  /// Sends pushes and returns after the last completion or at the end of the time.
   ///
   /// - Parameters:
-  ///   - configuration: where to; one connection unless it says otherwise.
-  ///   - credential: what APNs lets pushes in for.
-  ///   - request: of every push.
-  ///   - payload: of every push.
-  ///   - extent: how many.
-  ///   - token: the raw device token of the n-th push, from 0.
+  ///   - configuration: endpoint and settings of the pool; one connection by default.
+  ///   - credential: the credential for APNs.
+  ///   - request: request of every push.
+  ///   - payload: payload of every push.
+  ///   - extent: number of pushes or seconds.
+  ///   - token: returns the raw device token of the n-th push, from 0.
   static func run(
     _ configuration: ConnectionPool.Configuration, credential: any PushCredential, request: PushRequest,
     payload: [UInt8], extent: Extent, token: @escaping @Sendable (Int) -> [UInt8]
@@ -115,7 +115,7 @@ enum EngineBenchmark {
     return result
   }
 
-  /// What was done at a moment, and what it had taken.
+  /// Results and resource usage at one moment.
   private struct Snapshot {
     var result: Result
     let at = EventLoop.now
@@ -135,7 +135,7 @@ enum EngineBenchmark {
     }
   }
 
-  /// CPU time of this process so far, in microseconds (getrusage(2)).
+  /// Returns the CPU time of this process so far, in microseconds (getrusage(2)).
   private static func cpuTime() -> Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

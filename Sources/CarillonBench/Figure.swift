@@ -1,9 +1,9 @@
 import CommandSupport
 import PushCore
 
-/// Something that was measured.
+/// A measured value.
 struct Figure: Sendable {
-  /// What is asked of a figure.
+  /// The target of a figure.
   enum Bound: Sendable, Equatable {
     case atMost(Double)
     case atLeast(Double)
@@ -16,27 +16,27 @@ struct Figure: Sendable {
     }
   }
 
-  /// Names it for programs, such as `campaign.native.all.worker`.
+  /// Name for programs, such as `campaign.native.all.worker`.
   var key: String
-  /// Names it for people.
+  /// Name for people.
   var name: String
   /// `µs`, `B`, `/s`; empty for a ratio.
   var unit: String
-  /// The median of the samples, unless it was made otherwise.
+  /// The median of the samples, or a value that the part calculated.
   var value: Double
-  /// What was measured, a sample a round.
+  /// The samples, one per round.
   var samples: [Double]
-  /// What else is known of it: percentiles, shares, settings.
+  /// Additional values: percentiles, shares, settings.
   var details: [String: Double] = [:]
-  /// Why a missed target is none here, such as that all cores were busy.
+  /// Reason why a missed target does not count, for example because all cores were busy.
   var excuse: String?
 
-  /// A figure from the samples of its rounds.
+  /// Creates a figure from the samples of its rounds.
   init(_ key: String, _ name: String, _ unit: String, samples: [Double], details: [String: Double] = [:]) {
     self.init(key, name, unit, value: Rounds(samples).median, samples: samples, details: details)
   }
 
-  /// A figure of its own making.
+  /// Creates a figure from a calculated value.
   init(
     _ key: String, _ name: String, _ unit: String, value: Double, samples: [Double] = [],
     details: [String: Double] = [:]
@@ -49,17 +49,17 @@ struct Figure: Sendable {
     self.details = details
   }
 
-  /// What is asked of it, if anything is.
+  /// The figure's target, if it has one.
   var bound: Bound? { BenchTargets.bounds[key] }
 
-  /// `met` or `missed`; empty where nothing is asked.
+  /// `met`, `missed` or the excuse; empty without a target.
   var verdict: String {
     guard let bound else { return "" }
     if bound.holds(for: value) { return "met" }
     return excuse ?? "missed"
   }
 
-  /// The row of the table: measure, asked, measured, the rounds' range, verdict.
+  /// The row of the table: measure, target, measured value, range of the rounds, verdict.
   var row: [String] {
     let asked =
       switch bound {
@@ -72,10 +72,10 @@ struct Figure: Sendable {
     return [name, asked, Self.text(value) + (unit.isEmpty ? "" : " " + unit), spread, verdict]
   }
 
-  /// The head of that table.
+  /// The header of the table.
   static let head = ["measure", "asked", "measured", "range", "verdict"]
 
-  /// Three digits that count, or all before the point.
+  /// Returns the value with three significant digits, or with all digits before the decimal point.
   static func text(_ value: Double) -> String {
     guard value.isFinite else { return "–" }
     if abs(value) >= 100 { return Int(value.rounded()).grouped }
@@ -86,7 +86,7 @@ struct Figure: Sendable {
     return "\(value < 0 ? "-" : "")\(rounded / Int(scale)).\(padding)\(fraction)"
   }
 
-  /// The object of `--json`.
+  /// Writes the object of `--json`.
   func write(to json: inout JSONWriter) {
     json.beginObject()
     json.member("event", "figure")
@@ -110,7 +110,7 @@ struct Figure: Sendable {
 }
 
 extension JSONWriter {
-  /// A member with an array.
+  /// Writes a member with an array.
   mutating func member<Value>(_ name: String, _ values: [Value], _ write: (inout JSONWriter, Value) -> Void) {
     self.name(name)
     beginArray()

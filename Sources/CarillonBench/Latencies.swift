@@ -1,10 +1,11 @@
 import Histogram
 
-/// Times, in an HdrHistogram: from 1 µs up, to three digits, however many there are.
+/// Latencies in an HdrHistogram: from 1 µs, with three significant digits. Its size does not depend on the number of
+/// values.
 struct Latencies {
   private var histogram: Histogram<UInt32>
 
-  /// - Parameter milliseconds: negative ones count as 0.
+  /// - Parameter milliseconds: negative values count as 0.
   init(milliseconds: [Double] = []) {
     histogram = Histogram(numberOfSignificantValueDigits: .three)
     for sample in milliseconds { record(milliseconds: sample) }
@@ -14,7 +15,7 @@ struct Latencies {
     histogram.record(UInt64((max(0, milliseconds) * 1000).rounded()))
   }
 
-  /// ms that `share` (0 to 1) of all are not above; 0 where there is nothing.
+  /// Returns the percentile for `share` (0 to 1), in ms; 0 without values.
   func at(_ share: Double) -> Double {
     histogram.totalCount == 0 ? 0 : Double(histogram.valueAtPercentile(share * 100)) / 1000
   }

@@ -2,34 +2,34 @@ import PushTransport
 import APNs
 import PushCore
 
-/// What the adaptive stream limit reached beside fixed ones, under one setting of the simulator.
+/// Results of the adaptive stream limit and of fixed ones, with one setting of the simulator.
 struct LimitComparison {
   typealias Pair = (adaptive: RateBenchmark.Result, fixed: RateBenchmark.Result)
 
   let engine: PushEngineKind
   let setting: String
-  /// By fixed limit: it and the adaptive one at the same time, once or more.
+  /// Simultaneous measurements of a fixed limit and the adaptive one, by the fixed limit.
   var pairs: [Int: [Pair]] = [:]
 
-  /// The best rate of a fixed limit; 0 before anything was measured.
+  /// The best rate of a fixed limit; 0 before the first measurement.
   var bestRate: Double { pairs.values.joined().map(\.fixed.perSecond).max() ?? 0 }
 
-  /// What went wrong last on any connection.
+  /// The last error of any connection.
   var lastError: String? { pairs.values.joined().lazy.compactMap { $0.fixed.lastError ?? $0.adaptive.lastError }.first }
 
-  /// The fixed limits beside which the adaptive one looks worst.
+  /// Returns the fixed limits with the lowest ratio for the adaptive limit.
   func toughest(_ count: Int) -> [Int] {
     pairs.sorted { Self.median(Self.ratios($0.value)) < Self.median(Self.ratios($1.value)) }.prefix(count).map(\.key)
   }
 
-  /// Of those with most pairs, the first of these.
+  /// The limit with the lowest ratio, of those with the largest number of pairs.
   private var shown: (limit: Int, pairs: [Pair]) {
     let most = pairs.values.map(\.count).max()
     let limit = toughest(pairs.count).first { pairs[$0]?.count == most } ?? 0
     return (limit, pairs[limit] ?? [])
   }
 
-  /// For people.
+  /// The row of the table.
   var row: [String] {
     let (limit, pairs) = shown
     let ratios = Self.ratios(pairs)
@@ -39,7 +39,7 @@ struct LimitComparison {
     ]
   }
 
-  /// For programs: one object, with the median ratio of every limit.
+  /// The output for programs: one object, with the median ratio of every limit.
   var json: String {
     let (limit, pairs) = shown
     var json = JSONWriter()

@@ -3,23 +3,23 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Asks a worker for its metrics, as Prometheus does: a connection and a `GET` for each time.
+/// Scrapes the metrics of a worker, like Prometheus: a connection and a `GET` each time.
 final class MetricsScraper: Sendable {
-  /// Where the worker serves them on this machine: a port that nobody used a moment ago.
+  /// The worker's local port for metrics. It was free when it was chosen.
   let port: UInt16
   private let state = Mutex((count: 0, isOver: false))
 
-  /// How often it was answered.
+  /// Number of answers.
   var count: Int { state.withLock { $0.count } }
 
   init() throws {
     port = try Self.freePort()
   }
 
-  /// The option of `carillon worker` that has it served there.
+  /// The option of `carillon worker` for this port.
   var options: [String] { ["--listen", "127.0.0.1:\(port)"] }
 
-  /// Asks every second until ``end()``.
+  /// Scrapes every second until ``end()``.
   func begin() async throws {
     try scrape()
     Task { [self] in
@@ -32,7 +32,7 @@ final class MetricsScraper: Sendable {
 
   func end() { state.withLock { $0.isOver = true } }
 
-  /// Asks once, and reads the whole answer.
+  /// Scrapes once and reads the whole answer.
   func scrape() throws {
     let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw FileError.last("a socket") }

@@ -2,23 +2,23 @@ import CommandSupport
 import Foundation
 import Glibc
 
-/// What running processes and the machine have used so far, by the kernel's word (proc(5)).
+/// Resource usage of processes and of the machine so far, from the kernel (proc(5)).
 enum ProcessUsage {
-  /// CPU time of a process, user and system, in microseconds; it comes in ticks of ten milliseconds.
+  /// Returns the CPU time of a process, user and system, in microseconds. The resolution is ten milliseconds.
   static func cpuMicroseconds(of process: pid_t) -> Double {
     cpuMicroseconds(stat: contents("/proc/\(process)/stat"))
   }
 
-  /// - Parameter stat: a line of `/proc/PID/stat`; the program's name in it may have blanks and brackets.
+  /// - Parameter stat: a line of `/proc/PID/stat`. The program's name in it may contain blanks and brackets.
   static func cpuMicroseconds(stat: String) -> Double {
     guard let bracket = stat.lastIndex(of: ")") else { return 0 }
     let fields = stat[stat.index(after: bracket)...].split(separator: " ")
-    // utime and stime are the fields 14 and 15 of the line, the name being the second.
+    // utime and stime are the fields 14 and 15 of the line. The name is the second field.
     guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
     return (user + system) * 1e6 / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
-  /// The most memory that a process has had resident so far, in bytes.
+  /// Returns the peak resident memory of a process so far, in bytes.
   static func peakBytes(of process: pid_t) -> Double {
     for line in contents("/proc/\(process)/status").split(separator: "\n") where line.hasPrefix("VmHWM:") {
       return line.split(separator: " ").dropFirst().first.flatMap { Double($0) }.map { $0 * 1024 } ?? 0
@@ -26,7 +26,7 @@ enum ProcessUsage {
     return 0
   }
 
-  /// CPU time that the machine has spent on anything, in microseconds, over all cores.
+  /// Returns the CPU time of all cores since the start of the machine, in microseconds.
   static func machineMicroseconds() -> Double { machineMicroseconds(stat: contents("/proc/stat")) }
 
   /// - Parameter stat: `/proc/stat`, whose first line is the sum of all cores: user, nice, system, idle, iowait, …
@@ -36,7 +36,7 @@ enum ProcessUsage {
     return (ticks.reduce(0, +) - ticks[3] - ticks[4]) * 1e6 / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
-  /// CPU time of this process in microseconds.
+  /// Returns the CPU time of this process in microseconds.
   static func ownMicroseconds() -> Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

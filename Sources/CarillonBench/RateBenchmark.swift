@@ -4,33 +4,33 @@ import EventLoop
 import PushCore
 import Synchronization
 
-/// Sends for some time as fast as one connection takes pushes, with the limit that ``CongestionWindow`` finds or with a
-/// fixed one; `carillon-bench limits` compares them.
+/// Sends at the highest rate of one connection for some time, with the limit that ``CongestionWindow`` finds or with a
+/// fixed one. `carillon-bench limits` compares them.
 enum RateBenchmark {
-  /// What was measured, after the time to warm up.
+  /// The measured values after the warm-up.
   struct Result: Sendable {
-    /// Pushes accepted in a second.
+    /// Accepted pushes per second.
     var perSecond = 0.0
-    /// Pushes in the hands of the connection, on average.
+    /// Average number of pushes in flight on the connection.
     var inFlight = 0.0
-    /// What went wrong last; pushes without an answer are no error of the benchmark.
+    /// The last error. Pushes without an answer are not errors of the benchmark.
     var lastError: String?
   }
 
-  /// Pushes in one batch, and so many wait for the connection at least.
+  /// Pushes in one batch, and the minimum number that waits for the connection.
   private static let batchSize = 500
   private static let ahead = 1000
-  /// The clock is looked at, and what is in flight, so often, in milliseconds.
+  /// Interval in milliseconds at which the time and the number in flight are checked.
   private static let interval = 20
 
   /// - Parameters:
-  ///   - configuration: where to; one connection unless it says otherwise.
+  ///   - configuration: endpoint and settings of the pool; one connection by default.
   ///   - streams: a fixed limit; `nil` for the adaptive one.
-  ///   - credential: what APNs lets pushes in for.
-  ///   - request: of every push.
-  ///   - payload: of every push.
-  ///   - warmUp: seconds before anything is measured.
-  ///   - seconds: that are measured.
+  ///   - credential: the credential for APNs.
+  ///   - request: request of every push.
+  ///   - payload: payload of every push.
+  ///   - warmUp: seconds before the measurement.
+  ///   - seconds: seconds of the measurement.
   static func run(
     _ configuration: ConnectionPool.Configuration, streams: Int?, credential: any PushCredential, request: PushRequest,
     payload: [UInt8], warmUp: Double, seconds: Double
@@ -85,7 +85,7 @@ enum RateBenchmark {
     return result
   }
 
-  /// Pushes to tokens of their own.
+  /// Returns pushes to distinct tokens.
   private static func batch(
     from first: Int, _ request: PushRequest, _ payload: [UInt8], _ ids: PushID
   ) -> PushBatch {

@@ -1,18 +1,18 @@
 import Redis
 
-/// What Redis spends on executing commands, by its own clock: without reading, writing and the append-only file.
+/// Execution times of commands by Redis' own clock, without reading, writing and the append-only file.
 struct RedisCommands {
   /// Microseconds so far, by command.
   var microseconds: [String: Double] = [:]
 
-  /// Calls of all commands so far, those of scripts too.
+  /// Calls of all commands so far, including those in scripts.
   var total = 0.0
 
   init(_ client: RedisClient) async throws {
     self.init(try await client.serverInfo(section: "commandstats"))
   }
 
-  /// From lines such as `cmdstat_evalsha:calls=4,usec=120,usec_per_call=30.00,…`.
+  /// Reads lines such as `cmdstat_evalsha:calls=4,usec=120,usec_per_call=30.00,…`.
   init(_ info: RedisServerInfo) {
     for (name, value) in info.fields where name.hasPrefix("cmdstat_") {
       let calls = value.split(separator: ",").first { $0.hasPrefix("calls=") }?.dropFirst("calls=".count)
@@ -22,7 +22,8 @@ struct RedisCommands {
     }
   }
 
-  /// What was spent since, for each of `count`; nothing of what is less than a hundredth of a microsecond.
+  /// Returns the time since another measurement, divided by `count`. Values below a hundredth of a microsecond are
+  /// omitted.
   func since(_ other: RedisCommands, each count: Double) -> [String: Double] {
     microseconds
       .reduce(into: [:]) { $0[$1.key] = ($1.value - other.microseconds[$1.key, default: 0]) / count }

@@ -2,7 +2,7 @@ import Redis
 
 /// The memory that a Redis uses for data.
 struct RedisMemory {
-  /// Bytes, without what clients and the append-only file have in buffers at this moment.
+  /// Bytes, without the current buffers of clients and of the append-only file.
   var used: Double
 
   init(_ client: RedisClient) async throws {

@@ -1,4 +1,4 @@
-/// What the rounds of a benchmark measured, one sample each.
+/// The samples of a benchmark's rounds, one per round.
 struct Rounds: Sendable {
   private let sorted: [Double]
 

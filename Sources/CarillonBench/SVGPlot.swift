@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
 
-/// A plot of lines, as an SVG document. Pure: the same plot is the same text.
+/// A plot of lines as an SVG document. Pure: equal plots give equal texts.
 struct SVGPlot: Sendable {
   /// One line and its name.
   struct Series: Sendable {
@@ -12,15 +12,15 @@ struct SVGPlot: Sendable {
   var title: String
   var xLabel: String
   var yLabel: String
-  /// Whether a step to the right is a multiple; all x must be above zero then.
+  /// Whether the x axis is logarithmic. All x must then be above zero.
   var isLogarithmic = false
   var series: [Series]
 
   private static let width = 760.0
   private static let height = 420.0
-  /// Room for labels at the left, above, for names at the right, and below.
+  /// Margins for labels: left, above, for the line names on the right, and below.
   private static let margin = (left: 76.0, top: 56.0, right: 190.0, bottom: 52.0)
-  /// Told apart by people who don't see red and green as others do (Okabe and Ito).
+  /// Colours that colour-blind people can distinguish (Okabe and Ito).
   private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
   private static let ticks = 5
 
@@ -80,7 +80,7 @@ struct SVGPlot: Sendable {
 
   private func place(_ x: Double) -> Double { isLogarithmic ? log10(x) : x }
 
-  /// Where the axis is labelled: at the values themselves if they are few, else at even steps.
+  /// Returns the label positions of the axis: the values if they are few, otherwise even steps.
   private func xTicks(_ values: [Double]) -> [Double] {
     let distinct = Array(Set(values)).sorted()
     guard distinct.count > 6, let largest = distinct.last else { return distinct }
@@ -88,7 +88,7 @@ struct SVGPlot: Sendable {
     return (0...Self.ticks).map { Double($0) * step }.filter { $0 <= largest && (!isLogarithmic || $0 > 0) }
   }
 
-  /// The smallest of 1, 2, 2.5 and 5 and their decimal multiples with which all ticks reach `largest`.
+  /// Returns the smallest of 1, 2, 2.5 and 5 and their decimal multiples for which the ticks reach `largest`.
   static func step(for largest: Double) -> Double {
     guard largest > 0, largest.isFinite else { return 1 }
     let least = largest / Double(ticks)
@@ -96,7 +96,7 @@ struct SVGPlot: Sendable {
     return power * ([1, 2, 2.5, 5].first { $0 * power >= least } ?? 10)
   }
 
-  /// A number at an axis: whole ones as such.
+  /// Returns the label of an axis. Integers have no fraction.
   private static func tick(_ value: Double) -> String {
     value == value.rounded() && abs(value) < 1e15 ? Int(value).grouped : Figure.text(value)
   }
@@ -106,6 +106,6 @@ struct SVGPlot: Sendable {
     return #"<text x="\#(number(x))" y="\#(number(y))" \#(more)>\#(escaped)</text>"#
   }
 
-  /// A tenth of a pixel is all that anybody sees.
+  /// Returns the value rounded to a tenth of a pixel. More digits have no visible effect.
   private static func number(_ value: Double) -> String { String((value * 10).rounded() / 10) }
 }

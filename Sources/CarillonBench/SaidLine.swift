@@ -1,11 +1,11 @@
 import CommandSupport
 import PushCore
 
-/// A line of JSON that a program said, read for its numbers.
+/// A JSON line in a program's output, read for its numbers.
 struct SaidLine {
   private let members: [JSONValue.Member]
 
-  /// The first line of a text; `nil` when it is not a JSON object, or not yet whole.
+  /// Reads the first line of a text; `nil` if it is not a complete JSON object.
   init?(_ text: some Sequence<UInt8>) {
     let line = Array(text.prefix { $0 != UInt8(ascii: "\n") })
     guard let value = try? JSONValue(parsing: line, maximumDepth: 4), case .object(let members) = value.kind else {
@@ -14,9 +14,9 @@ struct SaidLine {
     self.members = members
   }
 
-  /// The number of that name.
+  /// Returns the number with this name.
   ///
-  /// - Throws: a ``CommandError`` when there is none.
+  /// - Throws: a ``CommandError`` if there is none.
   func number(_ name: String) throws -> Double {
     guard case .number(let text)? = members.first(where: { $0.name == name })?.value.kind, let number = Double(text)
     else { throw CommandError(.failed, "a program said no \(name)") }

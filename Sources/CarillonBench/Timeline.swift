@@ -1,8 +1,8 @@
-/// From how much was done when to how much was done a second.
+/// Converts cumulative progress to rates.
 enum Timeline {
   /// - Parameters:
-  ///   - progress: what was done so far, by seconds; neither ever falls.
-  ///   - interval: seconds over which a rate is taken; longer where nobody looked in between.
+  ///   - progress: completed work over seconds; neither value decreases.
+  ///   - interval: seconds for one rate. Longer if there is no sample in between.
   static func rates(_ progress: [(seconds: Double, done: Int)], every interval: Double) -> [(x: Double, y: Double)] {
     var points: [(x: Double, y: Double)] = []
     var begin: (seconds: Double, done: Int) = (0, 0)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Time as Redis and the simulator tell it, which are on this machine.
+/// The clock of this machine, which Redis and the simulator also use.
 enum WallClock {
   /// Seconds since 1970 (clock_gettime(2)).
   static var now: Double {

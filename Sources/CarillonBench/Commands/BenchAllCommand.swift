@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import Glibc
 
-/// `carillon-bench all`, which `carillon-bench` is.
+/// `carillon-bench all`, the default subcommand of `carillon-bench`.
 struct BenchAllCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "all",
@@ -83,7 +83,7 @@ struct BenchAllCommand: CarillonCommand {
   func run() async throws {
     let signals = ProcessSignals(ProcessSignals.stops)
     let numbers = signals.numbers
-    // Its sources end with it.
+    // The signal sources must live until the end.
     defer { withExtendedLifetime(signals) {} }
     let hasFailed = try await withThrowingTaskGroup(of: Bool?.self) { group in
       group.addTask { try await measure() }
@@ -91,7 +91,7 @@ struct BenchAllCommand: CarillonCommand {
         for await _ in numbers { break }
         return nil
       }
-      // Whichever ends first ends the other; the measuring takes its processes with it.
+      // The task that ends first cancels the other. The measurement stops its processes.
       defer { group.cancelAll() }
       return try await group.next() ?? nil
     }
@@ -127,7 +127,7 @@ struct BenchAllCommand: CarillonCommand {
     return !report.failures.isEmpty
   }
 
-  /// What everything runs on.
+  /// Returns a description of the machine and the software.
   private func machine(_ world: BenchWorld) async throws -> [String: String] {
     let processors = (try? InputFile.contents("/proc/cpuinfo", limit: 1 << 22)) ?? []
     let model = String(decoding: processors, as: UTF8.self).firstMatch(of: /model name\s*: (.*)/)?.1

@@ -95,7 +95,7 @@ struct BenchEngineCommand: CarillonCommand {
     }
   }
 
-  /// A payload of exactly so many bytes.
+  /// Returns a payload with exactly `size` bytes.
   private static func body(of size: Int) -> [UInt8] {
     let (head, tail) = (Array(#"{"aps":{"alert":{"body":""#.utf8), Array(#""}}}"#.utf8))
     return head + Array(repeating: UInt8(ascii: "x"), count: size - head.count - tail.count) + tail

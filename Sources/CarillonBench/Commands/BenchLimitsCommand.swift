@@ -41,7 +41,7 @@ struct BenchLimitsCommand: CarillonCommand {
   @Option(help: "What everything random in the simulator follows from.")
   var seed = UInt64.random(in: 0...UInt64(UInt32.max))
 
-  /// Fixed limits that have more than one pair.
+  /// Number of fixed limits that are measured more than once.
   private static let candidates = 2
   private static let limits = [1000, 500, 200, 100, 50, 20, 10, 5, 2, 1]
 
@@ -87,15 +87,15 @@ struct BenchLimitsCommand: CarillonCommand {
   }
 }
 
-/// How the simulator behaves while limits are compared.
+/// The simulator's behaviour during a comparison of limits.
 struct LimitSetting {
   let name: String
-  /// Of every answer, in milliseconds.
+  /// Delay of every answer, in milliseconds.
   let latency: Int
   let knobs: SimulatorKnobs
   var timeline = SimulatorTimeline([])
 
-  /// Answers in a second that so many streams have at most.
+  /// Returns the highest possible number of answers per second with this number of streams.
   func ceiling(_ limit: Int) -> Double { Double(limit) * 1000 / Double(latency) }
 
   static let all: [LimitSetting] =
@@ -132,23 +132,24 @@ struct LimitSetting {
   }
 }
 
-/// Simulators of one setting, and what it takes to send to them.
+/// Simulators of one setting, with everything that is needed to send to them.
 struct LimitBench {
   let setting: LimitSetting
   let engine: PushEngineKind
-  /// libcurl gives a connection up when a stream is refused, as happens whenever the limit falls. How long a fleet should
-  /// then wait for the next is not what is measured here.
+  /// libcurl closes a connection if a stream is refused, which happens when the limit falls. The usual reconnect delays
+  /// of a fleet are not part of this measurement.
   private static let hasty = ReconnectBudget.Limits(
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
-  /// One for each side, with an event loop of its own: at one that both share the wider window would have more of it.
+  /// One simulator for each side, each with an event loop of its own. On a shared loop the side with the wider window
+  /// would get a larger share.
   private let simulators: [Simulator]
   private let credential: ProviderTokenSource
   private let folder: URL
   private let roots: String
 
-  /// Seconds before anything is measured: to connect, and for the ten round trips and more that the adaptive limit takes
-  /// from one to a thousand.
+  /// Seconds before the measurement: for the connection, and for more than ten round trips in which the adaptive limit
+  /// grows from one to a thousand.
   private var warmUp: Double { 1.5 + Double(setting.latency) * 0.012 }
 
   init(_ setting: LimitSetting, _ engine: PushEngineKind, seed: UInt64) async throws {
@@ -192,7 +193,7 @@ struct LimitBench {
 
   func stop() async {
     for simulator in simulators { await simulator.stop() }
-    // Nothing of value is left behind if it fails.
+    // An error is ignored: nothing of value remains.
     try? FileManager.default.removeItem(at: folder)
   }
 }

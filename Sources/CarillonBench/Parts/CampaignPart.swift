@@ -1,8 +1,8 @@
 import CommandSupport
 
-/// Whole campaigns, from LPUSH to completed, by engine and by what is kept as hashes.
+/// Whole campaigns, from LPUSH to completed, by engine and by the kind of stored results.
 struct CampaignPart: BenchPart {
-  /// The curl engine costs so much more that one way of keeping results tells it all.
+  /// The curl engine is so expensive that one kind of results is sufficient.
   private static let modes = ["native": ["none", "failures", "all"], "curl": ["failures"]]
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
@@ -27,7 +27,7 @@ struct CampaignPart: BenchPart {
   }
 }
 
-/// What campaigns of one kind came to.
+/// Figures of campaigns of one kind.
 enum CampaignFigures {
   static func report(_ runs: [CampaignRun.Result], key: String, name: String, to report: BenchReport) throws {
     func add(
@@ -37,7 +37,7 @@ enum CampaignFigures {
     }
     func median(_ value: (CampaignRun.Result) -> Double) -> Double { Rounds(runs.map(value)).median }
     var rate = Figure("\(key).rate", "\(name): targets a second", "/s", samples: runs.map(\.rate))
-    // Microseconds a target, times targets a second: how many cores it kept busy.
+    // Microseconds per target times targets per second: the number of busy cores.
     let cores = [
       "worker": median { $0.worker * $0.rate / 1e6 }, "Redis": median { $0.redis * $0.rate / 1e6 },
       "simulator": median { $0.simulator * $0.rate / 1e6 },

@@ -1,6 +1,7 @@
 import CommandSupport
 
-/// The native engine where answers take 50 ms: streams over latency is all there is to be had, and how much of it is.
+/// The native engine with answers after 50 ms. Streams divided by latency is the ceiling; the part measures the reached
+/// share.
 struct CeilingPart: BenchPart {
   private static let milliseconds = 50
   private static let streams = 1000
@@ -35,13 +36,13 @@ struct CeilingPart: BenchPart {
           "ceiling.native.\(connections)",
           "native engine, \(Self.milliseconds) ms, \(connections) × \(Self.streams) streams, share of the ceiling", "",
           samples: runs.map { $0.perSecond / ceiling(connections) }))
-      // What is missing is either streams that the window does not use, or answers that take longer than they must.
+      // The rest is lost to unused streams of the window, or to answers that take longer than the latency.
       try report.add(
         Figure(
           "ceiling.native.\(connections).streams",
           "\(connections) × \(Self.streams) streams, \(Self.milliseconds) ms: share of them in use", "",
           samples: runs.map { $0.inFlight / streams }))
-      // On a machine with much else to do there may be none in so short a time.
+      // On a busy machine there may be no answers in such a short time.
       let answered = runs.filter { $0.perSecond > 0 }
       guard !answered.isEmpty else { continue }
       try report.add(
@@ -52,10 +53,10 @@ struct CeilingPart: BenchPart {
     }
   }
 
-  /// What `carillon-bench engine --seconds` said.
+  /// Output of `carillon-bench engine --seconds`.
   private typealias Said = (perSecond: Double, inFlight: Double)
 
-  /// Answers a second that so many connections can have.
+  /// Returns the highest possible number of answers per second with these connections.
   private func ceiling(_ connections: Int) -> Double {
     Double(connections * Self.streams) * 1000 / Double(Self.milliseconds)
   }

@@ -4,8 +4,8 @@ import Foundation
 import PushCore
 import Redis
 
-/// Hundreds of clients that take, claim and give back slices of one campaign as fast as one Redis lets them: what claiming
-/// costs, and whether they get into each other's way.
+/// Hundreds of clients that dequeue, claim and release slices of one campaign as fast as one Redis allows. This
+/// measures the cost of claims and conflicts between clients.
 struct ClaimsPart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     let devices = BenchDevices(count: 10_000, seed: settings.seed)
@@ -54,14 +54,14 @@ struct ClaimsPart: BenchPart {
   }
 }
 
-/// What clients have seen.
+/// Counts of the clients.
 private struct ClaimTally: Sendable {
   var claimed = 0
-  /// Takes that found no slice.
+  /// Dequeue calls that found no slice.
   var empty = 0
-  /// Slices that were taken and whose claim was another's.
+  /// Dequeued slices that another client held.
   var held = 0
-  /// What take and claim took together.
+  /// Durations of dequeue and claim together.
   var milliseconds: [Double] = []
 
   static func += (left: inout ClaimTally, right: ClaimTally) {
@@ -74,7 +74,7 @@ private struct ClaimTally: Sendable {
 
 /// A worker that only claims.
 private struct ClaimClient {
-  /// As long as a worker with nothing to do would wait at least.
+  /// The shortest pause of an idle worker.
   private static let pause = Duration.milliseconds(20)
 
   let name: String

@@ -5,12 +5,13 @@ import Foundation
 import PushCore
 import Redis
 
-/// A campaign whose targets are sealed and wait for their time, while one user in a hundred opts out, logs out, gets another
-/// user's device or is erased. What a check of each target costs, and whether it is right.
+/// A campaign whose sealed targets wait for their time. Until then one user in a hundred opts out, logs out, loses a
+/// device to another user, or is erased. The part measures the cost of the check of each target and verifies the
+/// outcomes.
 struct DeparturesPart: BenchPart {
-  /// One user of so many departs.
+  /// One user in this number departs.
   private static let share = 100
-  /// Seconds that a campaign waits for its time: expansion and departures end before.
+  /// Seconds until the campaign's time. Expansion and departures must end before.
   private static let patience = 6.0
   private static let interval = Duration.milliseconds(20)
 
@@ -33,14 +34,14 @@ struct DeparturesPart: BenchPart {
     try report.add(Figure("departures.ratio", "the second rate / the first", "", samples: ratios))
   }
 
-  /// - Returns: targets a second, from the time for which the campaign waited to its end.
+  /// - Returns: targets per second, from the time of the campaign to its end.
   private func run(_ devices: BenchDevices, departs: Bool, _ world: BenchWorld) async throws -> Double {
     let redis = try await world.startRedis(devices)
     let simulator = try await world.startSimulator()
     let worker = try await world.startWorker(
       "w", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
     let store = redis.store
-    // Whole seconds, as a local time has them.
+    // Whole seconds, like local times.
     let delay = Self.patience * max(1, Double(devices.count) / 200_000)
     let due = (WallClock.now + delay).rounded(.up)
     var job = CampaignRun.job("campaign")
@@ -78,9 +79,9 @@ struct DeparturesPart: BenchPart {
     }
   }
 
-  /// Has users depart, in four ways.
+  /// Removes users in four ways.
   ///
-  /// - Returns: what is to become of their targets.
+  /// - Returns: the expected outcomes of their targets.
   private func depart(_ devices: BenchDevices, _ store: CampaignStore) async throws -> [String: Outcome] {
     let users = stride(from: 0, to: devices.users, by: Self.share).map { "u\($0)" }
     let groups = (0..<4).map { group in users.indices.filter { $0 % 4 == group }.map { users[$0] } }

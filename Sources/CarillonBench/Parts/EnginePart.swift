@@ -1,10 +1,10 @@
 import CommandSupport
 import Foundation
 
-/// What one push costs: h2load, a bare libcurl loop in C and both engines in turn, each on one connection to the same
-/// simulator. CPU time is that of the whole process, its start included.
+/// Cost of one push: h2load, a bare libcurl loop in C and both engines in turn, each on one connection to the same
+/// simulator. CPU time is that of the whole process, including its start.
 struct EnginePart: BenchPart {
-  /// As many as h2load and the loop are given.
+  /// The same number as for h2load and the loop.
   private static let streams = 500
   private static let tokens = 10_000
 
@@ -39,7 +39,7 @@ struct EnginePart: BenchPart {
     try compare(.curl, .loop, samples, report)
   }
 
-  /// The ratio of each round, in which the two came one after the other.
+  /// Adds the ratios of the rounds. In each round the two clients ran in succession.
   private func compare(
     _ client: EngineBench.Client, _ other: EngineBench.Client,
     _ samples: [EngineBench.Client: [EngineBench.Sample]], _ report: BenchReport
@@ -68,14 +68,14 @@ struct EngineBench: Sendable {
   }
 
   struct Sample: Sendable {
-    /// Microseconds a push.
+    /// Microseconds per push.
     var cpu: Double
-    /// Pushes a second.
+    /// Pushes per second.
     var rate: Double
   }
 
-  /// h2load may begin before it has read that a connection starts with one stream: of its first hundred requests up to
-  /// 99 are refused then.
+  /// h2load may begin before it has read that a connection starts with one stream. Then up to 99 of its first hundred
+  /// requests are refused.
   private static let refused = 99
 
   let world: BenchWorld
@@ -94,7 +94,7 @@ struct EngineBench: Sendable {
     return Sample(cpu: end.cpuMicroseconds / Double(requests), rate: rate)
   }
 
-  /// Those by libcurl cost ten times as much, so that their start weighs a tenth.
+  /// Returns the number of requests. Clients with libcurl cost ten times as much per push, so their start matters less.
   private func count(_ client: Client) -> Int {
     client == .loop || client == .curl ? max(1, requests / 5) : requests
   }
@@ -127,7 +127,7 @@ struct EngineBench: Sendable {
       ? world.environment(simulator).merging(["CARILLON_WORKER_CONNECTIONS": "1"]) { $1 } : [:]
   }
 
-  /// What a client says of its run: how many were accepted, and how many a second.
+  /// Parses a client's output: number of accepted pushes, and pushes per second.
   static func read(_ output: String, of client: Client) throws -> (accepted: Int, rate: Double) {
     switch client {
     case .h2load:

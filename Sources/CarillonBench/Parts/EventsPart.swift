@@ -18,7 +18,7 @@ struct EventsPart: BenchPart {
       let redis = try await world.startRedis(devices)
       let worker = try await world.startWorker(
         "events", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
-      // In a Redis that has just been started workers take nothing for a while: others may know what it forgot.
+      // After a restart of Redis workers do nothing for some time, because other workers may know of lost writes.
       try await Task.sleep(for: .seconds(4))
       alone.append(try await run(devices.count / 2, round: 2 * round, redis, worker))
       _ = try await redis.client.command(
@@ -36,15 +36,15 @@ struct EventsPart: BenchPart {
       Figure("events.beside", "\(name) beside a campaign: applied a second", "/s", samples: beside.map(\.rate)))
   }
 
-  /// One pile of events.
+  /// Result for one batch of events.
   private struct Run {
     var rate: Double
-    /// Microseconds an event.
+    /// Microseconds per event.
     var redis: Double
     var worker: Double
   }
 
-  /// Puts a pile on the list while nobody takes from it, and waits until it is gone.
+  /// Fills a list that no worker reads, renames it to the event list, and waits until it is empty.
   private func run(
     _ count: Int, round: Int, _ redis: BenchWorld.RedisProcess, _ worker: BenchProcess
   ) async throws -> Run {
@@ -73,7 +73,7 @@ struct EventsPart: BenchPart {
       worker: (ProcessUsage.cpuMicroseconds(of: worker.id) - before.worker) / Double(count))
   }
 
-  /// Of four events one is a new device, two are of one that is known, and one is a tag.
+  /// Returns one of four kinds of events: one new device, two updates of a known device, one tag.
   private static func event(_ number: Int, _ round: Int) -> String {
     let user = "e\(number / 4 + round * 1_000_000)"
     guard number % 4 != 3 else { return #"{"op":"tag","user":"\#(user)","tags":["seen-\#(number % 7)"]}"# }

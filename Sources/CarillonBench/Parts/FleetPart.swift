@@ -4,15 +4,15 @@ import Glibc
 import PushCore
 import Redis
 
-/// What workers cost that have nothing to do: a few of them and many, without campaigns and with some that are paused.
+/// Cost of idle workers: few and many, without campaigns and with paused ones.
 struct FleetPart: BenchPart {
-  /// Workers that this machine has room for.
+  /// Number of workers for which this machine has room.
   private static let most = 60
   private static let campaigns = 10
-  /// Of `--seconds`: what is measured is little, and workers that were started need a while to come to rest.
+  /// Factor for `--seconds`. The measured values are small, and new workers need some time to become idle.
   private static let patience = 4.0
 
-  /// What a fleet has used so far.
+  /// Resource usage of a fleet so far.
   private struct Usage {
     var commands = 0.0
     var redis = 0.0
@@ -82,7 +82,7 @@ struct FleetPart: BenchPart {
   private func pauseCampaigns(_ redis: BenchWorld.RedisProcess, _ workers: [BenchProcess]) async throws {
     for number in 0..<Self.campaigns {
       let id = "paused-\(number)"
-      // Scheduled: otherwise it would have been sent before it could be paused.
+      // The campaigns are scheduled, because otherwise they would be sent before the pause.
       let job = CampaignRun.job(id).dropLast() + #","sendAt":"\#(Self.tomorrow)"}"#
       _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, String(job))
       try await workers[0].wait(for: "campaign \(id)", seconds: 30) { try await redis.store.campaigns.find(id) != nil }

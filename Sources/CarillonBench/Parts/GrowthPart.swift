@@ -1,7 +1,7 @@
 import CommandSupport
 
-/// What grows with a campaign's size, and what must not. Every device accepts, so that the registry stays as it is and what
-/// Redis has more of is the campaign's.
+/// Growth with a campaign's size. Every device accepts, so the registry does not change and all growth of Redis belongs
+/// to the campaign.
 struct GrowthPart: BenchPart {
   private static let modes = ["none", "all"]
 
@@ -55,7 +55,8 @@ struct GrowthPart: BenchPart {
       Figure(
         "growth.worker.ratio", "worker, peak memory, \(largest.grouped) / \(smallest.grouped) targets", "",
         value: peak(largest) / peak(smallest)))
-    // What a worker keeps of the last three seconds is not full where a campaign is over sooner.
+    // A worker keeps data of the last three seconds. A shorter campaign does not fill it, so small sizes are not
+    // comparable.
     for (size, next) in zip(sizes, sizes.dropFirst()) where sizes.count > 2 {
       try report.add(
         Figure(

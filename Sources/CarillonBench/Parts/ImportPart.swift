@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Redis
 
-/// `devices import` of a file of which the first half is in the store already: rates, and what a row costs Redis and the
-/// program.
+/// `devices import` of a file whose first half is already in the store: rates, and the cost per row for Redis and for
+/// the program.
 struct ImportPart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     let devices = BenchDevices(count: settings.targets, seed: settings.seed)
@@ -26,15 +26,15 @@ struct ImportPart: BenchPart {
     try tell(runs, of: devices.count, to: report)
   }
 
-  /// One import of all rows.
+  /// Result of one import of all rows.
   private struct Run {
     var rate: Double
-    /// Microseconds a row.
+    /// Microseconds per row.
     var redis: Double
     var client: Double
-    /// Commands of Redis a row, those of scripts too.
+    /// Redis commands per row, including those in scripts.
     var commands: Double
-    /// The share of all cores that program and Redis used.
+    /// Share of all cores that the program and Redis used.
     var used: Double
   }
 
@@ -66,7 +66,7 @@ struct ImportPart: BenchPart {
     try report.add(Figure("import.used", "\(name): share of all cores used by these", "", samples: runs.map(\.used)))
   }
 
-  /// The header and the first half of the rows.
+  /// Writes the header and the first half of the rows.
   private static func writeHalf(of file: String, to half: String) throws {
     let bytes = try InputFile.contents(file, limit: .max)
     let end = bytes[..<(bytes.count / 2)].lastIndex(of: UInt8(ascii: "\n")) ?? 0

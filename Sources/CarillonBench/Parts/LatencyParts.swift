@@ -3,11 +3,11 @@ import CommandSupport
 import Glibc
 import Redis
 
-/// How soon the first push of an urgent campaign arrives while a bulk campaign has every core busy.
+/// Latency of an urgent campaign's first push while a bulk campaign uses every core.
 struct UrgentPart: BenchPart {
   /// Targets of each urgent campaign.
   private static let urgent = 1000
-  /// Devices that the bulk campaigns go to, one campaign after the other.
+  /// Devices of the bulk campaigns, which run in succession.
   private static let mostBulk = 200_000
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
@@ -16,7 +16,7 @@ struct UrgentPart: BenchPart {
     let scene = try await LatencyScene(world, devices)
     var bulk: [String] = []
     var begun = 0
-    // One runs and one waits, so that no moment is without.
+    // One campaign runs and one waits, so that there is always one.
     func feed() async throws {
       while let first = bulk.first, try await scene.hasEnded(first) { bulk.removeFirst() }
       while bulk.count < 2 {
@@ -53,7 +53,7 @@ struct UrgentPart: BenchPart {
   }
 }
 
-/// How soon the push of a campaign with one target arrives, when a worker has nothing else to do.
+/// Latency of a campaign with one target on an idle worker.
 struct SinglePart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     let devices = BenchDevices(count: 10_000, seed: settings.seed)
@@ -61,7 +61,7 @@ struct SinglePart: BenchPart {
     report.progress("single: \(settings.samples) campaigns with one target")
     var random = SplitMix(state: settings.seed)
     var times: [Double] = []
-    // The first connects, and doesn't count.
+    // The first campaign opens the connection and does not count.
     for sample in 0...settings.samples {
       let id = "single-\(sample)"
       let user = Int.random(in: 0..<devices.users / 2, using: &random) * 2 + 1
@@ -77,7 +77,7 @@ struct SinglePart: BenchPart {
   }
 }
 
-/// A worker of the native engine, and a simulator that notes when each push arrives.
+/// A worker with the native engine, and a simulator that records when each push arrives.
 private struct LatencyScene {
   let world: BenchWorld
   let redis: BenchWorld.RedisProcess
@@ -94,9 +94,9 @@ private struct LatencyScene {
       "latency", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
   }
 
-  /// Pushes a job as a producer does.
+  /// Pushes a job like a producer.
   ///
-  /// - Returns: when, in seconds since 1970.
+  /// - Returns: the time in seconds since 1970.
   @discardableResult
   func push(_ job: String) async throws -> Double {
     let now = WallClock.now
@@ -116,12 +116,12 @@ private struct LatencyScene {
     try await worker.wait(for: "campaign \(id)", seconds: 60) { try await hasEnded(id) }
   }
 
-  /// Waits until anything was sent.
+  /// Waits until a push was sent.
   func waitForArrival() async throws {
     try await worker.wait(for: "the first push", seconds: 60) { (try? InputFile(file).size) ?? 0 > 0 }
   }
 
-  /// Stops everything and reads what arrived.
+  /// Stops everything and reads the arrivals.
   func end(prefix: String) async throws -> ArrivalLog {
     worker.send(SIGKILL)
     await world.stop(worker)
@@ -134,7 +134,8 @@ private struct LatencyScene {
 }
 
 extension Figure {
-  /// A percentile of milliseconds from a beginning to the first arrival after it, with others for details.
+  /// Returns a percentile of the milliseconds from each beginning to the first arrival after it, with other percentiles
+  /// as details.
   fileprivate static func latency(
     _ key: String, _ name: String, _ share: Double, _ log: ArrivalLog, _ beginnings: [Double]
   ) throws -> Figure {

@@ -7,8 +7,8 @@ import PushWorker
 import Redis
 import Synchronization
 
-/// Hundreds of workers on a cluster that do everything but send: claims, expansions, commits, signs of life. What each
-/// server spends on a push, and on a worker that has nothing to do.
+/// Hundreds of workers on a cluster that do everything except sending: claims, expansions, commits, heartbeats. It
+/// measures the cost per push on each server, and the cost of idle workers.
 struct ScalePart: BenchPart {
   private static let dataServers = 3
   private static let chunk = 5000
@@ -136,7 +136,7 @@ struct ScalePart: BenchPart {
   }
 }
 
-/// What workers are told by others.
+/// Messages that the workers get from others.
 private final class SimulatedFleet: Sendable {
   let count: Int
   private let campaignHasEnded = Atomic(false)
@@ -145,23 +145,24 @@ private final class SimulatedFleet: Sendable {
 
   var hasEnded: Bool { campaignHasEnded.load(ordering: .relaxed) }
 
-  /// The campaign has ended.
+  /// Marks the campaign as ended.
   func end() { campaignHasEnded.store(true, ordering: .relaxed) }
 }
 
-/// A worker to Redis, with nobody to send to.
+/// A worker in its communication with Redis, without a push service.
 private actor SimulatedWorker {
   private static let beat = Duration.seconds(2)
   private static let lease = 6000
-  /// Between the housekeeper's beats: who has nothing looks at some of them, by the rule of a whole fleet.
+  /// Interval of the maintenance leader's signal. An idle worker checks for slices at some of the signals, by the rule
+  /// of a whole fleet.
   private static let pause = Duration.milliseconds(250)
-  /// Outcomes a commit.
+  /// Outcomes per commit.
   private static let batch = 256
 
   let name: String
   private let store: CampaignStore
   private let redis: RedisClient
-  /// How long its signs of life took.
+  /// Durations of the heartbeats.
   private(set) var milliseconds: [Double] = []
   private let fleet: SimulatedFleet
 
@@ -177,7 +178,7 @@ private actor SimulatedWorker {
     milliseconds.append((ContinuousClock.now - began) / .milliseconds(1))
   }
 
-  /// Gives signs of life.
+  /// Sends heartbeats.
   func live(until isOver: @Sendable () async -> Bool) async throws {
     while await !isOver() {
       try await beat()
@@ -185,7 +186,7 @@ private actor SimulatedWorker {
     }
   }
 
-  /// Takes slices until the campaign has ended; everything is accepted.
+  /// Takes slices until the campaign has ended. All outcomes are acceptances.
   func work(on campaign: Campaign) async throws {
     let filter = DeviceFilter(
       service: PushServices.known.standard.name, kind: .alert, app: campaign.app, environment: "production")

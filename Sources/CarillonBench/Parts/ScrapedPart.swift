@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// What it costs a worker that somebody asks for its metrics every second: a whole campaign with and without, and one time alone.
+/// Cost of scraping a worker's metrics every second: a whole campaign with and without it, and one scrape alone.
 struct ScrapedPart: BenchPart {
   private static let scrapes = 2000
 
@@ -8,7 +8,7 @@ struct ScrapedPart: BenchPart {
     let devices = BenchDevices(count: settings.targets, seed: settings.seed)
     var runs: [Bool: [CampaignRun.Result]] = [:]
     for round in 0..<settings.rounds {
-      // In turn first, so that neither has the warmer machine.
+      // The order changes each round, so that neither variant always gets the warmer machine.
       for isScraped in round % 2 == 0 ? [false, true] : [true, false] {
         report.progress(
           "scraped: \(isScraped ? "every second" : "never"), round \(round + 1) of \(settings.rounds)")
@@ -30,7 +30,7 @@ struct ScrapedPart: BenchPart {
       Figure("scraped.cost", "metrics, CPU of a worker each time", "µs", samples: [try await cost(world)]))
   }
 
-  /// CPU of a worker without campaigns for one answer, in µs.
+  /// Returns the CPU time of an idle worker for one answer, in µs.
   private func cost(_ world: BenchWorld) async throws -> Double {
     let redis = try await world.startRedis(nil)
     let simulator = try await world.startSimulator()

@@ -2,8 +2,8 @@ import CampaignStore
 import CommandSupport
 import Redis
 
-/// A small campaign on a store with many partitions: most of its slices have one target or two, so what it costs is what
-/// slices cost.
+/// A small campaign on a store with many partitions. Most of its slices have one or two targets, so the cost of slices
+/// dominates.
 struct SmallPart: BenchPart {
   private static let partitions = 5000
   private static let users = 5000
@@ -11,7 +11,7 @@ struct SmallPart: BenchPart {
   private static let interval = Duration.milliseconds(10)
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
-    // Of five devices four are first ones of their users.
+    // Four of five devices are the first ones of their users.
     let devices = BenchDevices(count: Self.users * 5 / 4, seed: settings.seed)
     report.progress("small: \(Self.users.grouped) users in \(Self.partitions.grouped) partitions")
     let redis = try await world.startRedis(devices, partitions: Self.partitions)
@@ -20,7 +20,7 @@ struct SmallPart: BenchPart {
     for number in 0..<Self.workers {
       workers.append(try await world.startWorker("small-\(number)", simulator, redis, environment: [:]))
     }
-    // In a Redis that has just been started workers take nothing for a while: others may know what it forgot.
+    // After a restart of Redis workers do nothing for some time, because other workers may know of lost writes.
     try await Task.sleep(for: .seconds(4))
     var runs: [Run] = []
     for round in 0...settings.rounds {
@@ -32,15 +32,15 @@ struct SmallPart: BenchPart {
     try tell(runs, to: report)
   }
 
-  /// One campaign.
+  /// Result of one campaign.
   private struct Run {
     var seconds: Double
     var slices: Double
-    /// Microseconds of Redis' CPU a slice.
+    /// CPU time of Redis per slice, in microseconds.
     var redis: Double
-    /// The same of all workers.
+    /// CPU time of all workers per slice, in microseconds.
     var worker: Double
-    /// Commands a slice, those of scripts too.
+    /// Commands per slice, including those in scripts.
     var commands: Double
   }
 
@@ -70,7 +70,7 @@ struct SmallPart: BenchPart {
     }
   }
 
-  /// The first campaign connects, and counts only for itself.
+  /// Reports the runs. The first campaign opens the connections and is reported only in the details.
   private func tell(_ all: [Run], to report: BenchReport) throws {
     let (first, runs) = (all[0], all.dropFirst())
     let name = "\(Self.users.grouped) users in \(Self.partitions.grouped) partitions, \(Self.workers) workers"

@@ -3,16 +3,16 @@ import CommandSupport
 import Glibc
 import Redis
 
-/// How soon what a killed worker held is in other hands.
+/// Time until other workers hold the slices of a killed worker.
 struct TakeoverPart: BenchPart {
   private static let fleet = 3
   private static let mostSamples = 40
 
-  /// What came of a death, in ms since.
+  /// The result of a death, in ms after it.
   private struct Takeover {
-    /// The dead worker's list was empty: others know of its death.
+    /// The dead worker's list was empty: other workers had detected the death.
     var found: Double
-    /// Every slice that it held was on another's list, or counted.
+    /// Every slice of the dead worker was on another worker's list, or counted.
     var held: Double
   }
 
@@ -37,7 +37,7 @@ struct TakeoverPart: BenchPart {
     }
     var campaigns: [String] = []
     var begun = 0
-    // One runs and one waits, so that every worker holds something.
+    // One campaign runs and one waits, so that every worker holds a slice.
     func feed() async throws {
       while let first = campaigns.first, try await redis.store.campaigns.find(first)?.finishedAt != nil {
         campaigns.removeFirst()
@@ -49,8 +49,8 @@ struct TakeoverPart: BenchPart {
         _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, job)
       }
     }
-    // A Redis that has just been started may be one that has forgotten: for a lease from then on, six seconds, workers leave
-    // claims that have run out to those who had them.
+    // A Redis that was just started may have lost writes. For one lease after the start, six seconds, workers leave
+    // expired claims to their former owners.
     try await Task.sleep(for: .seconds(7))
     var random = SplitMix(state: settings.seed)
     var takeovers: [Takeover] = []
@@ -62,7 +62,8 @@ struct TakeoverPart: BenchPart {
       let successor = nextName()
       victim.process.send(SIGKILL)
       let died = WallClock.now
-      // It starts while the others are watched: what is taken over and done meanwhile must not be missed.
+      // The replacement starts during the observation, so that no slice that is taken over and finished early is
+      // missed.
       async let replacement = start(successor)
       let takeover = try await watch(
         redis.store, from: victim.name, to: heirs + [successor], since: died, workers[0].process)
@@ -84,9 +85,9 @@ struct TakeoverPart: BenchPart {
         ]))
   }
 
-  /// Waits until others have every slice that a dead worker held.
+  /// Waits until other workers have every slice of a dead worker.
   ///
-  /// - Returns: `nil` when it held none.
+  /// - Returns: `nil` if it held none.
   private func watch(
     _ store: CampaignStore, from victim: String, to heirs: [String], since died: Double, _ witness: BenchProcess
   ) async throws -> Takeover? {
@@ -96,8 +97,8 @@ struct TakeoverPart: BenchPart {
     try await witness.wait(for: "the slices of \(victim)", seconds: 60) {
       if found == nil, try await store.slices.processing(of: victim).isEmpty { found = (WallClock.now - died) * 1000 }
       for heir in heirs { left.subtract(try await store.slices.processing(of: heir)) }
-      // What was counted between two looks was in other hands, too: one that the dead worker had closed already is for a
-      // moment only.
+      // A slice that was counted between two checks was also taken over. A slice that the dead worker had already
+      // closed is on a list only for a moment.
       left = try await store.slices.uncounted(left)
       return left.isEmpty
     }
