@@ -8,15 +8,15 @@ import Redis
 import TLS
 import TestSupport
 
-/// Each alert of `deploy/monitoring` by its real trouble: real workers and a real admin server are in it, what they serve is
-/// scraped, and Prometheus' own code evaluates the rules over those samples.
+/// A case for each alert of `deploy/monitoring`, with its real cause. Real workers and a real admin server run, their
+/// metrics are scraped, and Prometheus' own code evaluates the rules over the samples.
 public enum AlertCases {
   static let all = [pushService, fleet, redis]
 
-  /// Whose trouble is too slow for the short form.
+  /// Alerts whose cause is too slow for the short form.
   private static let slow = ["CarillonBreakerStorm", "CarillonPoisonTarget"]
 
-  /// The alerts that some case makes fire.
+  /// The alerts that the cases fire.
   public static let alerts = ofPushService + ofFleet + ofRedis + slow
   private static let ofPushService = [
     "CarillonFailuresBurn", "CarillonBreakerOpen", "CarillonGuardTripped", "CarillonCredentialStopped",
@@ -30,14 +30,14 @@ public enum AlertCases {
     "CarillonRedisMemory", "CarillonRedisChanges", "CarillonRedisUnreachable", "CarillonWorkerNotReady",
   ]
 
-  /// The alerts that there are.
+  /// Returns all alerts of the rules.
   public static func known() throws -> [String] { try Promtool.alerts() }
 
   static func fault(_ alert: String) -> String { "trouble of \(alert)" }
 
   // MARK: The push service
 
-  /// An app whose push certificate ends tomorrow, and whose backend does not answer.
+  /// Returns the settings of an app whose push certificate expires tomorrow and whose backend does not answer.
   private static func certificateUntilTomorrow(in folder: ScratchFolder) throws -> [String] {
     let identity = try PushCertificateAuthority().issue(topic: "com.example.old", validity: -86_400..<86_400)
     try folder.writeSecret("push.pem", identity.certificateChainPEM + identity.privateKeyPEM)
@@ -59,7 +59,7 @@ public enum AlertCases {
       $0.redis = ["--maxmemory", "1gb", "--maxmemory-policy", "noeviction"]
     }
     let simulator = scene.world.simulator
-    // Words of no known reason: what has them is rejected, and nothing else follows.
+    // An unknown reason: the push is rejected without further consequences.
     try await simulator.set(#"{"failures":[{"share":0.5,"status":400,"reason":"Strange"}]}"#)
     try await scene.send(FaultCampaign("strange"))
     try await simulator.set(#"{"failures":[]}"#)
@@ -97,7 +97,7 @@ public enum AlertCases {
     try await scene.finish()
   }
 
-  /// The service comes back and goes away, again and again.
+  /// The service recovers and fails several times.
   private static func storm(_ scene: AlertScene) async throws {
     let more = FaultCampaign("storm") { $0.more["rate"] = "200" }
     for opening in 1...6 {
@@ -141,7 +141,7 @@ public enum AlertCases {
     try await scene.fires("CarillonWorkersDie", after: 2)
     if stage.scale == .full { try await poison(scene) }
 
-    // Breaking news is under way, something is scheduled and something submitted, and then nobody is there any more.
+    // The fleet has a campaign in flight, a scheduled one and submitted ones when all workers die.
     let news = FaultCampaign("news") { $0.more["lane"] = #""urgent""# }
     let now = try await world.store.time() / 1000
     let soon = Date(timeIntervalSince1970: Double(now) / 1000 + 20).formatted(.iso8601)
@@ -151,12 +151,12 @@ public enum AlertCases {
     try await world.submit(news)
     try await world.reached(20, of: news)
     for worker in scene.live where await world.kill(worker) { stage.allow(duplicates: window) }
-    // The dead may take one each with them: Redis has not heard of their end yet.
+    // Each dead worker may have taken one job, because Redis has not detected the death yet.
     let queued = (1...3).map { FaultCampaign("queued-\($0)") }
     for campaign in queued { try await world.push(campaign) }
     try await scene.awaitMetric("carillon_fleet_queue_jobs", "has one") { $0 >= 1 }
     try await scene.fires("CarillonNoWorker", "CarillonQueueStands", after: 7)
-    // Nobody comes for twelve minutes.
+    // No worker runs for twelve minutes.
     try await clock.shift(world.server, by: 720)
     try await scene.awaitMetric("carillon_fleet_schedule_lag_seconds", "has grown") { $0 > 60 }
     try await scene.fires("CarillonOldestWaits", "CarillonScheduleLate", after: 4)
@@ -166,7 +166,7 @@ public enum AlertCases {
     try await scene.finish()
   }
 
-  /// One campaign that should have begun, and one of tomorrow, wait for approval.
+  /// Two campaigns wait for approval: one that should have started, and one for tomorrow.
   private static func approval(_ scene: AlertScene) async throws {
     let world = scene.world
     let tomorrow = try await world.store.time() / 1000 + 86_400_000
@@ -212,7 +212,7 @@ public enum AlertCases {
   ) { stage in
     let scene = try await AlertScene(stage) { $0.redis = ["--appendonly", "yes"] }
     let server = scene.world.server
-    // What is in use moves a little, as clients come and go.
+    // The memory in use changes slightly when clients connect and disconnect.
     var used = 0.0
     for _ in 0..<5 {
       let scrape = try await scene.scrape()["admin"] ?? ""
@@ -235,7 +235,7 @@ public enum AlertCases {
   }
 }
 
-/// The clock of a redis-server, which is set while the server does not run.
+/// The clock of a redis-server. It is set while the server is stopped.
 private struct ShiftedClock {
   private let folder: ScratchFolder
 
@@ -244,7 +244,7 @@ private struct ShiftedClock {
     try folder.write("shift", "0")
   }
 
-  /// Words that start the server by that clock.
+  /// Command words that start the server with this clock.
   var launcher: [String] {
     get throws {
       let text =
@@ -253,7 +253,7 @@ private struct ShiftedClock {
     }
   }
 
-  /// Stops the server and starts it again with its clock so many seconds ahead.
+  /// Restarts the server with its clock `seconds` ahead.
   func shift(_ server: RedisServer, by seconds: Int) async throws {
     await server.stop()
     try folder.write("shift", String(seconds))

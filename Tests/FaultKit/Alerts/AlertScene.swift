@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Workers and an admin server that are scraped, and the tape of what they said.
+/// Workers and an admin server that are scraped, and the tape of their samples.
 final class AlertScene {
   let stage: Stage
   let world: FaultWorld
@@ -13,7 +13,7 @@ final class AlertScene {
   private var questions: [Promtool.Question] = []
   private var started = 0
 
-  /// Starts the admin server and two workers, sends a campaign that goes well, and scrapes all of it for the first time.
+  /// Starts the admin server and two workers, sends a successful campaign, and scrapes all of them for the first time.
   init(_ stage: Stage, _ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws {
     try Promtool.require()
     self.stage = stage
@@ -48,7 +48,7 @@ final class AlertScene {
     return worker
   }
 
-  /// The workers that live.
+  /// The living workers.
   var live: [WorkerProcess] { workers.map(\.worker).filter { $0.process.exit == nil } }
 
   /// Submits a campaign and waits for its end.
@@ -59,7 +59,7 @@ final class AlertScene {
 
   // MARK: Scraping
 
-  /// What everybody serves who lives.
+  /// Returns the metrics of all living processes.
   func scrape() async throws -> [String: String] {
     var scrapes = ["admin": try await get(adminURL)]
     for (worker, url) in workers where worker.process.exit == nil { scrapes[worker.name] = try await get(url) }
@@ -73,9 +73,9 @@ final class AlertScene {
     return output.standardOutput
   }
 
-  /// Waits until what is served says something.
+  /// Waits until a metric meets a condition.
   ///
-  /// - Parameter isEverybody: whether each worker must say it, or one of all.
+  /// - Parameter isEverybody: whether all processes must meet it, or only one.
   func awaitMetric(
     _ name: String, _ what: String, isEverybody: Bool = false, _ condition: (Double) -> Bool
   ) async throws {
@@ -87,10 +87,10 @@ final class AlertScene {
 
   // MARK: Judging
 
-  /// Scrapes, and holds that for some minutes.
+  /// Scrapes, and repeats the samples for some minutes.
   func record(minutes: Int) async throws { try tape.record(try await scrape(), minutes: minutes) }
 
-  /// Scrapes, holds that for some minutes, and asks that alerts fire then which did not before.
+  /// Scrapes, repeats the samples for some minutes, and expects that the alerts fire at the end but not before.
   func fires(_ alerts: String..., after minutes: Int) async throws {
     let before = tape.minutes - 1
     try await record(minutes: minutes)
@@ -101,20 +101,20 @@ final class AlertScene {
     }
   }
 
-  /// The same of an alert whose trouble was there from the beginning.
+  /// Expects that an alert fires whose cause exists from the start.
   func hasFired(_ alert: String) {
     questions.append(.fires(alert, at: tape.minutes - 1))
     stage.fired(AlertCases.fault(alert))
   }
 
-  /// Asks that every expression of the dashboard has a series now.
+  /// Expects that every expression of the dashboard has a series now.
   func showsDashboard() throws {
     for expression in try Promtool.panels() {
       questions.append(Promtool.Question(expression: expression, minute: tape.minutes - 1, isExpected: true))
     }
   }
 
-  /// Has everything evaluated, ends the admin server, and has the world checked.
+  /// Evaluates all expectations, stops the admin server, and checks the world.
   func finish() async throws {
     if let said = try await Promtool.ask(questions, of: tape, epoch: epoch, in: world.folder) {
       stage.require(false, "promtool: \(said)")

@@ -1,18 +1,18 @@
 import TestSupport
 
-/// What Prometheus would have of some processes: what they really served at some moments, each held for some minutes, as
-/// alerts look at minutes and tests don't have them. What changes in between is exactly what the processes said.
+/// The samples that Prometheus would have of some processes. Alerts need minutes that tests don't have. So each real
+/// scrape is repeated for some minutes, and changes between scrapes are exactly those of the processes.
 struct MetricsTape {
-  /// How long it is.
+  /// Length of the tape.
   private(set) var minutes = 0
-  /// Values by series, as Prometheus writes it, and by minute.
+  /// Values by series, in Prometheus' notation, and by minute.
   private var series: [String: [Int: String]] = [:]
 
-  /// Puts what was scraped on the tape.
+  /// Appends a scrape to the tape.
   ///
   /// - Parameters:
-  ///   - scrapes: what each process served, by its name; who serves nothing any more is left out.
-  ///   - count: minutes for which it stands.
+  ///   - scrapes: the metrics of each process by its name, without processes that no longer answer.
+  ///   - count: minutes for which the scrape is repeated.
   mutating func record(_ scrapes: [String: String], minutes count: Int) throws {
     for (instance, text) in scrapes {
       for line in text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -32,9 +32,9 @@ struct MetricsTape {
     return name[...brace] + own + "," + name[name.index(after: brace)...]
   }
 
-  /// The series as promtool wants them: a value a minute, and what is not there any more marked as Prometheus does it.
+  /// Returns the series for promtool: a value per minute, and a stale marker after a series ends, as in Prometheus.
   ///
-  /// - Parameter epoch: UNIX seconds of the first minute. For promtool that is 1970, so instants are moved by it.
+  /// - Parameter epoch: UNIX seconds of the first minute. It is 1970 for promtool, so times are shifted by it.
   func inputs(epoch: Int) -> [[String: String]] {
     series.map { name, values in
       let words = (0..<minutes).map { minute -> String in
@@ -48,7 +48,7 @@ struct MetricsTape {
     }
   }
 
-  /// The sum of the samples of a metric in one scrape, over all its labels; `nil` when there is none.
+  /// Returns the sum of a metric's samples in one scrape over all labels; `nil` without samples.
   static func sum(_ name: String, in scrape: String) -> Double? {
     let values = scrape.split(separator: "\n").compactMap { line -> Double? in
       guard line.hasPrefix(name), let next = line.dropFirst(name.count).first, next == "{" || next == " " else {

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Prometheus' own evaluation of `deploy/monitoring`, by promtool (`deploy/install-checkers`).
+/// Evaluation of `deploy/monitoring` by Prometheus' own code: promtool (`deploy/install-checkers`).
 enum Promtool {
   private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
     .standardized
@@ -10,7 +10,7 @@ enum Promtool {
   static let rules = package.appending(path: "deploy/monitoring/alerts.yaml")
   private static let dashboard = package.appending(path: "deploy/monitoring/dashboard.json")
 
-  /// Says that a case can't be played where there is no promtool.
+  /// Skips the case if promtool is not installed.
   static func require() throws {
     guard FileManager.default.isExecutableFile(atPath: path) else {
       throw FaultSkipped("\(path) is missing: deploy/install-checkers")
@@ -23,14 +23,14 @@ enum Promtool {
     var minute: Int
     var isExpected: Bool
 
-    /// Whether an alert fires.
+    /// Returns the question whether an alert fires.
     static func fires(_ alert: String, at minute: Int, _ isExpected: Bool = true) -> Question {
       Question(
         expression: #"ALERTS{alertname="\#(alert)",alertstate="firing"}"#, minute: minute, isExpected: isExpected)
     }
   }
 
-  /// - Returns: what promtool has to say of questions that are answered otherwise; nothing when all are as expected.
+  /// - Returns: promtool's output for unexpected answers; `nil` if all answers are as expected.
   static func ask(_ questions: [Question], of tape: MetricsTape, epoch: Int, in folder: URL) async throws -> String? {
     let tests = questions.map { question -> [String: Any] in
       [
@@ -51,14 +51,14 @@ enum Promtool {
     return output.exit == .status(0) ? nil : output.standardOutput + output.standardError
   }
 
-  /// The names of all alerts.
+  /// Returns the names of all alerts.
   static func alerts() throws -> [String] {
     try String(contentsOf: rules, encoding: .utf8).split(separator: "\n").compactMap { line in
       line.firstRange(of: "- alert: ").map { String(line[$0.upperBound...]) }
     }
   }
 
-  /// The expressions of the dashboard, with Grafana's variables as it would fill them in.
+  /// Returns the expressions of the dashboard, with values for Grafana's variables.
   static func panels() throws -> [String] {
     var found: [String] = []
     func look(_ value: Any) {

@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 import TestSupport
 
-/// APNs itself misbehaves: it refuses, resets, closes, keeps silent, or answers with errors.
+/// APNs fails: it refuses, resets, closes, stays silent, or answers with errors.
 enum APNsAnswerCases {
   static let all = [
     refused, streamReset, connectionReset, connectionClosed, goAway, unavailable, serverError, throttled, withheld,
@@ -12,30 +12,30 @@ enum APNsAnswerCases {
   private static let workers = 2
   private static let window = 50
 
-  /// A fault that the simulator brings about by itself while knobs are turned.
+  /// A fault that the simulator injects while knobs are set.
   private struct Knobs {
     var on: String
     var off: String
-    /// How often it has fired since the start.
+    /// Returns how often the fault has fired since the start.
     var fired: @Sendable (JSONObject) -> Int
-    /// How many duplicates that allows when what is in doubt is sent again.
+    /// Returns the number of duplicates that the fault allows if targets in doubt are sent again.
     var allowed: @Sendable (JSONObject) -> Int = { _ in 0 }
-    /// How many targets it can put in doubt for all that libcurl knows.
+    /// Returns the limit of targets that the fault can put in doubt. It assumes the knowledge of libcurl.
     var doubts: @Sendable (JSONObject) -> Int = { _ in 0 }
-    /// How long the knobs stay turned once the fault has fired, in ms.
+    /// Duration in ms for which the knobs stay set after the fault has fired.
     var lasting = 1000...4000
-    /// How many outcomes the campaign has when the knobs are turned.
+    /// Number of outcomes of the campaign when the knobs are set.
     var from = 0
-    /// `worker.answerTimeout`: the usual one, unless the fault is silence. A machine that stands still for as long makes
-    /// pushes doubtful too, and no fault of ours would account for them.
+    /// `worker.answerTimeout`. It is short only for faults of silence. A machine that stalls for this time also puts
+    /// pushes in doubt, and no injected fault would explain them.
     var answerTimeout = "30s"
-    /// Whether nothing is left in doubt, and every target must end as accepted.
+    /// Whether no target stays in doubt and every target must end as accepted.
     var isHarmless = false
-    /// Whether the simulator says of requests that it received that they were not processed: an engine that reads what it
-    /// says believes that, and `skip` promises nothing against a server that lies.
+    /// Whether the simulator declares received requests unprocessed. An engine that reads this declaration believes it,
+    /// and `skip` can't prevent duplicates with such a server.
     var isLie = false
 
-    /// One whose occurrences the simulator counts under the name of its knob.
+    /// Returns a fault that the simulator counts under the name of its knob.
     static func counted(
       _ name: String, on: String, off: String, allowing duplicates: Int, doubts: Int? = nil
     ) -> Knobs {
@@ -54,7 +54,7 @@ enum APNsAnswerCases {
         $0.devices = stage.times(short: 800, full: 3000)
         $0.window = window
         $0.simulator = ["--latency", "200ms"]
-        // More attempts than the fault can spoil while it lasts.
+        // More attempts than the fault can spoil during its duration.
         $0.environment = [
           "CARILLON_WORKER_ANSWER_TIMEOUT": knobs.answerTimeout, "CARILLON_RETRY_ATTEMPTS": "20",
           "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",

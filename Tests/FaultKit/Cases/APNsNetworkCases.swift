@@ -1,9 +1,10 @@
-/// The network between workers and APNs fails, and APNs is well.
+/// The network between workers and APNs fails, and APNs is healthy.
 enum APNsNetworkCases {
   static let all = [cut, halfOpen, blackhole, answersLost]
 
   private static let workers = 2
-  /// Short, so that a silent connection is noticed while the case runs; and more attempts than it can spoil.
+  /// A short timeout, so that a silent connection is detected during the case, and more attempts than the case can
+  /// spoil.
   private static let environment = [
     "CARILLON_WORKER_ANSWER_TIMEOUT": "2s", "CARILLON_RETRY_ATTEMPTS": "20",
     "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",
@@ -22,7 +23,7 @@ enum APNsNetworkCases {
       try await world.submit(campaign)
       try await world.reached(50, of: campaign)
       var fired = 0
-      // Each costs a worker seconds; in the long run connections are opened one every five.
+      // Each fault costs a worker seconds: with time a worker opens only one connection every five seconds.
       while fired < stage.times(short: 2, full: 6), try await !world.hasEnded(campaign) {
         if let member = stage.random(of: fleet.members), try await act(member) { fired += 1 }
         await stage.elapse(milliseconds: 100...1500)
@@ -43,7 +44,7 @@ enum APNsNetworkCases {
   ) { stage in
     try await play(stage, "way to APNs cut", windows: 1) { member in
       let cuts = await member.proxy.counters.cuts
-      // Beyond the handshake, mostly: connections that never stand are opened ever more slowly.
+      // Usually beyond the handshake, because a connection that is never established is retried with growing delays.
       let (direction, bytes) =
         stage.random(0...1) == 0
         ? (ProxyDirection.requests, stage.random(0...15_000)) : (.replies, stage.random(0...4000))
@@ -54,10 +55,10 @@ enum APNsNetworkCases {
     }
   }
 
-  /// Something that nobody tells the worker of: only time does.
+  /// A fault that the worker can detect only by a timeout.
   ///
-  /// It strikes both connections of a worker, and what was given up on the first may be sent on the second before that is
-  /// given up too.
+  /// It affects both connections of a worker. A push whose first connection was given up may be sent on the second one,
+  /// before that is given up too.
   private static func silence(
     _ name: String, fault: String, _ kind: ProxyFault, invariant: String,
     fired: @escaping @Sendable (ProxyCounters) -> Int
@@ -69,7 +70,7 @@ enum APNsNetworkCases {
       try await play(stage, fault, windows: 2) { member in
         let before = fired(await member.proxy.counters)
         await member.proxy.set(kind)
-        // From shorter than the time-out to longer.
+        // From shorter than the timeout to longer.
         await stage.elapse(milliseconds: 1000...5000)
         await member.proxy.set(.none)
         return fired(await member.proxy.counters) > before

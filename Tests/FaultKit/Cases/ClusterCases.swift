@@ -2,17 +2,17 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// What happens to a cluster of six in the middle of campaigns, with workers that are killed beside.
+/// Faults of a cluster of six during campaigns, while workers are also killed.
 enum ClusterCases {
   static let all = [killed, frozen, failover, moved, leftOpen, added, restarted, accessChanged]
 
   private static let workers = 3
 
-  /// A campaign, something that happens to its servers, and a worker that dies meanwhile.
+  /// Plays campaigns with a fault of the servers and the death of a worker.
   ///
   /// - Parameters:
-  ///   - isLong: whether it may take longer than leases last, so that every one may have run out.
-  ///   - act: what happens; returns when the cluster is whole again.
+  ///   - isLong: whether the fault may last longer than leases, so that every lease may have expired.
+  ///   - act: injects the fault; returns when the cluster is healthy again.
   private static func happening(
     _ name: String, fault: String, isLong: Bool,
     _ act: @escaping @Sendable (Stage, FaultWorld, RedisCluster, _ slot: Int) async throws -> Void
@@ -29,7 +29,7 @@ enum ClusterCases {
       }
       guard case .cluster(let cluster) = world.house else { throw TestSupportError("no cluster") }
       let fleet = try await Fleet(stage, world, size: workers)
-      // The server of the keys that all share, and then one that has only partitions.
+      // The server of the shared keys first, then a server with partitions only.
       for number in 1...stage.times(short: 1, full: 4) {
         let campaign = FaultCampaign("\(name)-\(number)")
         try await world.submit(campaign)
@@ -37,7 +37,7 @@ enum ClusterCases {
         let key = number % 2 == 1 ? world.namespace : "\(world.namespace):\(stage.random(0...15))"
         let slot = try await cluster.slot(of: "{\(key)}")
         let before = Int(Date().timeIntervalSince1970 * 1000)
-        // Whoever takes its place has begun, and nobody has taken over from it yet.
+        // The replacement has started, and no worker has taken over the slices of the dead one yet.
         let deaths = try await fleet.killOne() ? 1 : 0
         try await act(stage, world, cluster, slot)
         let window = world.options.window
@@ -50,7 +50,7 @@ enum ClusterCases {
     }
   }
 
-  /// The longest time in which nothing was sent, in ms, from a moment until the last push.
+  /// Returns the longest time in ms without a push, from a moment until the last push.
   static func pause(_ world: FaultWorld, since: Int) throws -> Int {
     let times = [since] + (try world.simulatorLog().requests.map(\.at).filter { $0 >= since }.sorted())
     return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0
@@ -121,7 +121,7 @@ enum ClusterCases {
     }
   }
 
-  /// Nobody is told: who connects next finds the new files.
+  /// Workers get no notification. A worker that connects later finds the new files.
   static let accessChanged = FaultCase(
     "cluster-access", faults: ["TLS certificate and authority replaced", "password replaced"],
     invariant: "every target has one outcome; campaigns go on by themselves", bound: "0: no worker died"

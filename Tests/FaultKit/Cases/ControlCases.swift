@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// People, and clocks, while workers die.
+/// Operator commands and wrong clocks while workers die.
 enum ControlCases {
   static let all = [cancelled, paused, clock]
 
@@ -34,7 +34,7 @@ enum ControlCases {
       do {
         _ = try await cancelling
       } catch {
-        // It had ended before the command ran: nothing was raced.
+        // The campaign had ended before the command ran, so there was no race.
         if try await world.hasEnded(campaign) { return }
         throw error
       }
@@ -86,13 +86,13 @@ enum ControlCases {
       let campaign = FaultCampaign("clock-\(number)")
       try await world.submit(campaign)
       try await world.reached(stage.random(100...500), of: campaign)
-      // Each has begun by its own clock, as its log shows.
+      // Each worker has started with its own clock, as its log shows.
       let clocks = try workers.map { try $0.firstTime() }
       for (name, other, sign) in [("ahead", 1, 1.0), ("behind", 2, -1.0)] {
         let offset = clocks[other].timeIntervalSince(clocks[0]) * sign
         if (3000...4200).contains(offset) { stage.fired("a worker's clock an hour \(name)") }
       }
-      // The one whose clock is right dies: those whose clocks are wrong take over, and one of them dies too.
+      // The worker with the right clock dies. Those with wrong clocks take over, and one of them dies too.
       if let wrong = stage.random(of: Array(workers.dropFirst())) {
         for victim in [workers[0], wrong] {
           if await world.kill(victim) { stage.allow(duplicates: window) }

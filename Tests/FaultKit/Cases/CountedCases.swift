@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Caps, numbers on the icon and pushes of their own, while workers and Redis die: every user is counted exactly, and what is
-/// sent again is the same push.
+/// Frequency caps, badge counts and unique pushes while workers and Redis die. Every user is counted exactly, and a
+/// resent push is identical.
 enum CountedCases {
   static let all = [killed, stopped, redisKilled, cut, failover]
 
@@ -57,7 +57,7 @@ enum CountedCases {
 
   private static let appendOnly = ["--appendonly", "yes", "--appendfsync", "everysec"]
 
-  /// What was decided is lost with the counts, and workers tell Redis both again.
+  /// Redis loses decisions together with their counts, and workers replay both.
   static let cut = counted(
     "counted-and-aof-cut", fault: "AOF tail cut by a second while users are counted", bound: "0: no worker died",
     times: (1, 4), pace: 3000...5000, world: { $0.redis = appendOnly }

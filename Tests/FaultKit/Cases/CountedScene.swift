@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// Campaigns of which everything is counted and each push is another: frequency caps, numbers on the icon, a stored
-/// template in two languages with values of the user and of the recipient, and the push's own id.
+/// Campaigns in which everything is counted and each push is unique: frequency caps, badge counts, a stored template in
+/// two languages with values of the user and of the recipient, and the push's own id.
 struct CountedScene {
   static let window = 50
   private static let caps = ["    caps: [{ most: 2, per: 1d }, { category: offers, most: 1, per: 7d }]"]
@@ -20,7 +20,7 @@ struct CountedScene {
     ])
   let campaigns: [FaultCampaign]
 
-  /// - Parameter change: of the world.
+  /// - Parameter change: changes the options of the world.
   init(_ stage: Stage, _ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws {
     let devices = stage.times(short: 400, full: 2000)
     world = try await stage.world {
@@ -30,7 +30,7 @@ struct CountedScene {
       $0.simulator = ["--latency", "150ms", "--log-bodies"]
       $0.settings = Self.caps
       $0.columns = ["locale", "first"]
-      // Two devices each, of two languages.
+      // Two devices for each user, in two languages.
       $0.row = { ("u\($0 / 2)", [$0 % 2 == 0 ? "de-AT" : "en-GB", "Ada \($0 / 2)"]) }
       change(&$0)
     }
@@ -49,19 +49,19 @@ struct CountedScene {
     for campaign in campaigns { try await world.succeed("campaign", "vars", campaign.id, file) }
   }
 
-  /// Submits all of them at once, and waits until some of each is sent.
+  /// Submits all campaigns and waits until some pushes are sent.
   func begin() async throws {
     for campaign in campaigns { try await world.submit(campaign) }
     try await world.reached(20, of: campaigns[0])
   }
 
-  /// Whether all have ended.
+  /// Returns whether all campaigns have ended.
   func haveEnded() async throws -> Bool {
     for campaign in campaigns where try await !world.hasEnded(campaign) { return false }
     return true
   }
 
-  /// Waits for the end, and holds everything that was counted, and every byte that was sent, against what it should be.
+  /// Waits for the end and compares all counts and all sent bytes with the expected ones.
   func finish(_ stage: Stage) async throws {
     for campaign in campaigns { try await world.ended(campaign) }
     try await stage.check(world)
@@ -75,7 +75,7 @@ struct CountedScene {
     for line in findings.lines { stage.require(false, line) }
   }
 
-  /// Whether a push says what it should to a device, whatever the number on the icon.
+  /// Returns whether a push has the expected content for a device, with any badge.
   private static func says(_ body: String, id: String, to device: Int) -> Bool {
     guard let push = try? JSONObject(body), let aps = push.object("aps"), let alert = aps.object("alert") else {
       return false

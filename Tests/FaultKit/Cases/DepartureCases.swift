@@ -5,26 +5,27 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// A slow campaign, while users opt out, unregister, lose their devices to others and are erased, and workers and Redis die:
-/// whoever is gone gets nothing that was not granted before.
+/// A slow campaign during which users opt out, unregister, lose their devices to others and are erased, while workers
+/// and Redis die. A departed user gets no push that was not granted before the departure.
 enum DepartureCases {
   static let all = [killed, stopped, redisKilled]
 
   private static let window = 50
-  /// ms from a departure until a push that was granted before it has left: the window, behind pushes that take 150 ms.
+  /// Time in ms after a departure in which a previously granted push may arrive: the window, with pushes that take 150
+  /// ms.
   private static let slack = 3000
 
   private static let invariant = "nobody gets a push that was granted after they were gone; everybody else gets one"
 
-  /// Users who are gone, and since when.
+  /// Departed users with the times of their departure.
   private struct Departures {
     let world: FaultWorld
-    /// By number of the device: ms since the epoch at which it had been said.
+    /// Time in ms since the epoch when the departure was recorded, by number of the device.
     private(set) var times: [Int: Int] = [:]
 
     init(_ world: FaultWorld) { self.world = world }
 
-    /// Has three users of each kind depart.
+    /// Removes three users in each of the four ways.
     mutating func add(_ stage: Stage) async throws {
       for kind in 0..<12 {
         let left = world.tokens.indices.filter { times[$0] == nil }
@@ -47,7 +48,7 @@ enum DepartureCases {
       }
     }
 
-    /// Holds what was sent, and what was recorded, against when they were gone.
+    /// Compares the sent pushes and the recorded outcomes with the departure times.
     func check(_ campaign: FaultCampaign, _ stage: Stage) async throws {
       let numbers = Dictionary(uniqueKeysWithValues: world.tokens.enumerated().map { ($1, $0) })
       var withheld = 0
@@ -88,7 +89,7 @@ enum DepartureCases {
         $0.redis = redis
       }
       let tokens = Set(world.tokens)
-      // Not to everybody: who gets a device of another is no target.
+      // The audience is a list of users. With `*` a user who gets another user's device would also be a target.
       let users = world.tokens.indices.map { "\"u\($0)\"" }.joined(separator: ",")
       let campaign = FaultCampaign("slow") {
         $0.audience = "{\"users\":[\(users)]}"
@@ -130,7 +131,7 @@ enum DepartureCases {
     return sleeper.window
   }
 
-  /// Every write is synced: what was said before the kill stands after it.
+  /// Redis syncs every write, so a departure that was recorded before the kill exists after it.
   static let redisKilled = departures(
     "departures-and-redis-killed", fault: "Redis SIGKILL with AOF always while users depart",
     bound: "0: no worker died", redis: ["--appendonly", "yes", "--appendfsync", "always"], pace: 1500...3000

@@ -2,14 +2,14 @@ import CampaignStore
 import PushCore
 import TestSupport
 
-/// Workers die while they apply what a backend says of its users.
+/// Workers die while they apply a backend's events about its users.
 enum EventCases {
   static let all = [killed]
 
   private static let window = 50
   private static let workerDies = "SIGKILL while events are applied"
 
-  /// What is known of a user, when events come one by one.
+  /// Expected state of a user after the events in their order.
   private struct Person: Equatable {
     var hasDevice = false
     var plan: String?
@@ -45,7 +45,7 @@ enum EventCases {
     try await until("every event is applied") {
       try await world.store.registry.events(on: .registrations).events.isEmpty
     }
-    // What was read from the list last is applied before it is taken off.
+    // A worker applies the last events before it removes them from the list.
     for (number, person) in people.enumerated() {
       let user = "p\(number)"
       let known = try await world.store.registry.user(user)
@@ -60,7 +60,8 @@ enum EventCases {
     try await stage.check(world)
   }
 
-  /// An event about somebody, and what follows from it. Their devices are of a kind to which no campaign here goes.
+  /// Returns an event about a user and updates the expected state. The user's devices are of a kind that no campaign
+  /// uses.
   private static func event(_ number: Int, _ stage: Stage, _ people: inout [Person]) -> String {
     let place = stage.random(0...people.count - 1)
     let user = "p\(place)"

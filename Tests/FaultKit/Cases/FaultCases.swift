@@ -1,8 +1,8 @@
 public import PushTransport
 
-/// Every case there is.
+/// All cases.
 public enum FaultCases {
-  /// In the order of the table.
+  /// The cases in the order of the table.
   public static let all: [FaultCase] =
     KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + ControlCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
@@ -12,7 +12,7 @@ public enum FaultCases {
     + ClusterCases.all
     + SentinelCases.all + MutantCases.all
 
-  /// One of each way in which things break, and one mutant for each rule of the checker. `make faults` plays all.
+  /// One case for each kind of failure, and one mutant for each rule of the checker. `make faults` plays all cases.
   public static let quick: [FaultCase] = {
     let names: Set = [
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
@@ -22,17 +22,17 @@ public enum FaultCases {
       "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
       "cluster-slot-moved",
-      // Duplicates; an outcome that nobody sent; an answer that got lost; counters; devices; caps; times.
+      // Duplicates; an outcome without a request; a lost answer; counters; devices; caps; times.
       "mutant-credit-ignored", "mutant-acknowledge-first", "mutant-no-merge-order", "mutant-counts-twice",
       "mutant-guard-deaf", "mutant-one-too-many", "mutant-too-early",
     ]
     return all.filter { names.contains($0.name) }
   }()
 
-  /// What the workers of a case send with: whatever is played besides, a seed has the same for it.
+  /// Returns the engine of a case. It depends only on the seed, not on the other cases of the run.
   ///
-  /// The cases of ``quick`` take turns, and so do the others; the seed says which engine begins. So each case has the
-  /// other engine with the next seed.
+  /// The cases of ``quick`` alternate between the engines, and so do the others. The seed selects the first engine, so
+  /// each case has the other engine with the next seed.
   ///
   /// - Parameter engines: at least one.
   public static func engine(of name: String, among engines: [PushEngineKind], seed: UInt64) -> PushEngineKind {

@@ -2,9 +2,9 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Workers that are kept at a number: whoever dies is replaced at once.
+/// A constant number of workers. A dead worker is replaced immediately.
 public final class Fleet: Sendable {
-  /// Where they work.
+  /// The world of the workers.
   public let world: FaultWorld
   private let stage: Stage
   private let size: Int
@@ -18,9 +18,9 @@ public final class Fleet: Sendable {
   /// Starts the workers.
   ///
   /// - Parameters:
-  ///   - size: how many.
-  ///   - reusesNames: whether a new worker is called as the one it replaces, or as nobody before.
-  ///   - environment: of the first workers.
+  ///   - size: number of workers.
+  ///   - reusesNames: whether a new worker gets the name of the replaced one, or a new name.
+  ///   - environment: environment of the first workers.
   public init(
     _ stage: Stage, _ world: FaultWorld, size: Int, reusesNames: Bool = false, environment: [String: String] = [:]
   ) async throws {
@@ -31,7 +31,7 @@ public final class Fleet: Sendable {
     for _ in 0..<size { try await add(name: nil, environment: environment) }
   }
 
-  /// The workers as they are now.
+  /// The current workers.
   public var workers: [WorkerProcess] { contents.withLock { $0.workers } }
 
   private func add(name: String?, environment: [String: String] = [:]) async throws {
@@ -43,7 +43,7 @@ public final class Fleet: Sendable {
     contents.withLock { $0.workers.append(worker) }
   }
 
-  /// Kills a random worker and starts another in its place.
+  /// Kills a random worker and starts another one instead.
   ///
   /// - Returns: whether the kill fired.
   public func killOne() async throws -> Bool {
@@ -54,12 +54,12 @@ public final class Fleet: Sendable {
     return fired
   }
 
-  /// Kills all workers in the same moment and starts as many others.
+  /// Kills all workers at the same moment and starts as many others.
   ///
-  /// - Returns: how many kills fired.
+  /// - Returns: number of kills that fired.
   public func killAll() async throws -> Int {
     let victims = workers
-    // One after the other would let the later ones see the earlier ones die.
+    // With kills in succession the later workers could see the earlier ones die.
     for victim in victims { victim.process.send(signal: SIGKILL) }
     var fired = 0
     for victim in victims where await victim.ended() == .signal(SIGKILL) { fired += 1 }
@@ -68,10 +68,10 @@ public final class Fleet: Sendable {
     return fired
   }
 
-  /// Starts a worker for every one that has died by whatever hand.
+  /// Starts a worker for each one that has died for any reason.
   ///
-  /// - Parameter environment: for the new ones.
-  /// - Returns: the dead.
+  /// - Parameter environment: environment of the new workers.
+  /// - Returns: the dead workers.
   @discardableResult
   public func refill(environment: [String: String] = [:]) async throws -> [WorkerProcess] {
     let dead = workers.filter { $0.process.exit != nil }

@@ -4,31 +4,31 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// A wrong setting, and a fleet that must not erase its devices for it: with the standard guard, window and partitions.
+/// A wrong setting must not make the fleet remove its devices. The cases use the standard guard, window and partitions.
 enum GuardCases {
   static let all = [wrongEnvironment, gone, killed, stopped, redisKilled]
 
   private static let workers = 3
 
-  /// What the fleet may send before it decides.
+  /// Number of pushes that the fleet may send before the guard decides.
   private static let allowance = 2 * GuardPolicy().minimum
 
-  /// What is wrong with every device, and what mends it.
+  /// The fault of every device, and its repair.
   private enum Flood: CaseIterable {
     case otherEnvironment, gone
 
-    /// What a device is to the simulator, as members of a JSON object.
+    /// Members of the device's JSON object in the simulator.
     var members: String {
       switch self {
       case .otherEnvironment: #""environment":"sandbox""#
-      // Later than any device registered.
+      // Later than the registration of any device.
       case .gone: #""state":"unregistered","timestamp":\#(Int(Date.now.timeIntervalSince1970 * 1000))"#
       }
     }
 
     static let mended = #""environment":"production""#
 
-    /// What `campaign show` must say.
+    /// Text that `campaign show` must contain.
     var words: String {
       switch self {
       case .otherEnvironment: "looks like the wrong environment for app news"
@@ -82,7 +82,8 @@ enum GuardCases {
     }
   }
 
-  /// A worker that stands still has answers from before, which it is to forget: those of a mended campaign too.
+  /// A stopped worker keeps old answers in memory. It must discard them, also if the campaign was repaired in the
+  /// meantime.
   static let stopped = FaultCase(
     "guard-stopped", faults: ["SIGSTOP during the guard trial"],
     invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
@@ -123,7 +124,7 @@ enum GuardCases {
     var fleet: Fleet
     var campaign: FaultCampaign
     var flood: Flood
-    /// Pushes that the simulator had received before.
+    /// Number of pushes that the simulator had received before the campaign.
     var before: Int
   }
 
@@ -142,7 +143,7 @@ enum GuardCases {
     return world
   }
 
-  /// Submits campaigns, one after the other, that pause themselves; all but the last are to be cancelled.
+  /// Submits campaigns in succession that pause themselves. All except the last are later cancelled.
   private static func pause(
     _ stage: Stage, _ fleet: Fleet, _ flood: Flood, _ fault: String
   ) async throws -> [FaultCampaign] {
@@ -151,12 +152,12 @@ enum GuardCases {
     var campaigns: [FaultCampaign] = []
     let rounds = stage.times(short: 1, full: 12)
     for number in 1...rounds {
-      // The longer answers take, the more is sent before the guard has enough of them: that is where the bound matters.
+      // With a longer latency more pushes are sent before the guard has enough answers. The bound matters in this case.
       let latency = stage.random(stage.scale == .short ? 300...400 : 5...150)
-      // From then on the workers trust the connections with many streams, as after a day of good campaigns.
+      // After this the workers use connections with many streams, as after a day of successful campaigns.
       if number == stage.times(short: 1, full: 7) { try await warmUp(world, latency: latency) }
       try await world.setDevices(flood.members)
-      // One stream a connection until the first acceptance, as APNs has it with tokens, would bound it too.
+      // One stream per connection until the first acceptance, as in APNs with tokens, would limit the sends as well.
       try await turn(world, latency: latency, streams: number.isMultiple(of: 2) ? 0 : 1000)
       let before = try world.simulatorLog().requests.count
       let isLast = number == rounds
@@ -176,7 +177,7 @@ enum GuardCases {
     return campaigns
   }
 
-  /// A campaign that everybody gets.
+  /// A campaign that reaches all devices.
   private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
     try await world.setDevices(Flood.mended)
     try await turn(world, latency: latency, streams: 1000)
@@ -185,7 +186,7 @@ enum GuardCases {
     try await world.ended(campaign, within: .seconds(600))
   }
 
-  /// - Parameter streams: that a connection may have; 0 leaves it to what was accepted over it.
+  /// - Parameter streams: stream limit of a connection; 0 for the limit that depends on accepted pushes.
   private static func turn(_ world: FaultWorld, latency: Int, streams: Int) async throws {
     try await world.simulator.set(#"{"latencyMilliseconds":\#(latency),"streamLimit":\#(streams)}"#)
   }
@@ -195,11 +196,12 @@ enum GuardCases {
     try await world.ended(campaign)
   }
 
-  /// Plays a campaign to the wrong devices, breaks something while it is being probed, mends it and lets it end.
+  /// Plays a campaign to the wrong devices, injects a fault during the guard trial, repairs the devices and waits for
+  /// the end.
   ///
   /// - Parameters:
-  ///   - missing: workers that don't come back, or whose slices others may have taken over meanwhile.
-  ///   - act: breaks it, and says how often.
+  ///   - missing: number of workers that don't return, or whose slices others may have taken over.
+  ///   - act: injects the fault and returns how often.
   private static func duringTrial(
     _ stage: Stage, _ fault: String, duplicates: Bool, missing: Int = 0,
     _ act: @Sendable (Scene) async throws -> Int
@@ -209,7 +211,7 @@ enum GuardCases {
     for number in 1...stage.times(short: 1, full: 5) {
       let flood = stage.random(of: Flood.allCases) ?? .gone
       try await world.setDevices(flood.members)
-      // Long enough to be caught at it.
+      // Long enough for a fault during the trial.
       try await turn(world, latency: 400, streams: stage.random(0...1) * 1000)
       let before = try world.simulatorLog().requests.count
       let campaign = FaultCampaign("flood-\(number)") { $0.audience = #"{"segment":"everyone"}"# }
@@ -231,9 +233,9 @@ enum GuardCases {
     }
   }
 
-  /// Waits until a campaign has paused itself and nothing is under way any more.
+  /// Waits until a campaign has paused itself and no push is in flight.
   ///
-  /// - Parameter missing: workers that don't answer any more: what they hold stays in doubt.
+  /// - Parameter missing: workers that no longer answer. Their targets stay in doubt.
   private static func rest(_ world: FaultWorld, _ campaign: FaultCampaign, missing: Int) async throws {
     var (last, since) = (-1, ContinuousClock.now)
     try await until("campaign \(campaign.id) pauses", within: .seconds(60)) {
@@ -243,12 +245,12 @@ enum GuardCases {
       let received = try world.simulatorLog().requests.count
       let isQuiet = received == last
       if !isQuiet { (last, since) = (received, .now) }
-      // The others have followed within some of the 100 ms in which they look.
+      // The other workers follow within a few of their polling intervals of 100 ms.
       return missing > 0 ? since.duration(to: .now) >= .seconds(1) : isQuiet && record.counters.inDoubt == 0
     }
   }
 
-  /// - Returns: the pushes that it took.
+  /// - Returns: number of pushes before the pause.
   @discardableResult
   private static func expectPaused(
     _ stage: Stage, _ scene: Scene, within bound: Int
@@ -265,7 +267,7 @@ enum GuardCases {
     return sent
   }
 
-  /// Puts right what was wrong; the campaign must then reach everybody.
+  /// Repairs the devices. The campaign must then reach all of them.
   private static func mendAndEnd(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
     try await world.setDevices(Flood.mended)
     if try await world.store.campaigns.find(campaign.id)?.state == .paused {

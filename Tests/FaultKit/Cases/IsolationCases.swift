@@ -3,8 +3,8 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// One app's trouble, and what it does to another app's campaigns: nothing. Two workers with the standard window and
-/// partitions send for two apps with an endpoint each.
+/// Trouble of one app must not affect another app's campaigns. Two workers with the standard window and partitions send
+/// for two apps, each with an endpoint of its own.
 enum IsolationCases {
   static let all = [killed, frozen, slow, refused, silent, rawTokens]
 
@@ -16,7 +16,7 @@ enum IsolationCases {
     isUnreachable: true,
     suffer: { await $0.kill() }, heal: { try await $0.restart() })
 
-  /// What was given up on one connection may have been sent on the other before that was given up too.
+  /// A push whose first connection was given up may be sent on the second one, before that is given up too.
   static let frozen = trouble(
     "isolation-frozen", fault: "endpoint of another app stopped in its campaign (SIGSTOP)",
     bound: "window × workers × 2 connections: what was under way",
@@ -37,7 +37,7 @@ enum IsolationCases {
     "isolation-silent", fault: "endpoint of another app is silent from the start", bound: "0", duplicates: 0,
     isUnreachable: true, isFromTheStart: true, suffer: { $0.freeze() }, heal: { $0.thaw() })
 
-  /// Tokens that no record vouches for have one connection, and so take their time.
+  /// Raw tokens without a device record use one connection, so they are slow.
   static let rawTokens = FaultCase(
     "isolation-raw-tokens", faults: ["lists of raw tokens for another app"],
     invariant: "another app's campaign takes what it takes alone", bound: "0"
@@ -54,11 +54,11 @@ enum IsolationCases {
     try await stage.check(scene.world)
   }
 
-  /// Sends one list after the other, so that there is one all the time.
+  /// Sends lists in succession, so that there is always one in flight.
   ///
-  /// - Returns: how many.
+  /// - Returns: number of lists.
   private static func sendLists(_ scene: IsolationScene, until isEnough: @Sendable () -> Bool) async throws -> Int {
-    // As many as a job of a megabyte has room for.
+    // The number of tokens that fit into a job of a megabyte.
     let size = 14_000
     var number = 0
     repeat {
@@ -78,9 +78,9 @@ enum IsolationCases {
   // MARK: Steps
 
   /// - Parameters:
-  ///   - duplicates: that it allows.
-  ///   - isUnreachable: whether nothing at all can be sent there.
-  ///   - isFromTheStart: whether it is sick before its app's campaign begins, and not in the middle of it.
+  ///   - duplicates: number of duplicates that the fault allows.
+  ///   - isUnreachable: whether the endpoint accepts no pushes at all.
+  ///   - isFromTheStart: whether the endpoint fails before its app's campaign starts, and not during it.
   private static func trouble(
     _ name: String, fault: String, bound: String, duplicates: Int, isUnreachable: Bool, isFromTheStart: Bool = false,
     suffer: @escaping @Sendable (SecondApp) async throws -> Void,
@@ -97,7 +97,7 @@ enum IsolationCases {
       let alone = try await scene.timeAlone()
       if isFromTheStart { try await suffer(scene.app) }
       let sick = scene.campaign("sick", app: SecondApp.name)
-      // Answers that come 8 s late keep the campaign from ending before the endpoint fails on a slow machine.
+      // Answers with a delay of 8 s keep the campaign open until the endpoint fails, also on a slow machine.
       let holdsCampaign = isUnreachable && !isFromTheStart
       if holdsCampaign { try await scene.app.set(#"{"stallShare":0.01,"stallMilliseconds":8000}"#) }
       try await scene.world.push(sick)
@@ -106,7 +106,7 @@ enum IsolationCases {
           try await scene.world.store.campaigns.find(sick.id)?.startedAt != nil
         }
       } else {
-        // By then its guard has decided, and the windows have been filled more than once.
+        // By this time the guard has decided, and the windows have been filled more than once.
         try await scene.world.reached(stage.times(short: 3000, full: 5000), of: sick)
         if holdsCampaign { try await scene.app.set(#"{"stallShare":0}"#) }
         try await suffer(scene.app)

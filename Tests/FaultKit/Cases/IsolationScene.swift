@@ -7,10 +7,10 @@ import TestSupport
 struct IsolationScene {
   static let workers = 2
   static let window = 1000
-  /// What a healthy campaign may take beside trouble, in seconds: what it took alone just before, three times over for
-  /// what else the machine does, and what the table in the README asks for.
+  /// Limit in seconds of a healthy campaign during trouble: three times its time alone, for other load of the machine,
+  /// plus the limit in the table of the README.
   private static func bound(alone: Double) -> Double { 3 * alone + 1.5 }
-  /// Within which `campaign show` must say of a campaign that can't be sent that it waits, and why.
+  /// Time in which `campaign show` must report that a blocked campaign waits, with the reason.
   private static let explanation = Duration.seconds(15)
 
   let stage: Stage
@@ -18,17 +18,17 @@ struct IsolationScene {
   /// The other app.
   let app: SecondApp
 
-  /// - Parameter sick: devices of the other app.
+  /// - Parameter sick: number of devices of the other app.
   init(_ stage: Stage, sick: Int) async throws {
     self.stage = stage
     world = try await stage.world {
-      // Slices of a size that fills a window with some of them.
+      // The slices have a size at which a few of them fill a window.
       $0.partitions = stage.times(short: 64, full: 256)
       $0.window = Self.window
       $0.devices = stage.times(short: 4000, full: 20_000)
       $0.sportDevices = sick
       $0.simulator = []
-      // More attempts than an endpoint can spoil while it is sick.
+      // More attempts than an endpoint can spoil during its failure.
       $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
     }
     guard let app = world.sport else { throw TestSupportError("a scene without another app") }
@@ -42,7 +42,7 @@ struct IsolationScene {
     for number in 1...Self.workers { try await world.worker("w\(number)") }
   }
 
-  /// A campaign to all devices of an app.
+  /// Returns a campaign to all devices of an app.
   func campaign(_ id: String, app: String = "news", lane: Lane = .normal) -> FaultCampaign {
     FaultCampaign(id) {
       $0.app = app
@@ -52,7 +52,7 @@ struct IsolationScene {
     }
   }
 
-  /// Seconds that a healthy campaign takes while nothing else is sent, connections being open: the better of two.
+  /// Returns the seconds of a healthy campaign without other load and with open connections: the better of two.
   func timeAlone() async throws -> Double {
     var seconds: [Double] = []
     for id in ["warm", "alone", "again"] {
@@ -63,8 +63,8 @@ struct IsolationScene {
     return alone
   }
 
-  /// Waits until nothing arrives at the sick endpoint any more for a while: what the workers have of its campaign waits
-  /// there, and takes up whatever they leave to it. One that is only slow may go on; that is no longer waited for.
+  /// Waits until the sick endpoint receives nothing for some time: then the workers' pushes of its campaign are stuck
+  /// and occupy as many resources as possible. A slow endpoint may continue, so the wait has a limit.
   func restOfSick() async throws {
     var (last, since) = (-1, ContinuousClock.now)
     try? await until("the sick endpoint gets nothing more", within: .seconds(5)) {
@@ -74,9 +74,9 @@ struct IsolationScene {
     }
   }
 
-  /// Sends to the healthy app, in the lane above the other app's campaign and in the same.
+  /// Sends to the healthy app, in the lane above the other app's campaign and in the same lane.
   ///
-  /// - Returns: the campaigns; they may still be on their way.
+  /// - Returns: the campaigns. They may still be in flight.
   func expectInTime(alone: Double) async throws -> [FaultCampaign] {
     var campaigns: [FaultCampaign] = []
     var seconds = [("alone", Optional(alone))]
@@ -97,7 +97,7 @@ struct IsolationScene {
 
   private static func text(_ seconds: Double?) -> String { seconds.map { String(format: "%.2f s", $0) } ?? "never" }
 
-  /// What the contract promises of a campaign that waits.
+  /// Expects the promised explanation of a waiting campaign.
   func expectExplanation(of campaign: FaultCampaign) async throws {
     var shown = try await show(campaign)
     try? await until("campaign show explains", within: Self.explanation, every: .milliseconds(200)) {
@@ -116,7 +116,7 @@ struct IsolationScene {
     if !reason.isEmpty { stage.note("waiting: \(reason), since \(since)") }
   }
 
-  /// What `campaign show --json` says.
+  /// Returns the output of `campaign show --json`.
   func show(_ campaign: FaultCampaign) async throws -> JSONObject {
     try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
   }

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// Workers that die of SIGKILL, whenever.
+/// Workers that die of SIGKILL at any moment.
 enum KillCases {
   static let all = [alone, random, sameName, silence, everybody] + moments
 
@@ -60,7 +60,7 @@ enum KillCases {
         }
         left -= 1
         try await until("what it held is taken over") { await world.takeovers.waiting == 0 }
-        // So that whoever is next holds something.
+        // A pause, so that the next victim holds a slice.
         await stage.elapse(milliseconds: 300...1000)
       }
       try await world.ended(campaign)
@@ -74,7 +74,7 @@ enum KillCases {
     "kill-in-silence", faults: ["SIGKILL while Redis is silent"],
     invariant: "while Redis is away no more than the window is sent", bound: "window × kills"
   ) { stage in
-    // Answers come fast, and nothing can be recorded: whoever keeps to its window is soon out of credit.
+    // Answers are fast and can't be recorded, so a worker that respects its window soon has no credit.
     let window = 20
     let world = try await stage.world {
       $0.partitions = 8
@@ -92,7 +92,7 @@ enum KillCases {
         await elapse(.milliseconds(700))
         let victims = fleet.workers.filter { $0.process.exit == nil }
         for victim in victims { victim.process.send(signal: SIGKILL) }
-        // Redis must answer before whoever mourns can ask it.
+        // Redis must answer before the runner records what the dead workers held.
         await world.server.kill(SIGCONT)
         for victim in victims where await victim.ended() == .signal(SIGKILL) {
           stage.fired("SIGKILL while Redis is silent", duplicates: window)
@@ -123,7 +123,7 @@ enum KillCases {
 
   // MARK: Named moments
 
-  /// The moments of `CARILLON_FAULT_KILL`, each with the passes among which one is chosen.
+  /// The moments of `CARILLON_FAULT_KILL`, each with its range of passes. One pass is chosen at random.
   private static let passes: [(moment: String, passes: ClosedRange<Int>)] = [
     ("activated", 1...1), ("claimed", 1...6), ("sealed", 1...6), ("granted", 1...12), ("sent", 1...12),
     ("answered", 1...150), ("committed", 1...12), ("closed", 1...4),
@@ -135,10 +135,11 @@ enum KillCases {
       "kill-\(moment)", faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      // A single heir must not be busy for long before it has room for what the dead held.
+      // A single heir must not be busy for long before it has room for the slices of the dead worker.
       let world = try await world(stage, devices: 2000, latency: "100ms")
       for number in 1...stage.times(short: 1, full: 3) {
-        // Several die in turn. A job is taken in once, so there only one can die of it, and it must be alone to get it.
+        // Several workers die in succession. A job is activated once, so only one worker can die of it, and this worker
+        // must be alone to get the job.
         var victims: [WorkerProcess] = []
         for life in 1...(moment == "activated" ? 1 : stage.times(short: 1, full: 3)) {
           let environment = ["CARILLON_FAULT_KILL": "\(moment):\(stage.random(passes))"]
@@ -153,7 +154,7 @@ enum KillCases {
           if victim.process.exit == .signal(SIGKILL) {
             stage.fired(fault, duplicates: window)
           } else {
-            // It never came to that moment: it goes, so that the next round has victims of its own.
+            // The worker never reached the moment. It stops, so that the next round has its own victims.
             stage.expect(await victim.terminate() == .status(0), "\(victim.name) did not stop: \(victim.lastWords)")
           }
         }

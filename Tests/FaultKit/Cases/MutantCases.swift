@@ -1,11 +1,11 @@
-/// Ledgers with a rule broken on purpose, in a case where the rule matters.
+/// Ledgers in which one rule is broken on purpose, in a case that depends on the rule.
 enum MutantCases {
   static let all: [FaultCase] = [
     KillCases.silence.mutant("credit-ignored", ["CARILLON_FAULT_MUTANT": "creditIgnored"]),
     KillCases.random.mutant("acknowledge-first", ["CARILLON_FAULT_MUTANT": "acknowledgeFirst"]),
     RedisRefusalCases.disconnected.mutant("resends-unrecorded", ["CARILLON_FAULT_MUTANT": "resendsUnrecorded"]),
     RedisLossCases.cut.mutant("no-replay", ["CARILLON_FAULT_MUTANT": "noReplay"]),
-    // Claim, version and claim again stand in for each other: a worker without a fence has none of them.
+    // The checks of claim and version cover for each other, so a mutant without a fence must disable all of them.
     StandstillCases.stopped.mutant(
       "no-fence",
       [

@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// Campaigns of one app and lane, and who waits for whom.
+/// Campaigns of one app and lane that compete for credit.
 enum NeighbourCases {
   static let all = [oneTarget]
 
-  /// Long enough for the window to be full all the time, so that who comes waits for credit.
+  /// Long enough to keep the window full, so that a new campaign waits for credit.
   private static let latency = 0.3
 
-  /// Its slices have more targets than a window, as those of a million in 256 partitions have.
+  /// The large campaign's slices have more targets than a window, like those of a million targets in 256 partitions.
   static let oneTarget = FaultCase(
     "neighbour-one-target", faults: ["a large campaign of the same app and lane"],
     invariant: "a campaign to one target waits for no more than a commit", bound: "0"
@@ -21,7 +21,7 @@ enum NeighbourCases {
     }
     for number in 1...2 { try await world.worker("w\(number)") }
     let count = stage.times(short: 20, full: 100)
-    // Connections open with the first.
+    // The first campaigns open the connections.
     _ = try await singles("warm", 2, world)
     let alone = try await singles("alone", count / 2, world)
     let large = FaultCampaign("large")
@@ -31,7 +31,8 @@ enum NeighbourCases {
     if try await !world.hasEnded(large) { stage.fired("a large campaign of the same app and lane") }
     stage.note("alone: \(text(alone)); beside: \(text(beside)) (p50 / p99 / max)")
     let typical = at(0.5, alone)
-    // Credit comes back with the first answers, and then it is sent: two answers' time, and what the machine makes of it.
+    // Credit returns with the first answers, and then the push is sent: the time of two answers and the load of the
+    // machine.
     stage.expect(at(0.5, beside) <= 2 * typical + 0.25, "the median is \(text(beside)); \(text(alone)) alone")
     stage.expect(at(0.99, beside) <= 3 * typical + 1, "the slowest are \(text(beside)); \(text(alone)) alone")
     try await world.simulator.setLatency(milliseconds: 0)
@@ -39,9 +40,9 @@ enum NeighbourCases {
     try await stage.check(world)
   }
 
-  /// Campaigns to one target each, at a pace, whether the last has ended or not.
+  /// Sends campaigns to one target each at a constant pace, without waiting for the previous one.
   ///
-  /// - Returns: the seconds from push to end of each, by Redis' clock, sorted.
+  /// - Returns: the sorted seconds from push to end of each campaign, on Redis' clock.
   private static func singles(_ name: String, _ count: Int, _ world: FaultWorld) async throws -> [Double] {
     try await withThrowingTaskGroup(of: Double.self) { group in
       for number in 0..<count {

@@ -3,29 +3,29 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// A campaign of which each device has a time of its own, while workers and Redis die: nobody gets it before their clock shows
-/// the time, whoever had the slice before, and what is sent again is the same push.
+/// A campaign in which each device has its own due time, while workers and Redis die. No device gets a push before its
+/// due time, regardless of the slice's earlier owners, and a resent push is identical.
 enum OwnTimeCases {
   static let all = [killed, stopped, redisKilled]
 
   private static let window = 50
 
-  /// The zones of the devices, in turn; of the last none is known.
+  /// The zones of the devices, in turn. The last one is unknown.
   private static let zones = ["Asia/Tokyo", "Asia/Kolkata", "Europe/Berlin", "America/Lima", "Australia/Perth", ""]
 
-  /// A scene with the zones of a case's own: what their clocks show follows from when it began.
+  /// A scene with zones of its own. Their due times depend on the start of the case.
   private struct Scene {
     let world: FaultWorld
     let campaign: FaultCampaign
-    /// UNIX seconds before which a zone's devices get nothing; `nil` where the time had passed too long ago.
+    /// UNIX seconds before which a zone's devices get nothing; `nil` if the time was too long ago.
     let due: [String: Int]
 
     init(_ stage: Stage, redis: [String] = []) async throws {
       let folder = try ScratchFolder("zones")
       let apart = stage.times(short: 4, full: 8)
-      // Workers must be there before the first time comes.
+      // The workers must run before the first due time.
       let start = Int(Date().timeIntervalSince1970) + 12
-      // By UTC, which is the zone of those of whom none is known.
+      // In UTC, which is used for devices without a known zone.
       let sendAt = start + 3 * apart
       try ZoneFile.write(
         [
@@ -53,16 +53,16 @@ enum OwnTimeCases {
       }
     }
 
-    /// Kept as long as its workers read it.
+    /// Must exist while the workers read it.
     private let folder: ScratchFolder
 
-    /// The zone of a device by its token.
+    /// The zone of each device by its token.
     private var zones: [String: String] {
       Dictionary(
         uniqueKeysWithValues: world.tokens.enumerated().map { ($1, OwnTimeCases.zones[$0 % OwnTimeCases.zones.count]) })
     }
 
-    /// Waits for the end, and holds each push against its device's own time.
+    /// Waits for the end, and compares the time of each push with the due time of its device.
     func finish(_ stage: Stage) async throws {
       try await world.ended(campaign)
       try await stage.check(world)
@@ -96,7 +96,7 @@ enum OwnTimeCases {
       let scene = try await Scene(stage, redis: redis)
       let fleet = try await Fleet(stage, scene.world, size: 3)
       try await scene.world.submit(scene.campaign)
-      // Those whose time has passed are sent to at once.
+      // Devices whose due time has passed are sent to immediately.
       try await scene.world.reached(20, of: scene.campaign)
       var left = stage.times(short: 4, full: 14)
       while left > 0, try await !scene.world.hasEnded(scene.campaign) {

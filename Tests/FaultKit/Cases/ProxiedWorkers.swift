@@ -4,7 +4,7 @@ import TestSupport
 
 /// Workers that reach Redis or APNs through a proxy of their own.
 struct ProxiedWorkers {
-  /// What lies behind the proxies.
+  /// The server behind the proxies.
   enum Way {
     case redis, apns
   }
@@ -34,14 +34,14 @@ struct ProxiedWorkers {
     self.members = members
   }
 
-  /// The sum of something that the proxies count.
+  /// Returns the sum of a counter over all proxies.
   func sum(_ count: (ProxyCounters) -> Int) async -> Int {
     var sum = 0
     for member in members { sum += count(await member.proxy.counters) }
     return sum
   }
 
-  /// Ends the proxies, and says so if a worker has not survived the case.
+  /// Stops the proxies, and expects that all workers have survived.
   func finish(_ stage: Stage) async {
     for member in members {
       stage.expect(member.worker.process.exit == nil, "\(member.worker.name) is gone: \(member.worker.lastWords)")
@@ -51,13 +51,13 @@ struct ProxiedWorkers {
 }
 
 extension Stage {
-  /// With `skip` nothing is sent twice, and what is doubtful is unknown: no more than the faults can have made so.
+  /// Expects that a campaign with `skip` has no more unknown targets than the faults can have put in doubt.
   func expect(unknownAtMost doubts: Int, of campaign: FaultCampaign, in world: FaultWorld) async throws {
     let unknown = try await world.store.campaigns.show(campaign.id)?.counters.outcomes[.unknown] ?? 0
     expect(unknown <= doubts, "campaign \(campaign.id) does not know of \(unknown) targets; \(doubts) can be in doubt")
   }
 
-  /// Campaigns that send again what is in doubt, and campaigns that never do, in turn.
+  /// Both policies for targets in doubt, in turn.
   var ambiguities: [FaultCampaign.Ambiguity] {
     (1...times(short: 1, full: 2)).flatMap { _ in [FaultCampaign.Ambiguity.resend, .skip] }
   }

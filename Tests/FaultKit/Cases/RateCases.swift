@@ -2,8 +2,8 @@ import CampaignStore
 import Glibc
 import TestSupport
 
-/// Campaigns that have a rate, and workers that die or stand still meanwhile: what they had been lent is missed, and nothing
-/// is sent faster to make up for it.
+/// Campaigns with a rate, while workers die or stall. Their granted permits are lost, and the fleet does not exceed the
+/// rate to compensate.
 enum RateCases {
   static let all = [rateAndKill, rateAndRedisKilled, rateAndFailover]
 
@@ -26,7 +26,7 @@ enum RateCases {
     let campaign = FaultCampaign("paced") { $0.more["rate"] = "\(rate)" }
     let start = try await world.store.time() / 1000
     try await world.submit(campaign)
-    // A death during the guard trial holds the fleet up for a lease, with a rate or without.
+    // A death during the guard trial delays the fleet for a lease, with or without a rate.
     try await world.reached(2 * window, of: campaign)
     var left = stage.times(short: 1, full: 10)
     while left > 0, try await !world.hasEnded(campaign) {
@@ -43,7 +43,7 @@ enum RateCases {
     try await finish(stage, world, campaign, rate: rate, since: start)
   }
 
-  /// Redis forgets what it lent in the last second, and what it had of it is a burst at most.
+  /// Redis loses the permits of the last second. The bucket then has at most a burst too many.
   static let rateAndRedisKilled = FaultCase(
     "rate-and-redis-killed", faults: ["Redis SIGKILL with AOF everysec while a rate is kept to"],
     invariant: "every target has one outcome; never faster than the rate", bound: "0: no worker died"
@@ -67,11 +67,11 @@ enum RateCases {
       stage.fired("Redis SIGKILL with AOF everysec while a rate is kept to")
       left -= 1
     }
-    // For a moment nothing is taken and nothing lent after each: workers tell Redis what it forgot.
+    // After each restart workers take and grant nothing for a moment, because they replay lost writes.
     try await finish(stage, world, campaign, rate: rate, since: start, pauses: stage.times(short: 1, full: 3))
   }
 
-  /// A replica goes on, which may not have heard of what was lent last.
+  /// The promoted replica may not have the last granted permits.
   static let rateAndFailover = FaultCase(
     "rate-and-failover", faults: ["failover to a replica while a rate is kept to"],
     invariant: "every target has one outcome; never faster than the rate",
@@ -103,11 +103,11 @@ enum RateCases {
     try await finish(stage, world, campaign, rate: rate, since: start, pauses: 2 * stage.times(short: 1, full: 2))
   }
 
-  /// Waits for the end, and holds what the simulator wrote down against the rate.
+  /// Waits for the end, and compares the simulator's log with the rate.
   ///
   /// - Parameters:
-  ///   - start: when the job was there, in ms since the epoch.
-  ///   - pauses: how often all of the fleet waited for some seconds.
+  ///   - start: time of the job in ms since the epoch.
+  ///   - pauses: how often the whole fleet waited for some seconds.
   private static func finish(
     _ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign, rate: Int, since start: Int, pauses: Int = 0
   ) async throws {
@@ -116,7 +116,7 @@ enum RateCases {
     let arrivals = try world.simulatorLog().requests.map(\.at).sorted()
     try await stage.check(world)
 
-    // Since the job was there, whatever the machine does: what has arrived was lent before it.
+    // This bound is valid on any machine: a push that has arrived was granted before.
     let late = arrivals.enumerated().first { number, at in
       Double(number + 1) > Double(rate) * (1.02 * Double(at - start) / 1000 + 0.25) + 3
     }
@@ -125,20 +125,20 @@ enum RateCases {
     }
     let worst = busiestSecond(arrivals)
     stage.note("busiest second: \(worst) requests at a rate of \(rate)")
-    // On a machine that has much else to do a second's requests may wait for a part of the next one: then this says nothing.
+    // On a busy machine the requests of one second may arrive within the next one, so the check is meaningless there.
     if stage.scale == .full {
       stage.require(
         Double(worst) <= Double(rate) * (1.02 + 0.25) + 3, "\(worst) requests in a second: the rate is \(rate)")
     }
     let (took, ideal) = (Double(end - start) / 1000, Double(arrivals.count) / Double(rate))
     stage.note("\(arrivals.count) requests in \(took) s; the rate alone is \(ideal) s")
-    // What the dead held last is taken over when everything else has been sent: two leases at most.
+    // The slices of the last dead worker are taken over after all other pushes were sent: two leases at most.
     stage.expect(
       took <= ideal * 1.02 + 12 + 8 * Double(pauses),
       "took \(took) s; \(ideal) s, and what takeovers and pauses take, were expected")
   }
 
-  /// The most requests that arrived within a second.
+  /// Returns the largest number of requests in a second.
   private static func busiestSecond(_ arrivals: [Int]) -> Int {
     var (first, most) = (0, 0)
     for (number, at) in arrivals.enumerated() {

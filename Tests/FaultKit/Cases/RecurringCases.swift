@@ -3,7 +3,7 @@ import Foundation
 import Redis
 import TestSupport
 
-/// A recurring campaign while workers die: each run begins once, and control of the campaign reaches the run.
+/// A recurring campaign while workers die. Each run starts once, and commands to the campaign control its run.
 enum RecurringCases {
   static let all = [killed]
 
@@ -26,7 +26,7 @@ enum RecurringCases {
     func kill() async throws {
       if try await fleet.killOne() { stage.fired(fault, duplicates: window) }
     }
-    // Only this case makes it due.
+    // Only this case makes the campaign due.
     let job = CarillonWorld.job(
       id, app: "news", audience: #"{"segment":"*"}"#, content: #""payload":{"aps":{"alert":"hi"}}"#,
       more: #","repeat":{"cron":"0 0 1 1 *"},"stages":[{"share":0.4,"wait":"1s"}]"#)
@@ -53,7 +53,7 @@ enum RecurringCases {
     try await world.succeed("campaign", "cancel", id)
     try await kill()
     let record = try await world.store.campaigns.find(id)
-    // On a slow machine the run may end before the cancel. Both times are of Redis' clock.
+    // On a slow machine the run may end before the cancel. Both times come from Redis' clock.
     if let run = try await world.store.campaigns.find(second.id), run.state == .completed {
       let (ended, cancelled) = (run.finishedAt ?? .max, record?.finishedAt ?? 0)
       stage.require(ended <= cancelled, "run \(second.id) ended at \(ended), after the cancel at \(cancelled)")
@@ -65,7 +65,7 @@ enum RecurringCases {
 
     stage.require(record?.state == .cancelled, "the recurring campaign is \(record?.state.rawValue ?? "gone")")
     stage.require(record?.repetition?.runs == 2, "it began \(record?.repetition?.runs ?? 0) runs")
-    // Something puts it back into the schedule: it leaves, and begins nothing.
+    // If the ended campaign is put into the schedule again, it is removed and starts no run.
     try await world.redis.command("ZADD", world.store.keys.schedule, 1, id).get()
     try await until("the ended campaign leaves the schedule") {
       try await world.redis.command("ZSCORE", world.store.keys.schedule, id).get().isNull
@@ -75,7 +75,7 @@ enum RecurringCases {
     try await stage.check(world)
   }
 
-  /// Makes a run due, while workers die, and waits until it is a campaign.
+  /// Makes a run due, while workers die, and waits until the run is a campaign.
   private static func beginRun(
     _ world: FaultWorld, minutesAgo: Int, _ kill: () async throws -> Void
   ) async throws -> FaultCampaign {
@@ -94,9 +94,9 @@ enum RecurringCases {
     return FaultCampaign(run ?? "")
   }
 
-  /// Nothing is sent any more.
+  /// Expects that no more pushes are sent.
   private static func expectSilence(_ world: FaultWorld, _ stage: Stage, _ when: String) async throws {
-    // Pushes that were under way take 200 ms.
+    // Pushes in flight take 200 ms.
     await stage.elapse(milliseconds: 500...700)
     let sent = try world.simulatorLog().requests.count
     await stage.elapse(milliseconds: 1500...2000)

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Redis dies, is away, or forgets.
+/// Redis dies, is not reachable, or loses writes.
 enum RedisLossCases {
   static let all = [killed, frozen, down, cut, cutAndAway, cutAndKilled]
 
@@ -38,7 +38,8 @@ enum RedisLossCases {
     }
   }
 
-  /// While Redis is away leases run out, and whoever comes first afterwards may take over what another still holds.
+  /// Leases expire while Redis is not reachable. The first worker afterwards may take over slices that another still
+  /// holds.
   private static func away(
     _ name: String, fault: String, _ act: @escaping @Sendable (FaultWorld, Duration) async throws -> Void
   )
@@ -77,10 +78,10 @@ enum RedisLossCases {
 
   // MARK: Forgetting
 
-  /// Kills Redis, takes away what it wrote to its AOF during the last second, and starts it again.
+  /// Kills Redis, removes the last second from its AOF, and starts it again.
   ///
-  /// - Parameter meanwhile: happens while it is dead.
-  /// - Returns: what was cut, in bytes, and when the part that is left was written, in ms since the epoch.
+  /// - Parameter meanwhile: called while Redis is dead.
+  /// - Returns: the number of removed bytes, and the time of the last remaining write in ms since the epoch.
   static func cutTail(
     _ world: FaultWorld, meanwhile: () async throws -> Void = {}
   ) async throws -> (bytes: Int, since: Int) {
@@ -90,14 +91,14 @@ enum RedisLossCases {
     await elapse(.seconds(1))
     await world.server.kill(SIGKILL)
     let after = try size(file)
-    // Redis drops a command or transaction of which only a part is left (aof-load-truncated, on by default).
+    // Redis drops an incomplete command or transaction at the end (aof-load-truncated, on by default).
     guard truncate(file.path, off_t(before)) == 0 else { throw TestSupportError("truncate \(file.path)") }
     try await meanwhile()
     try await world.server.restart()
     return (after - before, since)
   }
 
-  /// What Redis is appending to: the file of the highest number (7.0, "appenddirname").
+  /// Returns the file to which Redis appends: the one with the highest number (7.0, "appenddirname").
   private static func appendOnlyFile(_ world: FaultWorld) throws -> URL {
     let folder = world.server.folder.url.appending(path: "appendonlydir")
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -126,7 +127,7 @@ enum RedisLossCases {
       while left > 0, try await !world.hasEnded(campaign) {
         if try await cutTail(world).bytes > 0 { stage.fired("AOF tail cut by a second") }
         left -= 1
-        // Less, and leases lapse under live workers: what renews them is cut away each time.
+        // With a shorter pause leases of living workers expire, because each cut removes the renewals.
         await stage.elapse(milliseconds: 3000...5000)
       }
       try await world.ended(campaign)

@@ -1,4 +1,4 @@
-/// The network between workers and Redis fails, and Redis is well.
+/// The network between workers and Redis fails, and Redis is healthy.
 enum RedisNetworkCases {
   static let all = [blackhole, cut, repliesLost, delay]
 
@@ -11,7 +11,7 @@ enum RedisNetworkCases {
     }
   }
 
-  /// Plays campaigns, and something happens to the way of a random worker again and again until they end.
+  /// Plays campaigns, and repeats a fault on the connection of a random worker until they end.
   private static func again(
     _ stage: Stage, pace: ClosedRange<Int>, _ act: (ProxiedWorkers.Member) async throws -> Void
   ) async throws {
@@ -44,7 +44,7 @@ enum RedisNetworkCases {
       try await world.reached(50, of: campaign)
       guard let member = stage.random(of: fleet.members) else { return }
       let before = await fleet.sum { $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }
-      // What was sent arrives late, never, or in time and without an answer.
+      // Requests arrive late, never, or in time but without a reply.
       let kinds = [ProxyFault.stall, .swallow(requests: true, replies: true), .swallow(requests: false, replies: true)]
       await member.proxy.set(stage.random(of: kinds) ?? .stall)
       await stage.elapse(milliseconds: StandstillCases.lease + 1000...StandstillCases.lease + 4000)
@@ -67,7 +67,7 @@ enum RedisNetworkCases {
     try await again(stage, pace: 50...300) { member in
       let direction = stage.random(of: [ProxyDirection.requests, .replies]) ?? .replies
       let cuts = await member.proxy.counters.cuts
-      // A commit has some kB, a reply to it some 50 bytes.
+      // A commit has some kB, its reply about 50 bytes.
       let bytes = direction == .requests ? stage.random(0...6000) : stage.random(0...200)
       await member.proxy.cut(after: bytes, of: direction, by: stage.random(of: [.reset, .finish]) ?? .reset)
       await stage.elapse(milliseconds: 100...400)
@@ -86,7 +86,7 @@ enum RedisNetworkCases {
     try await again(stage, pace: 200...800) { member in
       let before = await member.proxy.counters.swallowedReplyBytes
       await member.proxy.set(.swallow(requests: false, replies: true))
-      // Less than what is left of a lease when it is renewed.
+      // Shorter than the remaining lease at the time of a renewal.
       await stage.elapse(milliseconds: 100...1500)
       await member.proxy.set(.none)
       if await member.proxy.counters.swallowedReplyBytes > before {

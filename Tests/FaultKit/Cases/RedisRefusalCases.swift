@@ -3,7 +3,7 @@ import Glibc
 import Redis
 import TestSupport
 
-/// Redis lives and refuses: scripts, connections, memory, disk, writes.
+/// Redis runs but refuses: scripts, connections, memory, disk, writes.
 enum RedisRefusalCases {
   static let all = [flushed, disconnected, full, diskFull, readOnly]
 
@@ -19,14 +19,14 @@ enum RedisRefusalCases {
     }
   }
 
-  /// How often Redis has answered with an error of this kind.
+  /// Returns how often Redis has answered with an error of this kind.
   private static func errors(_ kind: String, _ world: FaultWorld) async throws -> Int {
     let stats = try await world.redis.command("INFO", "errorstats").get().string ?? ""
     let line = stats.split(whereSeparator: \.isNewline).first { $0.hasPrefix("errorstat_\(kind):count=") }
     return line.flatMap { Int($0.split(separator: "=").last ?? "") } ?? 0
   }
 
-  /// Plays campaigns while something short happens to Redis again and again.
+  /// Plays campaigns, and repeats a short fault of Redis until they end.
   private static func again(
     _ stage: Stage, _ world: FaultWorld, _ fault: String, campaigns: Int, pace: ClosedRange<Int>,
     _ act: () async throws -> Bool
@@ -54,8 +54,8 @@ enum RedisRefusalCases {
     stage.expect(try await errors("NOSCRIPT", world) > 0, "no worker ever missed a script")
   }
 
-  /// Every second cut finds commits that Redis has not run yet and answers that wait behind them: writes stand still
-  /// for a moment before it. The others meet what they meet, now and then a commit whose reply is on its way.
+  /// Before every second cut writes are paused for a moment. So this cut finds commits that Redis has not run yet, and
+  /// answers that wait behind them. The other cuts sometimes meet a commit whose reply is in flight.
   static let disconnected = FaultCase(
     "redis-disconnects", faults: ["all connections to Redis cut"],
     invariant: "a commit whose reply was lost is not applied twice", bound: "0: no worker died"
@@ -117,7 +117,7 @@ enum RedisRefusalCases {
       $0.redisLauncher = ["unshare"] + options + ["sh", "-c", mount + #" && exec "$0" "$@""#]
     }
     _ = try await Fleet(stage, world, size: workers)
-    // The mount is the server's own; this is the way into it.
+    // The mount belongs to the server's namespace. This path leads into it.
     let filler = "/proc/\(await world.server.processIdentifier)/root\(disk.url.path)/filler"
     for number in 1...stage.times(short: 1, full: 4) {
       let campaign = FaultCampaign("disk-\(number)")
@@ -131,7 +131,7 @@ enum RedisRefusalCases {
       }
       await elapse(.seconds(seconds))
       guard unlink(filler) == 0 else { throw TestSupportError("could not remove \(filler)") }
-      // A lease is renewed when two thirds of it are left.
+      // A worker renews a lease when two thirds of it remain.
       let mayExpire = seconds * 1000 >= StandstillCases.lease / 3
       stage.fired("disk full under the AOF (MISCONF)", duplicates: mayExpire ? world.options.window * workers : 0)
       try await world.ended(campaign)
@@ -145,7 +145,7 @@ enum RedisRefusalCases {
     defer { close(file) }
     let zeros = [UInt8](repeating: 0, count: 1 << 16)
     while write(file, zeros, zeros.count) == zeros.count {}
-    // Down to the last byte: a commit is small.
+    // Down to the last byte, because a commit is small.
     while write(file, zeros, 1) == 1 {}
   }
 
@@ -170,7 +170,7 @@ enum RedisRefusalCases {
       try await until("the old primary follows the new one") {
         try await world.server.command("INFO", "replication").contains("master_link_status:up")
       }
-      // Not by our own client: it leaves a server that takes no writes, and waits for one that does.
+      // Without our own client, because it leaves a server that accepts no writes and waits for one that does.
       let refusal = try await world.server.command("SET", "{\(world.namespace)}:probe", "x")
       await stage.elapse(milliseconds: 200...1500)
       try await world.server.command("REPLICAOF", "NO", "ONE")

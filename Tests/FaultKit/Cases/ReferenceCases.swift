@@ -1,6 +1,6 @@
 import Redis
 
-/// Lists are hints: what stands in them too often, or not at all, must do no harm.
+/// Lists are hints. A reference that is duplicated or missing must do no harm.
 enum ReferenceCases {
   static let all = [doubled, lost]
 
@@ -24,7 +24,7 @@ enum ReferenceCases {
       try await world.reached(20, of: campaign)
       var left = 16
       while left > 0, try await !world.hasEnded(campaign) {
-        // Of a finished slice, of one that somebody holds, or of any.
+        // A reference to a finished slice, to a held one, or to any.
         let some =
           switch stage.random(0...4) {
           case 0...1: try await world.finishedSlices(of: campaign)
@@ -61,7 +61,7 @@ enum ReferenceCases {
       try await world.reached(20, of: campaign)
       for _ in 1...stage.times(short: 1, full: 3) {
         guard try await !world.hasEnded(campaign) else { break }
-        // The first that has any, beginning anywhere.
+        // The first list that has references, beginning at a random one.
         let first = stage.random(0...fleet.workers.count)
         let lists = ["open:" + campaign.id] + fleet.workers.map { "processing:" + $0.name }
         for list in lists[first...] + lists[..<first] {
@@ -70,7 +70,7 @@ enum ReferenceCases {
           break
         }
         guard let worker = stage.random(of: fleet.workers) else { break }
-        // With its references gone nobody knows what the worker held.
+        // Without the references the runner does not know which slices the worker held.
         if await world.kill(worker) { stage.allow(duplicates: worker.window) }
         try await fleet.refill()
       }
@@ -81,14 +81,14 @@ enum ReferenceCases {
 }
 
 extension FaultWorld {
-  /// The partitions whose slices are counted.
+  /// Returns the partitions whose slices are counted.
   fileprivate func finishedSlices(of campaign: FaultCampaign) async throws -> [Int] {
     let bits =
       try await redis.command("GET", "{\(namespace)}:finished:\(campaign.id)").get().bytes.map(Array.init) ?? []
     return (0..<options.partitions).filter { $0 / 8 < bits.count && bits[$0 / 8] >> UInt8(7 - $0 % 8) & 1 == 1 }
   }
 
-  /// The partitions whose slices stand in the workers' lists.
+  /// Returns the partitions whose slices are in the workers' lists.
   fileprivate func heldSlices(of campaign: FaultCampaign, by workers: [WorkerProcess]) async throws -> [Int] {
     var pipeline = RedisPipeline()
     for worker in workers { pipeline.append("LRANGE", "{\(namespace)}:processing:" + worker.name, 0, -1) }

@@ -2,8 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// What happens to a primary, its two replicas and three sentinels in the middle of campaigns, with workers that are killed
-/// beside.
+/// Faults of a primary, its two replicas and three sentinels during campaigns, while workers are also killed.
 enum SentinelCases {
   static let all = [killed, frozen, failover, majorityGone]
 
@@ -30,7 +29,7 @@ enum SentinelCases {
         try await world.reached(100, of: campaign)
         guard let primary = try await sentinels.primary() else { throw TestSupportError("no primary") }
         let before = Int(Date().timeIntervalSince1970 * 1000)
-        // Whoever takes its place has begun, and nobody has taken over from it yet.
+        // The replacement has started, and no worker has taken over the slices of the dead one yet.
         let deaths = try await fleet.killOne() ? 1 : 0
         try await act(stage, sentinels, primary)
         let window = world.options.window

@@ -2,7 +2,7 @@ import Glibc
 import Redis
 import TestSupport
 
-/// Campaigns that would rather not know than send twice.
+/// Campaigns that prefer unknown outcomes to duplicates.
 enum SkipCases {
   static let all = [killed, stopped]
 
@@ -38,7 +38,7 @@ enum SkipCases {
     "skip-and-stop", faults: ["SIGSTOP beyond the lease with ambiguity: skip"],
     invariant: "no target gets it twice; answers that come late replace unknown", bound: "0"
   ) { stage in
-    // Slices so large that whoever comes back still finds them open: what is closed is closed.
+    // Large slices, so that a worker that wakes up still finds them open. A closed slice accepts no answers.
     let world = try await stage.world {
       $0.partitions = 2
       $0.devices = 4000
@@ -63,7 +63,7 @@ enum SkipCases {
       asleep.process.send(signal: SIGCONT)
       stage.fired("SIGSTOP beyond the lease with ambiguity: skip")
       try await world.ended(campaign)
-      // It has to tell what it knows, and stops when it has.
+      // The worker has to record its answers, and then it stops.
       stage.expect(await asleep.terminate() == .status(0), "\(asleep.name) did not stop: \(asleep.lastWords)")
       try await fleet.refill()
       try await stage.check(world)

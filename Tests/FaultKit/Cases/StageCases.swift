@@ -3,15 +3,15 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A share of the users gets it first, while workers and Redis die: nobody of the rest gets anything before its gate has
-/// opened, and where the gate has paused the campaign not before a person says so.
+/// A share of the users is first, while workers and Redis die. The rest gets nothing before the gate opens. If the gate
+/// has paused the campaign, the rest waits for an operator.
 enum StageCases {
   static let all = [killed, redisKilled, stands, approved, cancelled]
 
   private static let window = 50
   private static let invariant = "the rest begins behind its gate, and everybody gets it once"
 
-  /// A campaign with a stage, and the world that it is sent in.
+  /// A campaign with a stage, and its world.
   private struct Scene {
     /// Seconds.
     private static let wait = 2
@@ -21,7 +21,7 @@ enum StageCases {
     var first: String { campaign.id + "~1" }
     var rest: String { campaign.id + "~rest" }
 
-    /// - Parameter gate: the members of the stage that say when the rest begins.
+    /// - Parameter gate: members of the stage that define the start of the rest.
     init(
       _ stage: Stage, redis: [String] = [], end: String = "completed",
       gate: String = #""wait":"\#(Scene.wait)s","maxFailures":0.1"#
@@ -48,9 +48,9 @@ enum StageCases {
 
     func begin() async throws { try await world.submit(campaign) }
 
-    /// Waits for the end of the campaign, and holds both parts against each other.
+    /// Waits for the end of the campaign, and compares both parts.
     ///
-    /// - Parameter resumedAt: ms since the epoch when somebody let the rest go on in spite of the verdict.
+    /// - Parameter resumedAt: time in ms since the epoch when an operator let the rest start in spite of the verdict.
     func finish(_ stage: Stage, resumedAt: Int? = nil) async throws {
       try await world.ended(campaign)
       try await stage.check(world)
@@ -87,7 +87,7 @@ enum StageCases {
       let fleet = try await Fleet(stage, scene.world, size: 3)
       try await scene.begin()
       try await scene.world.reached(20, of: scene.campaign)
-      // In the first part, while it is waited, and in the rest.
+      // In the first part, during the wait, and in the rest.
       var left = stage.times(short: 3, full: 10)
       while left > 0, try await !scene.world.hasEnded(scene.campaign) {
         stage.fired(fault, duplicates: try await act(stage, scene.world, fleet))
@@ -112,15 +112,15 @@ enum StageCases {
     return 0
   }
 
-  /// The stage goes badly: whoever dies, the rest stands until somebody has resumed it.
+  /// The stage fails. The rest waits until an operator resumes it, although workers die.
   static let stands = FaultCase(
     "stages-stand", faults: ["SIGKILL while the gate behind a bad stage is shut"],
     invariant: "a rest behind a stage that went badly waits for a person", bound: "window × kills"
   ) { stage in
     let scene = try await Scene(stage)
     let fleet = try await Fleet(stage, scene.world, size: 3)
-    // Words of no known reason: they reject the push and say nothing against the device. The same ones each time, so that
-    // a push that is sent again is answered as before.
+    // An unknown reason: the push is rejected without consequences for the device. The same tokens fail each time, so
+    // that a resent push gets the same answer.
     let failures = stride(from: 0, to: scene.world.tokens.count, by: 4).map {
       #"{"token":"\#(scene.world.tokens[$0])","status":400,"reason":"Strange","times":1000}"#
     }
@@ -151,7 +151,7 @@ enum StageCases {
     try await scene.finish(stage, resumedAt: resumedAt)
   }
 
-  /// Workers die around an approval: the rest begins once, after it and not before.
+  /// Workers die around an approval. The rest starts once, after the approval.
   static let approved = FaultCase(
     "stages-and-approve", faults: ["SIGKILL around the approval of a campaign with stages"],
     invariant: "the rest begins after the approval, and everybody gets it once", bound: "window × kills"
@@ -184,7 +184,7 @@ enum StageCases {
     try await scene.finish(stage, resumedAt: approvedAt)
   }
 
-  /// Workers die around a cancel: it ends every stage, wherever the campaign is.
+  /// Workers die around a cancel. The cancel ends every stage.
   static let cancelled = FaultCase(
     "stages-and-cancel", faults: ["SIGKILL around the cancel of a campaign with stages"],
     invariant: "a cancel ends every stage, and nothing is sent afterwards", bound: "window × kills"

@@ -1,11 +1,11 @@
 import Glibc
 import TestSupport
 
-/// Workers that stand still and go on, as on an overloaded or suspended machine, and workers that share a name.
+/// Workers that stall and continue, as on an overloaded or suspended machine, and workers that share a name.
 enum StandstillCases {
   static let all = [stopped, twins]
 
-  /// ms of a lease, as every worker has it.
+  /// Lease of every worker in ms.
   static let lease = 6000
 
   static let stopped = FaultCase(
@@ -13,8 +13,8 @@ enum StandstillCases {
     invariant: "a stale owner's answers count, it sends nothing new", bound: "window × stops"
   ) { stage in
     let world = try await stage.world {
-      // Whoever wakes up is to find its slices in the hands of the one left: no fewer than that one can send meanwhile,
-      // and few enough that it is done with its own by then.
+      // A worker that wakes up must find its slices with the remaining one. So there are enough targets for the time
+      // until then, and few enough for the remaining worker to finish its own first.
       $0.devices = stage.times(short: 1500, full: 3000)
       $0.simulator = ["--latency", "300ms"]
       $0.timesTakeovers = true
@@ -24,12 +24,13 @@ enum StandstillCases {
       let campaign = FaultCampaign("stop-\(number)")
       try await world.submit(campaign)
       try await world.reached(stage.random(20...200), of: campaign)
-      // Who has nothing in hand has nothing to be wrong about when it wakes up; one is left to take over.
+      // A worker without slices can make no mistake when it wakes up. One worker remains to take over.
       let asleep = try await world.sending(among: fleet.workers.shuffled(by: stage)).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
       for worker in asleep { await world.takeovers.note(deathOf: worker.name) }
       await elapse(.milliseconds(stage.times(short: lease, full: 3 * lease)))
-      // A busy machine takes over late: whoever wakes too early has lost nothing, and shows nothing.
+      // On a busy machine the takeover is late. A worker that wakes up before it has lost nothing, so the case would
+      // prove nothing.
       try await until("what they held is taken over", within: .seconds(60)) { await world.takeovers.waiting == 0 }
       for worker in asleep {
         worker.process.send(signal: SIGCONT)
@@ -69,7 +70,7 @@ enum StandstillCases {
 }
 
 extension Array {
-  /// In an order that follows from the stage's seed.
+  /// Returns the elements in a random order that depends on the stage's seed.
   func shuffled(by stage: Stage) -> [Element] {
     var rest = self
     return indices.map { _ in rest.remove(at: stage.random(0...(rest.count - 1))) }

@@ -2,7 +2,7 @@ import CampaignStore
 import Glibc
 import TestSupport
 
-/// The store as a whole is changed under workers that run.
+/// The whole store is changed while workers run.
 enum StoreCases {
   static let all = [repartition]
 
@@ -10,7 +10,7 @@ enum StoreCases {
   private static let commandDies = "SIGKILL of carillon store repartition"
   private static let workerDies = "SIGKILL of a worker beside it"
 
-  /// Everybody is reached by the campaign that runs when it begins, and by the one that waits for its end.
+  /// The campaign that runs at the start and the one that waits for the end of the repartition both reach all devices.
   static let repartition = FaultCase(
     "repartition", faults: [commandDies, workerDies],
     invariant: "every target has one outcome before and after; every device stays; jobs that wait begin by themselves",
@@ -38,12 +38,12 @@ enum StoreCases {
           try await world.push(after)
           if let victim = stage.random(of: world.workers), await world.kill(victim) {
             stage.fired(workerDies, duplicates: window)
-            // It may have to wait until the store is whole again.
+            // The worker may have to wait until the store is consistent again.
             try await world.worker("r\(round)", waits: false)
           }
         }
         kills += 1
-        // The last is let live. For the first five seconds it waits for others.
+        // The last command survives. In the first five seconds it waits for the workers.
         guard kills <= stage.times(short: 1, full: 3) else {
           let exit = await command.waitForExit()
           stage.require(exit == .status(0), "store repartition \(partitions): \(exit)")

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// Workers that are asked to stop.
+/// Workers that get SIGTERM.
 enum TerminationCases {
   static let all = [graceful, hurried]
 
@@ -24,7 +24,7 @@ enum TerminationCases {
       while left > 0, try await !world.hasEnded(campaign) {
         await stage.elapse(milliseconds: 100...600)
         if try await world.hasEnded(campaign) { break }
-        // The next one is there before the old one goes: it is to take over at once.
+        // The next worker starts before the old one stops, and takes over immediately.
         let next = try await world.worker("t\(number)-\(left)")
         let exit = await worker.terminate()
         stage.expect(exit == .status(0), "\(worker.name) ended with \(exit): \(worker.lastWords)")
@@ -43,7 +43,7 @@ enum TerminationCases {
   ) { stage in
     let world = try await stage.world {
       $0.devices = stage.times(short: 400, full: 2000)
-      // Whoever waits for these answers is not in a hurry.
+      // A latency for which a hurried worker does not wait.
       $0.simulator = ["--latency", "9s"]
     }
     let campaign = FaultCampaign("hurry") { $0.ambiguity = .resend }

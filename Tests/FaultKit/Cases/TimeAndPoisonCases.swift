@@ -4,7 +4,7 @@ import Glibc
 import Redis
 import TestSupport
 
-/// Campaigns for later, and a target that kills whoever sends to it.
+/// Scheduled campaigns, and a target that kills its worker.
 enum TimeAndPoisonCases {
   static let all = [scheduled, poison]
 
@@ -19,7 +19,7 @@ enum TimeAndPoisonCases {
     }
     let fleet = try await Fleet(stage, world, size: 8)
     for number in 1...stage.times(short: 1, full: 6) {
-      // Long enough for two submissions and a cancellation on a machine that has much else to do.
+      // Long enough for two submissions and a cancellation on a busy machine.
       let start = Date(timeIntervalSinceNow: 8)
       let time = start.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
       let campaign = FaultCampaign("later-\(number)") { $0.more["sendAt"] = "\"\(time)\"" }
@@ -70,14 +70,14 @@ enum TimeAndPoisonCases {
       try await world.submit(campaign)
       var deaths = 0
       try await until("campaign \(campaign.id) ends", within: .seconds(240), every: .milliseconds(200)) {
-        // In this order: nobody dies after the end, and whoever died before is counted.
+        // In this order: no worker dies after the end, and every earlier death is counted.
         let hasEnded = try await world.hasEnded(campaign)
         let dead = try await fleet.refill(environment: environment).count
         deaths += dead
         if dead > 0 { stage.fired("a target that kills its worker", times: dead, duplicates: dead * window) }
         return hasEnded
       }
-      // Three before anybody suspects, and then a half of what is in doubt each time.
+      // Three deaths before the bisection starts. Then each death halves the targets in doubt.
       stage.expect(deaths <= 5 + Int(log2(Double(window)).rounded(.up)), "it took \(deaths) deaths")
       let line = try await world.succeed("results", "show", campaign.id, "--token", token, "--json")
       stage.expect(try JSONObject(line).text("outcome") == "unknown", "the poison ended as \(line)")

@@ -3,27 +3,27 @@ import Glibc
 import Redis
 import TestSupport
 
-/// Workers of two programs side by side, in the middle of campaigns: an upgrade, one worker after the other, and back again.
+/// Workers of two programs at the same time during campaigns: a rolling upgrade and a rollback.
 ///
-/// `faults --only upgrade --old PATH --new PATH` plays it with two real programs. Without them, as in `make test`, it is one
-/// program that says in one half of the workers that it is another version.
+/// `faults --only upgrade --old PATH --new PATH` plays it with two real programs. Without them, as in `make test`, half
+/// of the workers of one program report another version.
 public enum UpgradeCases {
   static let all = [rolling, refused]
 
-  /// The programs, by their paths; the one that was built with the tests where nobody has named another.
+  /// Variables with the paths of the programs. Default: the program that was built with the tests.
   public static let oldVariable = "FAULTS_OLD_PROGRAM"
   public static let newVariable = "FAULTS_NEW_PROGRAM"
 
-  /// A program as its workers are started.
+  /// A program with the environment of its workers.
   private struct Program {
     let path: String
     let environment: [String: String]
-    /// What its workers say that they are.
+    /// The version that its workers report.
     let version: String
 
     /// - Parameters:
-    ///   - variable: names its path.
-    ///   - announced: what it says that it is where nobody has named one.
+    ///   - variable: the variable with its path.
+    ///   - announced: the version that it reports if the variable is not set.
     init(_ variable: String, announced: String) async throws {
       let given = ProcessInfo.processInfo.environment[variable]
       path = given ?? CarillonCommand.path
@@ -51,10 +51,10 @@ public enum UpgradeCases {
     let fleet = Rolling(world)
     for _ in 0..<3 { try await fleet.start(old.path, old.environment) }
     try await scene.begin()
-    // Forth, and back: what the new one has begun the old one ends.
+    // An upgrade and a rollback: the old program ends what the new one has begun.
     for (from, to) in [(old, new), (new, old)] {
       for turn in 0..<3 {
-        // The first dies, as where an upgrade goes wrong.
+        // The first worker dies, as in a failed upgrade.
         let dies = turn == 0
         if try await fleet.replace(byKilling: dies, with: to.path, to.environment) {
           stage.fired(dies ? killed : stopped, duplicates: dies ? CountedScene.window : 0)
@@ -69,7 +69,7 @@ public enum UpgradeCases {
     stage.note("\(old.version) and \(new.version)")
   }
 
-  /// Whoever looks is told that two versions run.
+  /// Expects that status and doctor report both versions.
   private static func see(_ from: Program, _ to: Program, _ stage: Stage, _ world: FaultWorld) async throws {
     let expected = Set([from.version, to.version])
     var said: [String] = []
@@ -85,7 +85,7 @@ public enum UpgradeCases {
     guard expected.count > 1 else { return }
     let text = try await world.run(to.path, "status", environment: to.environment).standardOutput
     stage.require(text.contains("version \(expected.sorted().joined(separator: " and "))"), "status says \(text)")
-    // Its exit status is about other findings too.
+    // The exit status also depends on other findings.
     let doctor = try await world.run(to.path, "doctor", environment: to.environment).standardOutput
     stage.require(
       doctor.contains("this is \(to.version), and workers are \(expected.sorted().joined(separator: " and "))")
@@ -94,7 +94,8 @@ public enum UpgradeCases {
 
   private static let otherLayout = "a worker of a version that keeps its store otherwise"
 
-  /// A worker that can't work with this store says so, with what to do, and touches nothing; the others go on.
+  /// A worker that does not support the layout of the store reports this with a remedy and changes nothing. The others
+  /// continue.
   static let refused = FaultCase(
     "upgrade-refused", faults: [otherLayout], invariant: "it refuses the store and says what to do; campaigns go on",
     bound: "0: no worker died"
@@ -128,16 +129,16 @@ public enum UpgradeCases {
     try await stage.check(world)
   }
 
-  /// What a stranger would have changed first.
+  /// Returns the keys that an incompatible worker would change first.
   private static func stands(_ world: FaultWorld) async throws -> [String] {
     let store = try await world.redis.command("HGETALL", "{\(world.namespace)}:store").get().compactMap(\.string)
     let workers = try await world.redis.command("ZRANGE", "{\(world.namespace)}:workers", 0, -1).get()
-    // Their order is that of their heartbeats.
+    // Redis returns them in the order of their heartbeats.
     return store + workers.compactMap(\.string).sorted()
   }
 }
 
-/// A fleet that is exchanged, one worker after the other.
+/// A fleet whose workers are replaced in succession.
 private final class Rolling {
   private let world: FaultWorld
   private var workers: [WorkerProcess] = []
@@ -152,7 +153,7 @@ private final class Rolling {
 
   /// Starts a worker and ends the oldest one.
   ///
-  /// - Returns: whether that ended as it should.
+  /// - Returns: whether the oldest ended as expected.
   func replace(
     byKilling dies: Bool, with program: String, _ environment: [String: String]
   ) async throws -> Bool {

@@ -5,8 +5,8 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// Variants of which the best goes to the rest, while workers and Redis die: each user is told their own, the rest is told
-/// one and the same, and what became of each is counted exactly.
+/// Variants of which the winner goes to the rest, while workers and Redis die. Each user gets the assigned variant, the
+/// rest gets the same one, and the outcomes of each are counted exactly.
 enum VariantCases {
   static let all = [killed, redisKilled, cut, failover]
 
@@ -26,7 +26,7 @@ enum VariantCases {
         $0.window = window
         $0.devices = devices
         $0.simulator = ["--latency", "100ms", "--log-bodies"]
-        // Two devices each.
+        // Two devices for each user.
         $0.row = { ("u\($0 / 2)", []) }
         change(&$0)
       }
@@ -66,7 +66,7 @@ enum VariantCases {
 
   private static let appendOnly = ["--appendonly", "yes", "--appendfsync", "everysec"]
 
-  /// What was decided may be lost with the counts, and workers tell Redis both again.
+  /// Redis may lose decisions together with their counts, and workers replay both.
   static let cut = variants(
     "variants-and-aof-cut", fault: "AOF tail cut by a second while variants are sent", bound: "0: no worker died",
     times: (1, 4), pace: 3000...5000, world: { $0.redis = appendOnly }
@@ -85,9 +85,9 @@ enum VariantCases {
     return workers * window
   }
 
-  // MARK: What users were told
+  // MARK: Sent variants
 
-  /// Holds what devices were sent, and what is said of each variant, against who draws what.
+  /// Compares the sent pushes and the counts of each variant with the users' assignments.
   ///
   /// - Returns: a line for each kind of violation.
   private static func told(_ campaign: FaultCampaign, _ world: FaultWorld) async throws -> [String] {

@@ -2,25 +2,24 @@ import CampaignStore
 import PushCore
 import TestSupport
 
-/// The judge of all cases: holds the ledger, as the program exports it, against what the simulators received, and looks
-/// for anything left behind.
+/// The checker of all cases. It compares the exported ledger with the requests that the simulators received, and finds
+/// leftovers.
 ///
 /// The rules, for every campaign that was submitted since the last check:
 ///
-/// 1. It ended in the state that the case says, and every target it must have has exactly one outcome; the outcomes of
-///    the export, of `campaign show` and the number of targets agree.
+/// 1. It ended in the state of the case, and every expected target has exactly one outcome. The outcomes of the export,
+/// of `campaign show` and the number of targets agree.
 /// 2. `accepted` means a request with its `apns-id` and token that was answered with 200.
-/// 3. A 200 means `accepted`, or `unknown` where that is allowed: with `skip`, in a cancelled campaign, for poison. So
-///    what ended as `cancelled` was never delivered. Where nobody died who knew of an answer, it means `accepted`.
-/// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503,
-///    429 …) says that nothing was delivered, and the ledger knows of the retry. Σ (deliveries − 1) over the targets
-///    that had one is at most the bound that follows from the injections. With `skip` it is 0 for every target.
-/// 5. Nothing was sent to anybody who was not a target, nor for a campaign that had ended before.
-/// 6. What is sent again is the same push, byte for byte, where the simulator writes down what pushes say.
-/// 7. A target of a user who was erased has neither token nor `apns-id` in the export. There are no more of them than users
-///    were erased, and their outcomes add up with the others.
-/// 8. Of the store's keys those remain that are to remain: see ``Leftovers``. They agree with each other, as `store check`
-///    sees it.
+/// 3. A 200 means `accepted`, or `unknown` if that is allowed: with `skip`, in a cancelled campaign, for poison. So a
+/// target that ended as `cancelled` was never delivered. If no worker died with an answer, a 200 means `accepted`.
+/// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503, 429
+/// …) means that nothing was delivered, and the ledger contains the retry. Σ (deliveries − 1) over the targets with a
+/// delivery is at most the bound of the injections. With `skip` it is 0 for every target.
+/// 5. No push was sent to a device that was not a target, or for a campaign that had ended before.
+/// 6. A resent push is the same, byte for byte, if the simulator logs bodies.
+/// 7. A target of an erased user has neither token nor `apns-id` in the export. The export has no more such targets
+/// than erased users, and their outcomes are included in the sums.
+/// 8. Only the permitted keys remain in the store: see ``Leftovers``. They are consistent according to `store check`.
 struct Checker {
   struct Verdict {
     var violations: [String] = []
@@ -30,7 +29,7 @@ struct Checker {
   }
 
   let world: FaultWorld
-  /// Duplicates allowed, over all campaigns being checked.
+  /// Number of duplicates allowed, over all checked campaigns.
   let bound: Int
 
   func check() async throws -> Verdict {
@@ -85,7 +84,7 @@ struct Checker {
     return results.lazy.filter { !$0.token.isEmpty }.map(\.id)
   }
 
-  /// Rule 1.
+  /// Checks rule 1.
   private func checkSums(
     _ campaign: FaultCampaign, _ results: [ExportedResult], _ show: JSONObject, _ findings: inout Findings
   ) {
@@ -107,14 +106,14 @@ struct Checker {
     for result in whole where !seen.insert(result.token).inserted { findings.add("has a target twice", result.token) }
     let expected = Set(campaign.tokens ?? world.tokens)
     for token in seen.subtracting(expected) { findings.add("has a target that is none", token) }
-    // A cancelled campaign's slices end without targets where they had not been sealed.
+    // A cancelled campaign's slices end without targets if they had not been sealed.
     guard campaign.end != "cancelled" else { return }
     for token in expected.subtracting(seen).subtracting(campaign.mayBeLeftOut) {
       findings.add("has lost a target", token)
     }
   }
 
-  /// Rules 2 to 4.
+  /// Checks rules 2 to 4.
   private func check(
     _ result: ExportedResult, of campaign: FaultCampaign, deliveries: [SimulatorLog.Request],
     _ findings: inout Findings
@@ -134,7 +133,7 @@ struct Checker {
   }
 }
 
-/// What is wrong with a campaign: a line for every kind, with how many and some examples.
+/// Violations of a campaign: a line for each kind, with the count and some examples.
 struct Findings {
   let campaign: String
   private var examples: [String: [String]] = [:]

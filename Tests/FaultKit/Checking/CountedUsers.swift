@@ -4,25 +4,25 @@ import PushCore
 import Redis
 import TestSupport
 
-/// What an app counts of its users (how often campaigns came to them, and the number on its icon), held against what the
-/// simulator received and what campaigns say. It shares no code with the store.
+/// An app's counts of its users (frequency caps and badges), compared with the simulator's log and the campaigns'
+/// results. It shares no code with the store.
 ///
-/// 1. All devices of a user fare alike in a campaign: every one is sent to, or every one is `capped`.
-/// 2. What Redis counts for a user is exactly the campaigns that came to them and keep to caps: by the simulator's log
-///    and by the results.
-/// 3. That is never more than a cap allows, and who was capped has had as many as it allows.
-/// 4. In one campaign all devices of a user get the same number, and in all campaigns together the numbers from one
-///    on, each once; Redis has the last of them.
+/// 1. All devices of a user have the same result in a campaign: every one is sent to, or every one is `capped`.
+/// 2. Redis counts for a user exactly the campaigns that reached the user and obey caps, according to the simulator's
+/// log and the results.
+/// 3. The count never exceeds a cap, and a capped user has reached the cap.
+/// 4. In one campaign all devices of a user get the same badge. Over all campaigns the badges are the numbers from one,
+/// each once. Redis has the last of them.
 struct CountedUsers {
   /// A campaign that is counted.
   struct Campaign {
     let id: String
     var category: String?
-    /// Whether it keeps to caps.
+    /// Whether the campaign obeys caps.
     var isCapped = true
   }
 
-  /// How many campaigns may come to a user: of a category, or of all (`nil`).
+  /// Limit of campaigns for a user: of one category, or of all (`nil`).
   struct Cap {
     var category: String?
     let most: Int
@@ -31,10 +31,10 @@ struct CountedUsers {
   let caps: [Cap]
   let campaigns: [Campaign]
 
-  /// What became of one campaign for one user.
+  /// Result of one campaign for one user.
   private struct Fate {
     var outcomes: Set<String> = []
-    /// The numbers that devices were sent.
+    /// The badges that were sent to the devices.
     var badges: Set<Int> = []
     /// Devices that answered with 200.
     var reached: Set<String> = []
@@ -97,7 +97,7 @@ struct CountedUsers {
 
   // MARK: Redis
 
-  /// What Redis keeps for a user and the only app: the layout is that of `pressure.lua`.
+  /// Redis' record of a user for the only app. `pressure.lua` defines the layout.
   private struct Record {
     var badge = 0
     /// Digests of campaigns that count for caps.
@@ -114,15 +114,15 @@ struct CountedUsers {
       let name = Int(number(1))
       rest = rest.dropFirst(name)
       badge = Int(number(4))
-      // When the app said it last, and what.
+      // Time and value of the app's last report.
       _ = (number(6), number(4))
       for _ in 0..<number(1) {
         _ = number(4)
         let category = number(4)
         let campaign = number(8)
-        // The user's targets that hold it (nobody does of a campaign that counts for no cap), and their badge.
+        // Number of the user's targets that hold the entry (none for a campaign without caps), and their badge.
         _ = (number(1), number(4))
-        // What counts for no cap is only kept for its number.
+        // An entry without caps exists only for its badge.
         if category != 0xFFFF_FFFF { times.append(campaign) }
       }
     }

@@ -3,12 +3,12 @@ import TestSupport
 /// A line of `results export --format csv`.
 struct ExportedResult {
   var user: String
-  /// Empty for a target of a user who was erased.
+  /// Empty for a target of an erased user.
   var token: String
   /// Empty for none.
   var outcome: String
   var id: String
-  /// What its user was told; empty where all were told the same.
+  /// The user's variant; empty if all users got the same push.
   var variant = ""
 
   /// Reads an export.
@@ -29,7 +29,7 @@ struct ExportedResult {
     }
   }
 
-  // Nothing that a case sends needs quotes.
+  // The values of all cases need no quotes.
   private static func cells(_ line: Substring) -> [String] {
     line.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
   }

@@ -1,14 +1,14 @@
 import Redis
 import TestSupport
 
-/// What campaigns that have ended leave in Redis: only what is meant to stay.
+/// Keys that ended campaigns leave in Redis. Only permitted keys may remain.
 ///
-/// Dead workers are removed, and their lists emptied, only after a lease, so this waits for it. Lists of targets that were
-/// not sealed, and token buckets, expire by themselves.
+/// Workers remove dead workers and empty their lists only after a lease, so this check waits for them. Lists of
+/// unsealed targets and token buckets expire.
 struct Leftovers {
   let world: FaultWorld
 
-  /// Control keys that stay, and those that begin with a name and go on with an id, or an app's name.
+  /// Permitted control keys, and permitted prefixes before an id or an app's name.
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "expiring", "dead", "feedback", "segments", "epoch", "applied",
     "instances", "housekeeper", "housekeeping", "reports", "changes", "alarms", "audit",
@@ -17,7 +17,7 @@ struct Leftovers {
   private static let controlOfCampaign: Set<String> = [
     "job", "campaign", "finished", "answers", "timeline", "template",
   ]
-  /// Slice keys that stay.
+  /// Permitted slice keys.
   private static let slice: Set<String> = [
     "users", "devices", "attributes", "owner", "taken", "pressure", "departures", "removals", "erased", "retained",
   ]
@@ -25,9 +25,9 @@ struct Leftovers {
     "segment", "stated", "recipients", "audience", "slice", "targets", "ledger", "reasons", "results",
   ]
 
-  /// - Returns: a line for everything that should not be there.
+  /// - Returns: a line for every key that must not exist.
   func find(within limit: Duration = .seconds(30)) async throws -> [String] {
-    // Somebody has to clear up; a case may have ended with all its workers dead.
+    // A worker has to clean up. A case may have ended with all its workers dead.
     let ended = Set(world.campaigns.map(\.id))
     var found: [String] = []
     do {
@@ -53,7 +53,7 @@ struct Leftovers {
       if words.count == 1 ? plain.contains(words[0]) : words.first.map(named.contains) ?? false {
         if words.count == 2, words[0] == "slice", campaigns.contains(words[1]) { left += try await faults(of: key) }
       } else {
-        // A worker that stood still may have asked for permits of a campaign that had ended.
+        // A worker that was stopped may have requested permits of an ended campaign.
         let mayExpire = words.first == "building" || words.first == "rate"
         if mayExpire, try await expires(key) { continue }
         left.append(key)
@@ -66,12 +66,12 @@ struct Leftovers {
     return left
   }
 
-  /// Whether a key has an expiry, or is gone by now.
+  /// Returns whether a key has an expiry or no longer exists.
   private func expires(_ key: String) async throws -> Bool {
     try await world.redis.command("TTL", key).get().integer != -1
   }
 
-  /// What is wrong with the slice of an ended campaign.
+  /// Returns the problems of an ended campaign's slice.
   private func faults(of slice: String) async throws -> [String] {
     let reply = try await world.redis.command("HMGET", slice, "phase", "claim", "lease", "doubt", "waiting").get()
     var faults: [String] = []

@@ -1,43 +1,44 @@
-/// What came of a case.
+/// The result of a case.
 public struct CaseReport: Codable, Sendable {
-  /// How a case can end.
+  /// The possible verdicts.
   public enum Verdict: String, Codable, Sendable {
     case passed, failed, skipped
   }
 
   public var name: String
-  /// What its workers sent with.
+  /// Engine of its workers.
   public var engine: String
   public var seed: UInt64
   public var verdict = Verdict.passed
   public var invariant: String
-  /// Acts of the runner that fired, by kind of fault.
+  /// Faults that the runner injected and that fired, by kind.
   public var injections: [String: Int] = [:]
   /// Faults that the simulator or a proxy fired by rate, by kind.
   public var rated: [String: Int] = [:]
-  /// Campaigns that were checked.
+  /// Number of checked campaigns.
   public var campaigns = 0
-  /// Targets of those.
+  /// Number of their targets.
   public var targets = 0
-  /// In words.
+  /// The bound in words.
   public var boundInWords: String
-  /// Duplicates that the injections allow.
+  /// Number of duplicates that the injections allow.
   public var bound = 0
-  /// Duplicates that there were.
+  /// Number of observed duplicates.
   public var duplicates = 0
-  /// Milliseconds from a worker's death until each of its slices was in other hands, no other having died meanwhile.
+  /// Milliseconds from a worker's death until another worker held each of its slices, if no other worker died in
+  /// between.
   public var takeovers: [Int] = []
-  /// The same where others died meanwhile, perhaps those that were about to take over.
+  /// The same times if other workers died in between. They may have been about to take over.
   public var disturbedTakeovers: [Int] = []
-  /// What was wrong; of a skipped case, why.
+  /// The violations, or the reason of a skipped case.
   public var violations: [String] = []
-  /// Whether nothing was wrong but that a fault never fired.
+  /// Whether the only problem was a fault that never fired.
   public var isMissed = false
-  /// Of a mutant: what the checker had to say.
+  /// The checker's objection to a mutant.
   public var mutant: String?
-  /// What the case has to say besides.
+  /// Additional notes of the case.
   public var notes: [String] = []
-  /// Where the logs are, if they were kept.
+  /// Folder of the logs, if they were kept.
   public var logs: String?
   public var seconds = 0.0
 

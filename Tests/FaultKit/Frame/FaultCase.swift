@@ -1,21 +1,21 @@
-/// Something that goes wrong while campaigns run, and what must hold all the same.
+/// A fault during campaigns, with the invariant that must still be true.
 ///
-/// A case is a script: it builds a world on its ``Stage``, breaks things there, reports every act that fired, and lets the
-/// world be checked. It fails when the checker finds a violation, when a fault it announces never fired, or when it throws.
+/// A case is a script. It builds a world on its ``Stage``, injects faults, reports every fault that fired, and checks
+/// the world. It fails if the checker finds a violation, if an announced fault never fired, or if it throws.
 public struct FaultCase: Sendable {
-  /// What `--only` knows it by: words joined by hyphens.
+  /// The name for `--only`: words joined by hyphens.
   public var name: String
-  /// The kinds of fault that it injects, as the table names them; each must fire.
+  /// The kinds of injected faults, as in the table. Each must fire.
   public var faults: [String]
-  /// What must hold, in a few words.
+  /// The invariant, in a few words.
   public var invariant: String
-  /// Which duplicates it allows, in a few words.
+  /// The allowed duplicates, in a few words.
   public var bound: String
-  /// For every command and worker of its worlds.
+  /// Environment of every command and worker of its worlds.
   public var environment: [String: String] = [:]
-  /// A rule is broken on purpose: the checker must object.
+  /// Whether a rule is broken on purpose. Then the checker must object.
   public private(set) var isMutant = false
-  /// What happens.
+  /// The script.
   public var script: @Sendable (Stage) async throws -> Void
 
   /// Memberwise.
@@ -30,9 +30,9 @@ public struct FaultCase: Sendable {
     self.script = script
   }
 
-  /// The same with a rule broken on purpose: if the checker has nothing to say then, it is worth nothing.
+  /// Returns the same case with a rule broken on purpose. A checker that does not object is worthless.
   ///
-  /// - Parameter environment: what breaks the rule.
+  /// - Parameter environment: the variables that break the rule.
   public func mutant(_ name: String, _ environment: [String: String]) -> FaultCase {
     var mutant = self
     mutant.name = "mutant-" + name
@@ -43,19 +43,19 @@ public struct FaultCase: Sendable {
   }
 }
 
-/// How much of a case is played.
+/// The size of a case.
 public enum FaultScale: String, Sendable {
   /// Each kind of fault once, on a small campaign: for `make test`.
   case short
-  /// What `make faults` runs.
+  /// The size of `make faults`.
   case full
 }
 
-/// The case can't be played on this machine.
+/// An error for a case that can't be played on this machine.
 public struct FaultSkipped: Error, CustomStringConvertible {
-  /// Why.
+  /// The reason.
   public var description: String
 
-  /// - Parameter reason: why.
+  /// - Parameter reason: the reason.
   public init(_ reason: String) { description = reason }
 }

@@ -3,17 +3,16 @@ public import Foundation
 import TestSupport
 
 extension FaultCase {
-  /// How often a mutant may be lucky, and how often a campaign may be over before its fault comes, as on a machine with
-  /// much else to do.
+  /// Limit of attempts. A mutant may go unnoticed, and on a busy machine a campaign may end before its fault.
   private static let mostTries = 10
 
-  /// Plays the case: until its faults have fired, and a mutant until the checker has objected.
+  /// Plays the case until its faults have fired, and a mutant until the checker has objected.
   ///
   /// - Parameters:
-  ///   - scale: how much of it.
-  ///   - engine: what its workers send with.
-  ///   - seed: what its randomness begins with.
-  ///   - logs: where the logs of a failure are kept.
+  ///   - scale: the size of the case.
+  ///   - engine: engine of its workers.
+  ///   - seed: seed of its random values.
+  ///   - logs: folder for the logs of a failure.
   public func run(_ scale: FaultScale, engine: PushEngineKind, seed: UInt64, logs: URL) async -> CaseReport {
     let began = ContinuousClock.now
     var report = await play(scale, engine, seed: seed, logs: logs)
@@ -56,7 +55,7 @@ extension FaultCase {
     if isMutant {
       report.mutant = isGood ? report.violations.first : nil
       report.violations = isGood ? [] : ["the checker did not object"] + report.violations
-      // Its duplicates are not the ledger's, and its injections prove nothing.
+      // The mutant's duplicates are not those of the real ledger, and its injections prove nothing.
       report.injections = [:]
       report.takeovers = []
       report.disturbedTakeovers = []

@@ -1,19 +1,19 @@
 public import PushTransport
 public import Foundation
 
-/// Plays cases, several at a time: most of their time is waiting for leases to run out.
+/// Plays several cases concurrently. They mostly wait for leases to expire.
 public struct FaultRunner: Sendable {
-  /// What all randomness follows from.
+  /// Seed of all random values.
   public var seed: UInt64
-  /// What workers send with; see ``FaultCases/engine(of:among:seed:)``.
+  /// Engines of the workers; see ``FaultCases/engine(of:among:seed:)``.
   public var engines: [PushEngineKind]
-  /// Cases that are played at a time.
+  /// Number of concurrent cases.
   public var worlds: Int
-  /// How much of each.
+  /// The size of each case.
   public var scale: FaultScale
-  /// When no case is begun any more.
+  /// Time after which no more cases start.
   public var limit: Duration
-  /// Where the logs of failures are kept.
+  /// Folder for the logs of failures.
   public var logs: URL
 
   /// Memberwise.
@@ -28,9 +28,9 @@ public struct FaultRunner: Sendable {
     self.logs = logs
   }
 
-  /// Plays them in order.
+  /// Plays the cases in order.
   ///
-  /// - Parameter told: called with every report as it comes.
+  /// - Parameter told: called with every report immediately.
   public func run(_ cases: [FaultCase], told: @Sendable (CaseReport) -> Void) async -> FaultSummary {
     let began = ContinuousClock.now
     var waiting = cases[...]
@@ -38,7 +38,7 @@ public struct FaultRunner: Sendable {
     await withTaskGroup(of: CaseReport.self) { group in
       func next() {
         guard ContinuousClock.now - began < limit, let fault = waiting.popFirst() else { return }
-        // For a mutant the short form is enough: it is to be noticed, not to be measured.
+        // The short form is enough for a mutant, because it must only be noticed.
         let scale = fault.isMutant ? .short : scale
         let engine = FaultCases.engine(of: fault.name, among: engines, seed: seed)
         group.addTask { await fault.run(scale, engine: engine, seed: seed(of: fault), logs: logs) }
@@ -57,7 +57,7 @@ public struct FaultRunner: Sendable {
       seconds: (ContinuousClock.now - began) / .seconds(1))
   }
 
-  /// A seed of its own for every case, whatever others are played.
+  /// Returns a case's own seed. It does not depend on the other cases.
   private func seed(of fault: FaultCase) -> UInt64 {
     // FNV-1a.
     fault.name.utf8.reduce(0xcbf2_9ce4_8422_2325 ^ seed) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

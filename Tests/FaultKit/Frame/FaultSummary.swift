@@ -1,22 +1,22 @@
 public import Foundation
 
-/// What came of a run of cases.
+/// The result of a run of cases.
 public struct FaultSummary: Codable, Sendable {
   public var seed: UInt64
   public var reports: [CaseReport]
-  /// Cases for which no time was left.
+  /// Cases that were not played for lack of time.
   public var unplayed: [String]
   public var seconds: Double
 
-  /// Whether every case was played, or could not be, and none failed.
+  /// Whether all cases were played or skipped, and none failed.
   public var isGood: Bool { unplayed.isEmpty && reports.allSatisfy { $0.verdict != .failed } }
 
-  /// Acts that fired.
+  /// Number of injections that fired.
   public var injections: Int { reports.flatMap(\.injections.values).reduce(0, +) }
-  /// Kinds of fault that fired.
+  /// Number of kinds of fault that fired.
   public var kinds: Int { Set(reports.flatMap { Array($0.injections.keys) + Array($0.rated.keys) }).count }
 
-  /// As JSON, with sorted keys.
+  /// JSON with sorted keys.
   public var json: Data {
     get throws {
       let encoder = JSONEncoder()
@@ -25,7 +25,7 @@ public struct FaultSummary: Codable, Sendable {
     }
   }
 
-  /// The table: a line for every case, and the sums.
+  /// The table: a line for each case, and the sums.
   public var table: String {
     var lines = [
       "| case | engine | fault | injections | what holds | duplicates allowed | observed | takeover p50 / p99 / max |",
@@ -55,7 +55,7 @@ public struct FaultSummary: Codable, Sendable {
     return lines.joined(separator: "\n")
   }
 
-  /// Seconds, with how many there were.
+  /// Returns quantiles in seconds, with the number of values.
   static func quantiles(_ milliseconds: [Int]) -> String {
     guard !milliseconds.isEmpty else { return "–" }
     let sorted = milliseconds.sorted()
@@ -68,7 +68,7 @@ public struct FaultSummary: Codable, Sendable {
 }
 
 extension CaseReport {
-  /// For a terminal.
+  /// The report for a terminal.
   public var line: String {
     let fired = injections.merging(rated) { $0 + $1 }.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
     let head =

@@ -3,11 +3,11 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// What a case is played on: its randomness, its worlds, and the record of what fired.
+/// The environment of a case: its random values, its worlds, and the record of faults that fired.
 public final class Stage: Sendable {
-  /// How much is played.
+  /// The size of the case.
   public let scale: FaultScale
-  /// What the workers of its worlds send with.
+  /// Engine of the workers in its worlds.
   public let engine: PushEngineKind
   private let folder: URL
   private let environment: [String: String]
@@ -15,9 +15,9 @@ public final class Stage: Sendable {
     var random: Seed
     var worlds: [FaultWorld] = []
     var report: CaseReport
-    /// Duplicates that the injections since the last check allow.
+    /// Number of duplicates that the injections since the last check allow.
     var allowed = 0
-    /// What the checker and ``Stage/require(_:_:)`` found.
+    /// Number of findings of the checker and of ``Stage/require(_:_:)``.
     var objections = 0
   }
   private let contents: Mutex<Contents>
@@ -33,25 +33,25 @@ public final class Stage: Sendable {
 
   // MARK: Choosing
 
-  /// One number for the short form, another for the full one.
+  /// Returns one number for the short form, and another for the full one.
   public func times(short: Int, full: Int) -> Int { scale == .short ? short : full }
 
-  /// A number that follows from the seed.
+  /// Returns a random number that depends on the seed.
   public func random(_ range: ClosedRange<Int>) -> Int { contents.withLock { .random(in: range, using: &$0.random) } }
 
-  /// An element that follows from the seed; `nil` of nothing.
+  /// Returns a random element that depends on the seed; `nil` if there are none.
   public func random<Element>(of elements: [Element]) -> Element? {
     elements.isEmpty ? nil : elements[random(0...(elements.count - 1))]
   }
 
-  /// Lets a random time pass: the pace of injections.
+  /// Waits for a random time: the pace of injections.
   public func elapse(milliseconds: ClosedRange<Int>) async {
     await FaultKit.elapse(.milliseconds(random(milliseconds)))
   }
 
   // MARK: Worlds
 
-  /// Builds a world for this case; it is taken down with the case.
+  /// Builds a world for this case. It is closed with the case.
   public func world(_ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws -> FaultWorld {
     var options = FaultWorld.Options()
     change(&options)
@@ -65,7 +65,7 @@ public final class Stage: Sendable {
     return world
   }
 
-  /// Takes the worlds down.
+  /// Closes the worlds.
   func close() async {
     let worlds = contents.withLock { contents in
       defer { contents.worlds = [] }
@@ -83,12 +83,12 @@ public final class Stage: Sendable {
 
   // MARK: Recording
 
-  /// Takes note of injections that certainly fired.
+  /// Records injections that certainly fired.
   ///
   /// - Parameters:
-  ///   - fault: the kind; one of those the case announces.
-  ///   - times: how many.
-  ///   - duplicates: how many duplicates all of them together allow.
+  ///   - fault: the kind; one of the announced ones.
+  ///   - times: number of injections.
+  ///   - duplicates: number of duplicates that all of them together allow.
   public func fired(_ fault: String, times: Int = 1, duplicates: Int = 0) {
     contents.withLock {
       $0.report.injections[fault, default: 0] += times
@@ -96,7 +96,7 @@ public final class Stage: Sendable {
     }
   }
 
-  /// Takes note of faults that the simulator or a proxy fired by rate: counted apart.
+  /// Records faults that the simulator or a proxy fired by rate. They are counted separately.
   public func firedByRate(_ fault: String, times: Int, duplicates: Int = 0) {
     contents.withLock {
       $0.report.rated[fault, default: 0] += times
@@ -104,31 +104,31 @@ public final class Stage: Sendable {
     }
   }
 
-  /// Allows duplicates for something that is not what the case is about.
+  /// Allows duplicates for an event that is not a fault of the case.
   public func allow(duplicates: Int) { contents.withLock { $0.allowed += duplicates } }
 
-  /// Takes note of something worth a line in the report.
+  /// Adds a note to the report.
   public func note(_ text: String) { contents.withLock { $0.report.notes.append(text) } }
 
-  /// Takes note that something did not hold.
+  /// Records a violation.
   public func violated(_ text: String) { contents.withLock { $0.report.violations.append(text) } }
 
-  /// Takes note of a violation unless something holds.
+  /// Records a violation if the condition is false.
   public func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
     if !condition { violated(text()) }
   }
 
   // MARK: Checking
 
-  /// Takes note of an objection unless something holds: like ``expect(_:_:)``, but enough to catch a mutant.
+  /// Records an objection if the condition is false: like ``expect(_:_:)``, but sufficient to detect a mutant.
   public func require(_ condition: Bool, _ text: @autoclosure () -> String) {
     guard !condition else { return }
     violated(text())
     contents.withLock { $0.objections += 1 }
   }
 
-  /// Checks all campaigns of a world that have been submitted since its last check, and what is left of them; the
-  /// duplicates are held against what the injections since then allow. Workers that still run go on.
+  /// Checks all campaigns of a world since its last check, and the leftovers. Compares the duplicates with the bound of
+  /// the injections since then. Running workers continue.
   public func check(_ world: FaultWorld) async throws {
     let allowed = contents.withLock { contents in
       defer { contents.allowed = 0 }
@@ -146,7 +146,7 @@ public final class Stage: Sendable {
     world.forgetCampaigns()
   }
 
-  /// How many violations were found by the checker itself, or by what a case checks in its place.
+  /// Number of violations that the checker or a ``require(_:_:)`` of the case found.
   var objections: Int { contents.withLock { $0.objections } }
 
   var report: CaseReport { contents.withLock { $0.report } }

@@ -1,14 +1,14 @@
 import EventLoop
 
-/// A client's connection and the one to the target that was opened for it. Confined to the proxy's loop.
+/// A client's connection and the corresponding one to the target. Confined to the proxy's loop.
 final class ProxyConnection {
-  /// One of the two sockets, with what comes from it.
+  /// One of the two sockets, with the bytes that it received.
   final class Side {
     let socket: Socket
     var watcher: SocketWatcher?
-    /// Bytes that came from this side.
+    /// Bytes received from this side.
     var pipe = ProxyPipe()
-    /// A connection under way is not readable, whatever the kernel says.
+    /// A socket that is still connecting is not readable, even if the kernel reports it.
     var isConnected: Bool
     var isStalled = false
 
@@ -25,9 +25,9 @@ final class ProxyConnection {
   }
 
   let client: Side
-  /// `nil` once, or from the start, half-open.
+  /// `nil` after a half-open fault, or from the start during one.
   private(set) var target: Side?
-  /// Bytes were thrown away: what would follow makes no sense.
+  /// Whether bytes were dropped. Later bytes would be meaningless.
   var isTainted = false
 
   init(client: Socket, target: Socket?) {
@@ -39,7 +39,7 @@ final class ProxyConnection {
   func side(_ direction: ProxyDirection) -> Side? { direction == .requests ? client : target }
   func opposite(_ direction: ProxyDirection) -> Side? { direction == .requests ? target : client }
 
-  /// Ends the target's side and keeps the client's.
+  /// Closes the target's side and keeps the client's side open.
   func loseTarget() {
     target?.close(.finish)
     target = nil
@@ -51,6 +51,6 @@ final class ProxyConnection {
     target?.close(ending)
   }
 
-  /// Whether both directions have come to their end.
+  /// Whether both directions have ended.
   var isFinished: Bool { client.pipe.hasTold && (target?.pipe.hasTold ?? true) }
 }

@@ -1,14 +1,14 @@
-/// What a ``TCPProxy`` does to every connection instead of passing its bytes on.
+/// A fault that a ``TCPProxy`` applies to every connection.
 public enum ProxyFault: Equatable, Sendable {
-  /// Nothing: bytes pass.
+  /// No fault: bytes pass.
   case none
-  /// Neither side is read: bytes wait with the kernel, and go on when the fault is over. A network that is away.
+  /// Neither side is read. Bytes wait in the kernel and continue after the fault, like in an unreachable network.
   case stall
-  /// What comes is read and thrown away, in the directions that are true. A connection that lost bytes is reset when the
-  /// fault is over. With `replies` alone, requests have their effect and nobody learns of it.
+  /// Received bytes are dropped in the selected directions. A connection that lost bytes is reset after the fault. With
+  /// `replies` alone, requests have their effect without an answer.
   case swallow(requests: Bool, replies: Bool)
-  /// The target's side is closed, the client's stays open and nothing comes of what it sends. The connection is reset
-  /// when the fault is over.
+  /// The target's side is closed, and the client's side stays open without any effect. The connection is reset after
+  /// the fault.
   case halfOpen
 }
 
@@ -20,34 +20,35 @@ public enum ProxyDirection: Equatable, Sendable {
   case replies
 }
 
-/// How a ``TCPProxy`` ends a connection, toward both sides.
+/// The way in which a ``TCPProxy`` ends a connection on both sides.
 public enum ProxyEnding: Equatable, Sendable {
-  /// As a crash does (RST).
+  /// Like a crash (RST).
   case reset
-  /// As an orderly close does (FIN).
+  /// Like an orderly close (FIN).
   case finish
 }
 
-/// What a ``TCPProxy`` has done since it was started: proof that a fault fired.
+/// Counts of a ``TCPProxy`` since its start. They prove that a fault fired.
 public struct ProxyCounters: Equatable, Sendable {
-  /// Connections taken.
+  /// Accepted connections.
   public var accepted = 0
-  /// Connections open now.
+  /// Currently open connections.
   public var open = 0
-  /// Bytes passed on.
+  /// Bytes forwarded to the target.
   public var requestBytes = 0
-  /// Bytes passed back.
+  /// Bytes forwarded to the client.
   public var replyBytes = 0
-  /// Bytes of requests thrown away.
+  /// Dropped bytes of requests.
   public var swallowedRequestBytes = 0
-  /// Bytes of replies thrown away.
+  /// Dropped bytes of replies.
   public var swallowedReplyBytes = 0
-  /// Times that bytes came and were not read because of ``ProxyFault/stall``: once for each direction of a connection.
+  /// Number of times that bytes arrived and were not read because of ``ProxyFault/stall``: once for each direction of a
+  /// connection.
   public var stalls = 0
-  /// Pieces that were held back for a delay.
+  /// Pieces that were delayed.
   public var delayed = 0
-  /// Connections that lost their target and were kept open.
+  /// Connections that lost their target and stayed open.
   public var halfOpened = 0
-  /// Connections cut, by a trap or on demand.
+  /// Connections cut by a trap or on demand.
   public var cuts = 0
 }

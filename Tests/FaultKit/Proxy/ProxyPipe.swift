@@ -1,26 +1,26 @@
 import EventLoop
 
-/// One direction of a proxied connection: bytes on their way, each piece with the time from which it may go on.
+/// One direction of a proxied connection: pieces in transit, each with the time from which it may be forwarded.
 struct ProxyPipe {
   private struct Piece {
     var due: UInt64
     var bytes: [UInt8]
   }
 
-  /// Beyond that the source is not read until some have gone: a delay of a second at 4 MB/s.
+  /// Limit in bytes: a delay of a second at 4 MB/s. Above it the source is not read until some bytes have left.
   private static let most = 4 << 20
 
   private var pieces: [Piece] = []
   private var offset = 0
   private var count = 0
-  /// The source will send no more.
+  /// Whether the source has ended.
   var hasEnded = false
-  /// The destination was told so.
+  /// Whether the destination was notified of the end.
   var hasTold = false
 
   var isFull: Bool { count >= Self.most }
   var isEmpty: Bool { pieces.isEmpty }
-  /// When the next piece may go, on the clock of `EventLoop.now`.
+  /// Due time of the next piece, on the clock of `EventLoop.now`.
   var due: UInt64? { pieces.first?.due }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer, due: UInt64) {
@@ -28,9 +28,9 @@ struct ProxyPipe {
     count += bytes.count
   }
 
-  /// Writes what is due, as far as the socket takes it.
+  /// Writes the pieces that are due, as far as the socket accepts them.
   ///
-  /// - Returns: how many bytes went, and whether the socket has to be writable for more.
+  /// - Returns: the number of written bytes, and whether the socket must become writable for more.
   mutating func flush(to socket: Socket, now: UInt64) throws -> (count: Int, isBlocked: Bool) {
     var gone = 0
     while let piece = pieces.first, piece.due <= now {

@@ -1,7 +1,7 @@
 import Dispatch
 import EventLoop
 
-/// How bytes go through: read from one side, judged by the fault in force, written to the other when they are due.
+/// The path of bytes: read from one side, processed by the current fault, written to the other side when they are due.
 extension TCPProxy {
   private static var readSize: Int { 64 << 10 }
 
@@ -81,14 +81,14 @@ extension TCPProxy {
     flush(id)
   }
 
-  /// One side will send no more; the other is told when all that came before has gone.
+  /// Handles the end of one side. The other side is notified after all earlier bytes have left.
   private func end(_ id: Int, _ connection: ProxyConnection, _ side: ProxyConnection.Side) {
     side.pipe.hasEnded = true
     side.watcher?.wantsRead = false
     if connection.isTainted { close(id, .finish) } else { flush(id) }
   }
 
-  /// Writes in both directions what is due.
+  /// Writes the pieces that are due in both directions.
   func flush(_ id: Int) {
     guard fault != .stall, let connection = connections[id] else { return }
     do {
@@ -117,7 +117,7 @@ extension TCPProxy {
     }
   }
 
-  /// Reads again where a stall had stopped it.
+  /// Reads again after a stall.
   func resume(_ id: Int) {
     guard let connection = connections[id] else { return }
     for side in [connection.client, connection.target].compactMap({ $0 }) where side.isStalled {

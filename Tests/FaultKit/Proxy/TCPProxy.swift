@@ -3,17 +3,17 @@ import EventLoop
 import Glibc
 import TestSupport
 
-/// A TCP proxy on loopback that breaks connections as networks do, on demand.
+/// A TCP proxy on loopback that injects network faults on demand.
 ///
-/// It passes bytes between whoever connects and one target, on one event loop of its own. What it does instead is set
-/// while it runs; ``counters`` tell what really happened.
+/// It forwards bytes between its clients and one target, on one event loop of its own. Faults are set while it runs,
+/// and ``counters`` shows their real effects.
 public actor TCPProxy {
-  /// Where to connect; the same for the proxy's whole life.
+  /// The proxy's port, constant for its whole life.
   public nonisolated let port: UInt16
   nonisolated let loop: EventLoop
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  /// What was done so far.
+  /// Counts since the start.
   public internal(set) var counters = ProxyCounters() {
     didSet { if !waiters.isEmpty { tellWaiters() } }
   }
@@ -38,14 +38,14 @@ public actor TCPProxy {
   var isTimed = false
   private var waiters: [(isMet: @Sendable (ProxyCounters) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
 
-  /// Starts a proxy that passes everything.
+  /// Starts a proxy without a fault.
   ///
   /// - Parameter targetPort: on 127.0.0.1.
   public static func start(to targetPort: UInt16) async throws -> TCPProxy {
-    // Not a port of the system's choice: Linux keeps only a port that was asked for while it is not listened on.
+    // The port is chosen here: Linux keeps a port without a listener only if the program requested it explicitly.
     for _ in 0..<5 {
       let port = try FreePort.find()
-      // Somebody else may be quicker; then another port does.
+      // If another process takes the port first, another port is chosen.
       guard let listener = try? Socket.listen(at: try SocketAddress.resolve(host: "127.0.0.1", port: port)[0]) else {
         continue
       }
@@ -65,7 +65,7 @@ public actor TCPProxy {
 
   // MARK: Control
 
-  /// Does something else from now on, to all connections, those that are open included. Ends what a fault before did.
+  /// Sets the fault of all connections, including open ones, and ends the previous fault.
   public func set(_ fault: ProxyFault) {
     guard fault != self.fault else { return }
     self.fault = fault
@@ -80,28 +80,28 @@ public actor TCPProxy {
     }
   }
 
-  /// Holds every piece back for that long, in both directions; 0 for no longer. The order stays.
+  /// Delays every piece in both directions; 0 for no delay. The order stays the same.
   public func setDelay(milliseconds: Int) { delay = UInt64(max(milliseconds, 0)) * 1_000_000 }
 
-  /// Sets a trap: when that many more bytes have gone in a direction, over all connections together, the connection with
-  /// the byte after them is cut, in the middle of whatever it was. Replaces a trap that is still set.
+  /// Sets a trap: after this number of bytes in a direction, over all connections, the connection of the next byte is
+  /// cut, even within a message. It replaces an unused trap.
   public func cut(after bytes: Int, of direction: ProxyDirection, by ending: ProxyEnding = .reset) {
     trap = Trap(bytes: max(bytes, 0), direction: direction, ending: ending)
   }
 
-  /// Takes a trap away that has not fired.
+  /// Removes a trap that has not fired.
   public func disarm() { trap = nil }
 
-  /// Has whoever connects from now on talk to another server, as a name does after a failover; those that are open stay.
+  /// Connects new clients to another server, like a name after a failover. Open connections stay.
   ///
   /// - Parameter targetPort: on 127.0.0.1.
   public func retarget(to targetPort: UInt16) throws {
     target = try SocketAddress.resolve(host: "127.0.0.1", port: targetPort)[0]
   }
 
-  /// Cuts every connection that is open.
+  /// Cuts every open connection.
   ///
-  /// - Returns: how many.
+  /// - Returns: number of connections.
   @discardableResult
   public func cutAll(by ending: ProxyEnding = .reset) -> Int {
     let ids = Array(connections.keys)
@@ -110,14 +110,14 @@ public actor TCPProxy {
     return ids.count
   }
 
-  /// Refuses new connections, as a machine does on which nobody listens; those that are open stay.
+  /// Refuses new connections, like a machine without a listener. Open connections stay.
   public func refuse() {
     watcher?.wantsRead = false
-    // Linux: a listening socket that is shut down refuses connections, keeps its port, and can listen again.
+    // Linux: a listening socket after shutdown refuses connections, keeps its port, and can listen again.
     shutdown(listener.descriptor, Int32(SHUT_RDWR))
   }
 
-  /// Takes new connections again.
+  /// Accepts new connections again.
   public func accept() throws {
     guard Glibc.listen(listener.descriptor, Self.backlog) == 0 else {
       throw TestSupportError("proxy at \(port): \(String(cString: strerror(errno)))")
@@ -173,7 +173,7 @@ public actor TCPProxy {
     watch(id, connection.client, .requests)
     if let target = connection.target {
       watch(id, target, .replies)
-      // A connection is made when the socket is writable.
+      // The socket becomes writable when the connection is established.
       target.watcher?.wantsRead = false
       target.watcher?.wantsWrite = true
     }

@@ -1,21 +1,21 @@
-/// Memory over time, and whether it grows.
+/// Memory over time, with a test for growth.
 public struct MemoryCurve: Codable, Sendable {
-  /// What is measured.
+  /// Name of the measured process.
   public let name: String
-  /// Seconds since the beginning, and kB.
+  /// Seconds since the start, and kB.
   private var samples: [[Double]] = []
 
-  /// Growth that counts as none: pages that an allocator keeps, tables that double.
+  /// Growth that is ignored: pages that an allocator keeps, and tables that double.
   private static let tolerance = (share: 0.1, kilobytes: 8192.0)
 
   init(name: String) { self.name = name }
 
   mutating func add(seconds: Double, kilobytes: Int) { samples.append([seconds, Double(kilobytes)]) }
 
-  /// What counts: a fifth of the time is for filling caches and pools.
+  /// Samples after the first fifth of the time, in which caches and pools are filled.
   private var settled: ArraySlice<[Double]> { samples.dropFirst(samples.count / 5) }
 
-  /// kB an hour, by least squares.
+  /// kB per hour, by least squares.
   public var slope: Double {
     let points = settled
     let count = Double(points.count)
@@ -26,14 +26,14 @@ public struct MemoryCurve: Codable, Sendable {
     return 3600 * points.reduce(0) { $0 + ($1[0] - meanX) * ($1[1] - meanY) } / spread
   }
 
-  /// Whether what the slope makes of the time that was measured is within the tolerance.
+  /// Whether the slope over the measured time is within the tolerance.
   public var isFlat: Bool {
     guard let first = settled.first, let last = settled.last else { return true }
     let mean = settled.reduce(0) { $0 + $1[1] } / Double(settled.count)
     return slope * (last[0] - first[0]) / 3600 <= max(Self.tolerance.kilobytes, mean * Self.tolerance.share)
   }
 
-  /// For the report.
+  /// The line of the report.
   public var line: String {
     guard let first = settled.first, let last = settled.last else { return "\(name): not measured" }
     let most = settled.map { $0[1] }.max() ?? 0

@@ -2,24 +2,25 @@ import Foundation
 import Redis
 import TestSupport
 
-/// One world for hours: campaign after campaign, something broken every half minute, everything checked after every
-/// campaign, and memory measured.
+/// One world for hours: campaigns in succession, a fault every half minute, a check after every campaign, and memory
+/// measurements.
 public struct Soak: Sendable {
-  /// How long.
+  /// Duration of the soak.
   public var duration: Duration
-  /// Between two faults.
+  /// Time between two faults.
   public var pace = Duration.seconds(30)
   private static let samplePace = Duration.seconds(10)
 
-  /// - Parameter duration: how long.
+  /// - Parameter duration: duration of the soak.
   public init(duration: Duration) { self.duration = duration }
 
-  /// The soak as a case; it tells of every fault and campaign as it goes.
+  /// Returns the soak as a case. It reports every fault and campaign immediately.
   public func fault(told: @escaping @Sendable (String) -> Void) -> FaultCase {
     FaultCase(
       "soak", faults: [], invariant: "nothing is lost, memory is flat", bound: "as each fault allows"
     ) { stage in
-      // Writes must survive a Redis that is killed; results go a minute after their campaign, so that memory can be flat.
+      // Writes must survive a kill of Redis. Results expire a minute after their campaign, so that memory can be
+      // constant.
       let world = try await stage.world {
         $0.partitions = 32
         $0.devices = 3000
@@ -27,7 +28,7 @@ public struct Soak: Sendable {
         $0.redis = ["--appendonly", "yes", "--appendfsync", "everysec"]
         $0.timesTakeovers = true
       }
-      // Two that are never killed nor stopped: it is their memory that must not grow.
+      // Two workers that are never killed or stopped. Their memory must not grow.
       let elders = [try await world.worker("elder-1"), try await world.worker("elder-2")]
       let fleet = try await Fleet(stage, world, size: 2)
       var curves = elders.map { MemoryCurve(name: "worker \($0.name), resident") }
@@ -47,7 +48,7 @@ public struct Soak: Sendable {
             try await sample(&curves, elders, world, (now - began) / .seconds(1))
             nextSample = now + Self.samplePace
           }
-          // Redis may lose what nobody has taken in yet: it is for the producer to submit that again.
+          // Redis may lose a job that no worker has activated yet. The producer would have to submit it again.
           if now >= nextFault, try await world.recorded(of: campaign) > 20, let fault = stage.random(of: SoakFault.all)
           {
             nextFault = now + pace
@@ -64,7 +65,7 @@ public struct Soak: Sendable {
       }
       for curve in curves {
         stage.note("memory \(curve.line)")
-        // The simulator remembers every id on purpose: by that it knows duplicates.
+        // The simulator stores every id on purpose, in order to detect duplicates.
         stage.expect(curve.isFlat || curve.name.hasPrefix("simulator"), "memory grows: \(curve.line)")
       }
     }

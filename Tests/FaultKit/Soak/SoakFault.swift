@@ -2,10 +2,10 @@ import Glibc
 import Redis
 import TestSupport
 
-/// What happens every half minute of a soak.
+/// A fault of a soak.
 struct SoakFault: Sendable {
   var name: String
-  /// Returns how many duplicates it allows; `nil` when it did not fire.
+  /// Injects the fault. Returns the number of duplicates that it allows; `nil` if it did not fire.
   var act: @Sendable (Stage, Fleet) async throws -> Int?
 
   init(_ name: String, _ act: @escaping @Sendable (Stage, Fleet) async throws -> Int?) {
@@ -40,7 +40,7 @@ struct SoakFault: Sendable {
       await fleet.world.server.kill(SIGSTOP)
       await stage.elapse(milliseconds: 500...9000)
       await fleet.world.server.kill(SIGCONT)
-      // Every lease may have run out.
+      // Every lease may have expired.
       return fleet.world.options.window * fleet.world.workers.count
     },
     SoakFault("SCRIPT FLUSH") { _, fleet in

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// What is preloaded into processes whose clock is to be wrong: `CLOCK_SHIFT_SECONDS` ahead.
+/// A library that is preloaded into processes with a wrong clock: `CLOCK_SHIFT_SECONDS` ahead.
 enum ClockShift {
-  /// The library beside the programs; see Tests/ClockShift.
+  /// Returns the path of the library in the programs' folder; see Tests/ClockShift.
   static func library() throws -> String {
     let path = URL(fileURLWithPath: CarillonCommand.path).deletingLastPathComponent().appending(
       path: "libClockShift.so"

@@ -1,8 +1,8 @@
 import PushTransport
 
-/// Where engines differ in what a case may ask of them.
+/// Differences between the engines that matter for cases.
 extension PushEngineKind {
-  /// Whether it reads which streams a GOAWAY calls unprocessed, and believes it.
+  /// Whether the engine reads the unprocessed streams of a GOAWAY and relies on them.
   var believesGoAway: Bool {
     switch self {
     case .curl: false

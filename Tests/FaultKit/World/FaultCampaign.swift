@@ -1,43 +1,43 @@
-/// A campaign of a case, and what may become of it.
+/// A campaign of a case, with its allowed results.
 public struct FaultCampaign: Sendable {
-  /// What becomes of targets in doubt; see the contract.
+  /// The policy for targets in doubt; see the contract.
   public enum Ambiguity: String, Sendable {
     case resend, skip
   }
 
-  /// Its id.
+  /// The campaign's id.
   public var id: String
-  /// The app that it is for.
+  /// The campaign's app.
   public var app = "news"
-  /// To everybody, unless the case says otherwise.
+  /// The audience; all users by default.
   public var audience = #"{"segment":"*"}"#
-  /// What it says: the job's member.
+  /// The content: a member of the job.
   public var content = #""payload":{"aps":{"alert":"hi"}}"#
-  /// The targets it must have; `nil` for all devices of the world.
+  /// The expected targets; `nil` for all devices of the world.
   public var tokens: [String]?
-  /// What becomes of targets in doubt.
+  /// The policy for targets in doubt.
   public var ambiguity = Ambiguity.resend
-  /// Which results are kept besides: `all`, `failures`, `none`.
+  /// The results that are stored: `all`, `failures`, `none`.
   public var results = "failures"
   /// More members of the job, as JSON values by name.
   public var more: [String: String] = [:]
-  /// The state that it ends in.
+  /// The expected final state.
   public var end = "completed"
-  /// Tokens that may end as `unknown` though nobody asked for `skip`: poison.
+  /// Tokens that may end as `unknown` without `skip`: poison.
   public var mayBeUnknown: Set<String> = []
-  /// Tokens that need not be targets: their users may be gone before the expansion.
+  /// Tokens that need not be targets, because their users may depart before the expansion.
   public var mayBeLeftOut: Set<String> = []
 
-  /// - Parameter id: one of its own.
+  /// - Parameter id: a unique id.
   public init(_ id: String) { self.id = id }
 
-  /// The same, changed.
+  /// Creates a campaign and changes it.
   public init(_ id: String, _ change: (inout FaultCampaign) -> Void) {
     self.id = id
     change(&self)
   }
 
-  /// Whether nobody dies who knows of an answer, so that every 200 must be recorded as accepted.
+  /// Whether no worker dies with an answer, so that every 200 must be recorded as accepted.
   public var losesNoAnswer = false
 
   var members: [String: String] {

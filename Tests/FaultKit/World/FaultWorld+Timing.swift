@@ -1,10 +1,10 @@
 import CampaignStore
 
 extension FaultWorld {
-  /// Pushes a campaign as a producer does, and waits for its end.
+  /// Pushes a campaign like a producer and waits for its end.
   ///
-  /// - Parameter limit: when to give up waiting.
-  /// - Returns: seconds from the push to the end, by Redis' clock; `nil` if it had not come by then.
+  /// - Parameter limit: limit of the wait.
+  /// - Returns: seconds from the push to the end on Redis' clock; `nil` if the campaign did not end in time.
   func time(_ campaign: FaultCampaign, within limit: Duration) async throws -> Double? {
     let began = try await store.time() / 1000
     try await push(campaign)

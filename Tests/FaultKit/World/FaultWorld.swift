@@ -6,26 +6,27 @@ public import Redis
 import Synchronization
 public import TestSupport
 
-/// Everything that a campaign needs, private to one case and real: a Redis, a simulator that keeps a log, devices, and
-/// workers as processes. All of it ends with the world.
+/// The real environment of one case: a Redis, a simulator with a log, devices, and workers as processes. All of it ends
+/// with the world.
 public final class FaultWorld: Sendable {
-  /// How a world is set up.
+  /// The options of a world.
   public struct Options: Sendable {
-    /// Slices of a campaign.
+    /// Number of slices of a campaign.
     public var partitions = 16
-    /// Targets that a worker may leave in doubt.
+    /// Limit of targets in doubt for a worker.
     public var window = 50
-    /// Users `u0`, `u1`, … with one device each.
+    /// Number of users `u0`, `u1`, … with one device each.
     public var devices = 2000
-    /// More columns of what is imported of these, by name.
+    /// Names of additional columns of the import.
     var columns: [String] = []
-    /// Whose each of these devices is, if it is not a user of its own, and its values in the columns.
+    /// Returns the user of each device, if it is not a user of its own, and its values in the columns.
     var row: @Sendable (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
-    /// More of the configuration: lines of YAML that stand below those of the app `news`, with their indentation.
+    /// More configuration: lines of YAML after those of the app `news`, with their indentation.
     var settings: [String] = []
-    /// Users `s0`, `s1`, … with one device each of a second app, which has an endpoint of its own; 0 for no such app.
+    /// Number of users `s0`, `s1`, … of a second app with an endpoint of its own, with one device each; 0 for no such
+    /// app.
     public var sportDevices = 0
-    /// What servers everything is kept on.
+    /// The kind of Redis servers.
     var house = RedisHouse.Kind.single
     /// Options of redis-server, such as `["--appendonly", "yes"]`.
     public var redis: [String] = []
@@ -33,34 +34,34 @@ public final class FaultWorld: Sendable {
     public var redisLauncher: [String] = []
     /// Options of `carillon simulate`.
     public var simulator = ["--latency", "100ms"]
-    /// More for the environment of every command and worker.
+    /// More environment variables of every command and worker.
     public var environment: [String: String] = [:]
-    /// Whether workers and commands take whatever number of partitions the store has.
+    /// Whether workers and commands adopt the store's number of partitions.
     public var adoptsPartitions = false
-    /// Whether takeovers are timed: not where something else than deaths of workers holds slices up.
+    /// Whether takeovers are timed. Not if other faults than deaths of workers delay slices.
     public var timesTakeovers = false
 
-    /// What most cases want.
+    /// Creates the options of most cases.
     public init() {}
   }
 
-  /// For logs; kept when something is wrong.
+  /// Folder of the logs. It is kept after a failure.
   public let folder: URL
-  /// What it was set up with.
+  /// The options of the world.
   public let options: Options
   /// The servers of the world.
   let house: RedisHouse
   /// The simulator's process and counters.
   public let simulator: SimulatorProcess
-  /// A look at the store that no worker shares; it waits for a Redis that is away.
+  /// A store with a connection of its own. It waits for a Redis that is not reachable.
   public var store: CampaignStore { contents.withLock { $0.store } }
-  /// The same Redis without the store around it.
+  /// The same Redis without the store.
   public let redis: RedisClient
   /// The tokens of the devices.
   public let tokens: [String]
   /// The second app, if there is one.
   public let sport: SecondApp?
-  /// When dead workers' slices came into other hands.
+  /// Times of the takeovers of dead workers' slices.
   public let takeovers: Takeovers
   private let world: CarillonWorld
   private struct Contents {
@@ -69,14 +70,14 @@ public final class FaultWorld: Sendable {
     var started = 0
     var campaigns: [FaultCampaign] = []
     var erased: Set<String> = []
-    /// Bytes of the simulators' logs.
+    /// Checked bytes of the simulators' logs.
     var checkedLogs: [URL: UInt64] = [:]
   }
   private let contents: Mutex<Contents>
 
   /// Starts Redis and the simulators, and imports the devices.
   ///
-  /// - Parameter folder: for logs; must be there.
+  /// - Parameter folder: an existing folder for logs.
   public init(_ options: Options = Options(), folder: URL) async throws {
     self.options = options
     self.folder = folder
@@ -112,7 +113,7 @@ public final class FaultWorld: Sendable {
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
 
-  /// Writes a configuration of the app `news` and what follows it; the environment says where its simulator is.
+  /// Writes a configuration of the app `news` and the settings. The environment has the address of its simulator.
   ///
   /// - Returns: its path.
   private static func configure(_ settings: [String], _ world: CarillonWorld, in folder: URL) throws -> String {
@@ -128,7 +129,7 @@ public final class FaultWorld: Sendable {
     return file.path
   }
 
-  /// Kills what is left of the workers. The rest ends with the last reference.
+  /// Kills the remaining workers. The other processes end with the last reference.
   public func close() async {
     await takeovers.stop()
     for worker in workers { worker.process.send(signal: SIGKILL) }
@@ -137,30 +138,30 @@ public final class FaultWorld: Sendable {
     await house.stop()
   }
 
-  /// The world's Redis, where it has but one.
+  /// The Redis of a world with a single server.
   var server: RedisServer {
     guard case .single(let server) = house else { preconditionFailure("this world has several servers") }
     return server
   }
 
-  /// The first part of all keys.
+  /// The prefix of all keys.
   public var namespace: String { world.namespace }
 
   // MARK: Workers
 
-  /// The workers that run, or are stopped by a signal.
+  /// The workers that run or are stopped by a signal.
   public var workers: [WorkerProcess] { contents.withLock { $0.workers.filter { $0.process.exit == nil } } }
 
-  /// Every worker there ever was.
+  /// All workers since the start.
   public var allWorkers: [WorkerProcess] { contents.withLock { $0.workers } }
 
   /// Starts a worker and waits until it works.
   ///
   /// - Parameters:
-  ///   - name: one that a dead or living worker has may be used.
-  ///   - environment: for this one, such as fault switches; prevails over the world's.
-  ///   - waits: false where it can't begin, or dies beginning.
-  ///   - program: the path of another `carillon` than the one that was built with the tests.
+  ///   - name: may be the name of a dead or living worker.
+  ///   - environment: variables of this worker, such as fault switches. They override those of the world.
+  ///   - waits: false if the worker can't start, or dies at the start.
+  ///   - program: path of another `carillon` than the one that was built with the tests.
   @discardableResult
   public func worker(
     _ name: String, environment: [String: String] = [:], arguments: [String] = [], waits: Bool = true,
@@ -182,9 +183,9 @@ public final class FaultWorld: Sendable {
     return worker
   }
 
-  /// Kills a worker with SIGKILL, and takes note of what it held.
+  /// Kills a worker with SIGKILL, and records the slices that it held.
   ///
-  /// - Returns: whether the signal ended it: false when it had gone before.
+  /// - Returns: whether the signal ended it; false if it had ended before.
   public func kill(_ worker: WorkerProcess) async -> Bool {
     guard worker.process.exit == nil else { return false }
     worker.process.send(signal: SIGKILL)
@@ -193,9 +194,9 @@ public final class FaultWorld: Sendable {
 
   // MARK: Devices
 
-  /// Tells the simulator what all devices are to it from now on.
+  /// Changes all devices in the simulator.
   ///
-  /// - Parameter members: of the JSON object of each device, besides its token.
+  /// - Parameter members: members of each device's JSON object in addition to its token.
   public func setDevices(_ members: String) async throws {
     let file = folder.appending(path: "devices.ndjson")
     let lines = tokens.map { #"{"token":"\#($0)",\#(members)}"# }.joined(separator: "\n")
@@ -203,25 +204,25 @@ public final class FaultWorld: Sendable {
     try await simulator.load(file: file.path)
   }
 
-  /// How many devices Carillon has that are not in quarantine.
+  /// Returns the number of devices that are not in quarantine.
   public func countDevices() async throws -> Int {
     try JSONObject(await succeed("segment", "count", "*", "--json")).number("devices") ?? -1
   }
 
   // MARK: Campaigns
 
-  /// What has been submitted and not been checked yet.
+  /// The campaigns that were submitted and not checked yet.
   public var campaigns: [FaultCampaign] { contents.withLock { $0.campaigns } }
 
-  /// The tokens of users who were erased. The export of a campaign does not say whose targets these were.
+  /// The tokens of erased users. A campaign's export does not contain the owners of their targets.
   var erased: Set<String> { contents.withLock { $0.erased } }
 
-  /// Takes note of a user who is about to be erased.
+  /// Records a user who is about to be erased.
   func noteErased(_ token: String) { contents.withLock { _ = $0.erased.insert(token) } }
 
   func forgetCampaigns() { contents.withLock { $0.campaigns = [] } }
 
-  /// Submits a campaign by the command line.
+  /// Submits a campaign with the command line.
   public func submit(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
     let job = CarillonWorld.job(
@@ -230,10 +231,10 @@ public final class FaultWorld: Sendable {
     contents.withLock { $0.campaigns.append(campaign) }
   }
 
-  /// Submits a job that is no campaign to be checked.
+  /// Submits a job that is not checked.
   func submit(job: String) async throws { try await world.succeed("campaign", "submit", "-", input: job) }
 
-  /// Submits a job past the command line, as a producer in another language does.
+  /// Submits a job without the command line, like a producer in another language.
   public func push(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
     let job = CarillonWorld.job(
@@ -242,10 +243,10 @@ public final class FaultWorld: Sendable {
     contents.withLock { $0.campaigns.append(campaign) }
   }
 
-  /// Has a campaign checked that nobody submits: another becomes it.
+  /// Adds a campaign to the check that is not submitted, such as a run of a recurring campaign.
   func expect(_ campaign: FaultCampaign) { contents.withLock { $0.campaigns.append(campaign) } }
 
-  /// Puts events about users and devices on their list, in their order.
+  /// Puts events about users and devices on their list, in order.
   func push(events: [String]) async throws {
     var pipeline = RedisPipeline()
     for event in events { pipeline.append("LPUSH", store.keys.events(.registrations), event) }
@@ -265,13 +266,13 @@ public final class FaultWorld: Sendable {
   /// Starts a command of the program.
   func start(_ arguments: String...) async throws -> ChildProcess { try await world.start(arguments, environment: [:]) }
 
-  /// Runs a command of another program than the one that was built with the tests, with more for its environment.
+  /// Runs a command of another program than the one that was built with the tests, with more environment variables.
   func run(_ program: String, _ arguments: String..., environment: [String: String]) async throws -> ChildProcess.Output
   {
     try await ChildProcess.run(program, arguments, environment: world.environment.merging(environment) { $1 })
   }
 
-  /// Looks how many partitions the store has by now.
+  /// Adopts the store's current number of partitions.
   func adoptPartitions() async throws {
     let adopted = try await store.open(creating: false, adopting: true)
     contents.withLock { $0.store = adopted }
@@ -282,22 +283,22 @@ public final class FaultWorld: Sendable {
     try await until("campaign \(campaign.id) ends", within: limit) { try await hasEnded(campaign) }
   }
 
-  /// Whether a campaign has ended.
+  /// Returns whether a campaign has ended.
   public func hasEnded(_ campaign: FaultCampaign) async throws -> Bool {
     try await look { try await store.campaigns.find(campaign.id)?.finishedAt != nil }
   }
 
-  /// Waits until a campaign has so many outcomes.
+  /// Waits until a campaign has this number of outcomes.
   public func reached(_ outcomes: Int, of campaign: FaultCampaign, within limit: Duration = .seconds(60)) async throws {
     try await until("campaign \(campaign.id) has \(outcomes) outcomes", within: limit) {
       try await recorded(of: campaign) >= outcomes
     }
   }
 
-  /// Those of the workers that have a slice of which Redis has granted them targets, in the order given; waits until
-  /// there is one.
+  /// Waits until at least one of the workers has a slice with granted targets, and returns all such workers in the
+  /// given order.
   ///
-  /// Which of them that is nobody can say beforehand: a busy machine lets one of them take all that there is.
+  /// A case can't predict them: on a busy machine one worker may take all slices.
   public func sending(among workers: [WorkerProcess]) async throws -> [WorkerProcess] {
     var sending: [WorkerProcess] = []
     try await until("a worker has something under way") {
@@ -316,12 +317,12 @@ public final class FaultWorld: Sendable {
     return false
   }
 
-  /// How many outcomes a campaign has.
+  /// Returns the number of outcomes of a campaign.
   public func recorded(of campaign: FaultCampaign) async throws -> Int {
     try await look { try await store.campaigns.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0 }
   }
 
-  /// Reads something, whatever happens to Redis meanwhile.
+  /// Reads a value, and retries while Redis is not reachable.
   private func look<Value>(_ body: () async throws -> Value) async throws -> Value {
     var value: Value?
     try await until("Redis answers", within: .seconds(120)) {
@@ -332,12 +333,12 @@ public final class FaultWorld: Sendable {
     return value
   }
 
-  /// Everything the simulator of the first app received so far.
+  /// Returns all requests that the first app's simulator has received.
   public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(log) }
 
   private var log: URL { folder.appending(path: "simulator.log") }
 
-  /// What the simulators have received since the last check, by their logs.
+  /// Returns the requests that the simulators have received since the last check.
   func uncheckedLogs() throws -> [URL: SimulatorLog] {
     var logs: [URL: SimulatorLog] = [:]
     let offsets = contents.withLock { $0.checkedLogs }

@@ -2,12 +2,12 @@ import Glibc
 import Redis
 import TestSupport
 
-/// The servers that a world keeps everything on.
+/// The Redis servers of a world.
 enum RedisHouse: Sendable {
-  /// What a world is to be given.
+  /// The kind of servers.
   enum Kind: Sendable {
     case single, cluster, sentinels
-    /// A cluster that speaks TLS.
+    /// A cluster with TLS.
     case securedCluster
   }
 
@@ -15,11 +15,11 @@ enum RedisHouse: Sendable {
   case cluster(RedisCluster)
   case sentinels(RedisSentinels)
 
-  /// Starts them.
+  /// Starts the servers.
   ///
   /// - Parameters:
   ///   - arguments: options of each redis-server.
-  ///   - launcher: words before `redis-server`, of a single one.
+  ///   - launcher: words before `redis-server`, only for a single server.
   static func start(_ kind: Kind, arguments: [String], launcher: [String]) async throws -> RedisHouse {
     switch kind {
     case .single: .single(try await RedisServer.start(arguments: arguments, launcher: launcher))
@@ -29,7 +29,7 @@ enum RedisHouse: Sendable {
     }
   }
 
-  /// What a configuration says of them.
+  /// The URL for a configuration.
   var url: String {
     switch self {
     case .single(let server): server.url
@@ -38,14 +38,14 @@ enum RedisHouse: Sendable {
     }
   }
 
-  /// By which they speak TLS; `nil` where they don't.
+  /// The certificates for TLS; `nil` without TLS.
   var certificates: RedisCertificates? {
     if case .cluster(let cluster) = self { cluster.certificates } else { nil }
   }
 
-  /// The names of all keys that a pattern names.
+  /// Returns the names of all keys that match a pattern.
   ///
-  /// - Parameter client: of these servers.
+  /// - Parameter client: a client of these servers.
   func keys(_ pattern: String, by client: RedisClient) async throws -> Set<String> {
     if case .cluster(let cluster) = self {
       var keys: Set<String> = []
@@ -64,7 +64,7 @@ enum RedisHouse: Sendable {
     return keys
   }
 
-  /// Ends them.
+  /// Stops the servers.
   func stop() async {
     switch self {
     case .single(let server): await server.kill(SIGKILL)

@@ -3,33 +3,33 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// An app besides the world's own, with a simulator of its own that a case takes away and gives back at the same port.
+/// A second app with a simulator of its own. A case can stop the simulator and start it again at the same port.
 public final class SecondApp: Sendable {
-  /// As jobs name it.
+  /// The app's name in jobs.
   public static let name = "sport"
   private static let topic = "com.example.sport"
 
   /// The tokens of its devices.
   public let tokens: [String]
-  /// What its simulators write down, one after the other.
+  /// The log of its simulators.
   public let log: URL
   private let port: Int
-  /// `nil` while it is dead.
+  /// `nil` while the simulator is dead.
   private let running: Mutex<SimulatorProcess?>
 
   /// Starts the simulator, points the world's commands and workers at it, and imports the devices.
   ///
   /// - Parameters:
   ///   - world: gets a configuration of both apps.
-  ///   - devices: users `s0`, `s1`, … with one each.
+  ///   - devices: number of users `s0`, `s1`, … with one device each.
   ///   - folder: for the log and the configuration.
   init(in world: inout CarillonWorld, devices: Int, folder: URL) async throws {
     log = folder.appending(path: "sport.log")
-    // No outgoing connection takes it while the simulator is dead.
+    // A port that outgoing connections don't take while the simulator is dead.
     port = Int(try FreePort.find())
     let simulator = try await CarillonWorld.simulator(port: port, options: ["--log", log.path])
     running = Mutex(simulator)
-    // Beyond those of the world's own.
+    // Different from those of the world's own devices.
     tokens = (0..<devices).map { CarillonWorld.token(0x1000_0000 + $0) }
     let configuration = folder.appending(path: "carillon.yaml")
     let keys = URL(fileURLWithPath: world.environment["CARILLON_CONFIG"] ?? "").deletingLastPathComponent().path
@@ -40,11 +40,11 @@ public final class SecondApp: Sendable {
     try await world.succeed("devices", "import", file)
   }
 
-  /// Both apps, by the key that all simulators believe.
+  /// Returns the configuration of both apps, with the key that all simulators accept.
   ///
   /// - Parameters:
   ///   - keys: the folder of the key and of the authority.
-  ///   - port: of the second app's simulator; the environment says where that of the first is.
+  ///   - port: port of the second app's simulator. The environment has the address of the first one.
   private static func configuration(keys: String, port: Int) -> String {
     let apps = [("news", "com.example.news", 1), (name, topic, port)].map { name, topic, port in
       """
@@ -60,7 +60,7 @@ public final class SecondApp: Sendable {
     return "apps:\n" + apps.joined()
   }
 
-  /// Bytes that its simulators have written down: they grow with every request received in full.
+  /// Bytes of the simulator's log. They grow with every request received in full.
   public var logSize: Int {
     get throws { try FileManager.default.attributesOfItem(atPath: log.path)[.size] as? Int ?? 0 }
   }
@@ -71,7 +71,7 @@ public final class SecondApp: Sendable {
     try await simulator.set(knobs)
   }
 
-  /// Ends the simulator with SIGKILL: its connections are reset, new ones refused.
+  /// Ends the simulator with SIGKILL. Its connections are reset, and new ones are refused.
   public func kill() async {
     guard let simulator = running.withLock({ $0 }) else { return }
     simulator.process.send(signal: SIGKILL)
@@ -79,15 +79,15 @@ public final class SecondApp: Sendable {
     running.withLock { $0 = nil }
   }
 
-  /// Starts the simulator again where it was.
+  /// Starts the simulator again at the same port.
   public func restart() async throws {
     let simulator = try await CarillonWorld.simulator(port: port, options: ["--log", log.path])
     running.withLock { $0 = simulator }
   }
 
-  /// Lets the simulator stand still: the kernel goes on taking bytes and connections for it.
+  /// Stops the simulator. The kernel still accepts bytes and connections for it.
   public func freeze() { running.withLock { $0 }?.process.send(signal: SIGSTOP) }
 
-  /// Lets it go on.
+  /// Continues the simulator.
   public func thaw() { running.withLock { $0 }?.process.send(signal: SIGCONT) }
 }

@@ -1,37 +1,37 @@
 public import Foundation
 
-/// What the simulator wrote down: one line for every request that it received in full, before it answered.
+/// The simulator's log: one line for every request received in full, written before the answer.
 ///
-/// A line is `ms connection stream token apns-id status`; the status is `-` for a request that it will not answer. With
-/// `--log-bodies` the rest of the line is what the push said.
+/// A line is `ms connection stream token apns-id status`. The status is `-` for a request that gets no answer. With
+/// `--log-bodies` the rest of the line is the push's body.
 public struct SimulatorLog: Sendable {
   /// One request.
   public struct Request: Sendable {
-    /// When, in ms since the epoch.
+    /// Time in ms since the epoch.
     public var at: Int
     /// The device token in hex.
     public var token: String
-    /// `apns-id`, lower case.
+    /// `apns-id` in lower case.
     public var id: String
     /// The answer's status; `nil` for none.
     public var status: Int?
-    /// What it said; empty where the log does not have it.
+    /// The body; empty if it is not logged.
     public var body = ""
 
-    /// Whether the device may have got it for all that Carillon can know: answered with 200, or not at all. What was
-    /// answered otherwise certainly was not delivered, so to send it again is no duplicate.
+    /// Whether the device may have got the push as far as Carillon can know: answered with 200, or not at all. Any
+    /// other answer means that the push was not delivered, so sending it again is not a duplicate.
     public var isDelivery: Bool { status == nil || status == 200 }
   }
 
-  /// In the order of their arrival.
+  /// The requests in the order of their arrival.
   public let requests: [Request]
 
-  /// Where the last line ends, in bytes from the beginning of the file.
+  /// End of the last line, in bytes from the start of the file.
   public let end: UInt64
 
-  /// Reads a log; a last line without an end is being written and is left out.
+  /// Reads a log. An incomplete last line is still being written and is omitted.
   ///
-  /// - Parameter offset: where to begin: the `end` of an earlier reading.
+  /// - Parameter offset: start of the reading: the `end` of an earlier one.
   public init(_ url: URL, from offset: UInt64 = 0) throws {
     let file = try FileHandle(forReadingFrom: url)
     defer { try? file.close() }

@@ -1,8 +1,8 @@
 import Redis
 
-/// Measures how long the slices of a dead worker lie still: from its death until somebody else has claimed them.
+/// Measures the time from a worker's death until another worker has claimed its slices.
 ///
-/// When another worker dies meanwhile, it may be the one that was about to take over: such times are kept apart.
+/// If another worker dies in between, it may be the one that was about to take over. These times are kept separately.
 public actor Takeovers {
   private struct Orphan {
     var slice: String
@@ -16,9 +16,9 @@ public actor Takeovers {
   private let isTiming: Bool
   private var orphans: [Orphan] = []
   private var watcher: Task<Void, Never>?
-  /// The times so far, of workers that died alone.
+  /// Times of workers that died alone.
   public private(set) var times: [Duration] = []
-  /// The times of slices while whose owner lay dead another worker died too.
+  /// Times of slices during which another worker died.
   public private(set) var disturbedTimes: [Duration] = []
 
   init(redis: RedisClient, namespace: String, isTiming: Bool) {
@@ -27,10 +27,10 @@ public actor Takeovers {
     self.isTiming = isTiming
   }
 
-  /// Slices that nobody has taken over yet.
+  /// Number of slices that no worker has taken over yet.
   public var waiting: Int { orphans.count }
 
-  /// Forgets slices that nothing will take over, as when a campaign is paused.
+  /// Removes slices that no worker will take over, for example in a paused campaign.
   public func forget() { orphans = [] }
 
   func stop() {
@@ -38,7 +38,7 @@ public actor Takeovers {
     orphans = []
   }
 
-  /// Takes note of what a worker held that has just died, before another of its name begins.
+  /// Records the slices of a worker that has just died, before another worker with its name starts.
   func note(deathOf worker: String) async {
     guard isTiming else { return }
     let diedAt = ContinuousClock.now
@@ -55,7 +55,7 @@ public actor Takeovers {
       if let claims = try? await claims() {
         let now = ContinuousClock.now
         let settled = Set(claims.filter { $0.0.claim != $0.1 }.map(\.0.claim))
-        // Those here now: another death may have disturbed them while Redis was asked.
+        // The current orphans, because another death may have disturbed them during the request.
         for orphan in orphans where settled.contains(orphan.claim) {
           if orphan.isDisturbed {
             disturbedTimes.append(now - orphan.diedAt)
@@ -80,7 +80,7 @@ public actor Takeovers {
 }
 
 extension RedisClient {
-  /// The slices that a worker has claimed: their keys and its claims.
+  /// Returns the keys and claims of the slices that a worker has claimed.
   func slices(heldBy worker: String, namespace: String) async throws -> [(key: String, claim: String)] {
     var slices: [(key: String, claim: String)] = []
     let list = try await command("LRANGE", "{\(namespace)}:processing:\(worker)", 0, -1).get()

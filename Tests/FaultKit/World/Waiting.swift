@@ -1,13 +1,13 @@
 import Dispatch
 import TestSupport
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 ///
 /// - Parameters:
-///   - what: named when it does not come.
-///   - limit: when to give up.
-///   - condition: asked again and again; one that throws, as when Redis is away, is not so yet.
-/// - Throws: `TestSupportError` when the limit has passed, or what makes waiting useless: ``Hopeless``.
+///   - what: description for the error message.
+///   - limit: limit of the wait.
+///   - condition: evaluated repeatedly. An error, for example while Redis is not reachable, counts as false.
+/// - Throws: `TestSupportError` after the limit, or ``Hopeless`` if the condition can't become true.
 public func until(
   _ what: String, within limit: Duration = .seconds(60), every pause: Duration = .milliseconds(50),
   _ condition: () async throws -> Bool
@@ -30,16 +30,16 @@ public func until(
   }
 }
 
-/// What is waited for can't come any more.
+/// An error for a condition that can't become true.
 public struct Hopeless: Error, CustomStringConvertible {
-  /// Why.
+  /// The reason.
   public var description: String
 
-  /// - Parameter description: why.
+  /// - Parameter description: the reason.
   public init(_ description: String) { self.description = description }
 }
 
-/// Lets time pass: only for faults that *are* a duration, for the pace of injections, and between two looks.
+/// Waits for a duration. Only for faults that *are* a duration, for the pace of injections, and between two checks.
 public func elapse(_ duration: Duration) async {
   let (seconds, attoseconds) = duration.components
   let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)

@@ -2,19 +2,19 @@ public import Foundation
 import Synchronization
 public import TestSupport
 
-/// A worker of a ``FaultWorld``: the built program in a process of its own, its log kept.
+/// A worker of a ``FaultWorld``: the built program in a process of its own, with a log.
 public final class WorkerProcess: Sendable {
-  /// As it calls itself; another may have the same name.
+  /// The worker's name. Another worker may have the same name.
   public let name: String
-  /// How many targets it may leave in doubt when it dies.
+  /// Limit of targets in doubt at its death.
   public let window: Int
-  /// The process; to be signalled.
+  /// The process, for signals.
   public let process: ChildProcess
-  /// Its log: one JSON object a line.
+  /// Its log: one JSON object per line.
   public let log: URL
 
   private struct Heard {
-    /// Log lines by what they tell of.
+    /// Number of log lines by event.
     var events: [String: Int] = [:]
     var last: [String] = []
     var hasEnded = false
@@ -22,10 +22,10 @@ public final class WorkerProcess: Sendable {
 
   private let heard = Mutex(Heard())
 
-  /// Ends when what is to be known at once of its end is known.
+  /// Completes after the exit and after `mourn`.
   private let ending: Task<ChildProcess.Exit, Never>
 
-  /// - Parameter mourn: called as soon as it has died of SIGKILL.
+  /// - Parameter mourn: called immediately after a death by SIGKILL.
   init(
     name: String, window: Int, process: ChildProcess, log: URL, mourn: @escaping @Sendable () async -> Void
   ) throws {
@@ -59,13 +59,13 @@ public final class WorkerProcess: Sendable {
     }
   }
 
-  /// How often it has logged an event.
+  /// Returns how often the worker has logged an event.
   public func count(of event: String) -> Int { heard.withLock { $0.events[event] ?? 0 } }
 
   /// The last lines of its log.
   public var lastWords: String { heard.withLock { $0.last.joined(separator: "\n") } }
 
-  /// Waits for an event of its log.
+  /// Waits for an event in its log.
   public func hears(_ event: String, within limit: Duration = .seconds(60)) async throws {
     try await until("worker \(name) logs \(event)", within: limit, every: .milliseconds(10)) {
       if count(of: event) > 0 { return true }
@@ -76,11 +76,11 @@ public final class WorkerProcess: Sendable {
     }
   }
 
-  /// Waits for its end, whatever the cause, and for what it said last.
+  /// Waits for its end for any reason, and for its last log lines.
   @discardableResult
   public func ended() async -> ChildProcess.Exit {
     let exit = await ending.value
-    // Another process may have inherited the pipe and keep it open, so the end of the log is not waited for any longer.
+    // Another process may have inherited the pipe and keep it open, so the wait for the end of the log has a limit.
     let deadline = ContinuousClock.now + .seconds(5)
     while !heard.withLock({ $0.hasEnded }), ContinuousClock.now < deadline { await nextLook() }
     return exit
@@ -88,7 +88,7 @@ public final class WorkerProcess: Sendable {
 
   /// Sends SIGTERM and waits for its end.
   ///
-  /// - Returns: how it ended; a sound worker ends with status 0.
+  /// - Returns: how it ended. A healthy worker ends with status 0.
   public func terminate() async -> ChildProcess.Exit {
     process.send(signal: SIGTERM)
     return await ended()
@@ -96,7 +96,7 @@ public final class WorkerProcess: Sendable {
 }
 
 extension WorkerProcess {
-  /// When it wrote the first line of its log, by its own clock.
+  /// Returns the time of the first line of its log, on its own clock.
   func firstTime() throws -> Date {
     let line = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").first.map(String.init) ?? ""
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
