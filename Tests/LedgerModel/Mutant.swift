@@ -1,151 +1,151 @@
-/// A rule that is broken on purpose: a check that can't fail is worth nothing.
+/// A rule that is broken on purpose. A check that can't fail is worthless.
 public enum Mutant: UInt8, CaseIterable, Sendable {
-  // Of the store.
-  /// A commit is granted credit whoever's claim stands.
+  // Rules of the store.
+  /// A commit is granted credit regardless of the slice's claim.
   case noFence
-  /// A claim is given while another's lease stands.
+  /// A claim is given although another claim's lease has not expired.
   case leaseIgnored
-  /// A record is overwritten by whatever comes.
+  /// Any later record overwrites an earlier one.
   case noMergeOrder
-  /// The first outcome stays, even if a 200 comes after it.
+  /// The first outcome stays, even if a 200 follows.
   case acceptedDoesNotWin
-  /// A commit is merged into whatever list of targets is sealed.
+  /// A commit is merged into any sealed list of targets.
   case sealNotChecked
-  /// A commit is granted credit though its worker does not know how the last one ended.
+  /// A commit is granted credit although its worker does not know the result of its previous one.
   case sequenceNotChecked
-  /// A replay counts as a commit of the owner, who so can't tell that Redis lost one.
+  /// A replay counts as a commit of the owner. The owner then can't detect that Redis lost one.
   case replayMovesSequence
-  /// A stale owner's outcomes raise the high-water mark and the owner is not told.
+  /// A stale owner's outcomes raise the high-water mark without a notice to the owner.
   case raisedUnseen
-  /// Whoever lost the claim may say that a target waits for a retry.
+  /// A former owner may record that a target waits for a retry.
   case waitingFromStale
-  /// A replay may say that a target waits for a retry, though another may have been granted it since.
+  /// A replay may record that a target waits for a retry, although another worker may have been granted it since.
   case replaysWaiting
-  /// A retry that is granted stays in the set of those that wait.
+  /// A granted retry stays in the retry set.
   case retryStaysDue
   /// A slice is closed with targets in doubt.
   case closesWithDoubt
-  /// A cancel ends a target that waits as cancelled, though an earlier attempt was ambiguous.
+  /// A cancel ends a waiting target as cancelled, although an earlier attempt was ambiguous.
   case cancelForgetsAmbiguity
-  /// A stale owner says that a target was not delivered, though its new owner may have sent it.
+  /// A stale owner may record that a target was not delivered, although the new owner may have sent it.
   case staleFailureCounts
-  /// A retry is granted without what is known of the attempts before it.
+  /// A retry is granted without the history of its earlier attempts.
   case grantForgetsAmbiguity
   /// A departure does not raise the number of departures.
   case departureNotCounted
-  /// The seal notes how many have departed by then, and not before the expansion.
+  /// The seal stores the number of departures at its own time instead of the number before the expansion.
   case departuresNotedAtSeal
-  /// A closed slice is added to the totals whenever somebody finishes it.
+  /// A closed slice is added to the totals each time it is finished.
   case bitIgnored
   /// A finished slice is opened again.
   case reopensFinished
 
-  // Of the worker.
-  /// Sends targets beyond what was granted.
+  // Rules of the worker.
+  /// Sends targets that were not granted.
   case creditIgnored
-  /// Sends what it asks for before Redis has acknowledged the grant.
+  /// Sends requested targets before Redis has acknowledged the grant.
   case sendsBeforeGrant
-  /// Sends what waits for a retry without a grant.
+  /// Sends a retry without a grant.
   case retriesUngranted
   /// Records pushes as accepted when it hands them over.
   case acknowledgeFirst
-  /// Takes its own unrecorded answers for targets in doubt.
+  /// Treats its own unrecorded answers as targets in doubt.
   case resendsUnrecorded
-  /// Takes what was granted to whoever took over for its own doubt.
+  /// Treats targets that were granted to a new owner as its own targets in doubt.
   case doubtsOfOthers
-  /// After a lost reply goes on as if nothing had been granted.
+  /// Continues after a lost reply as if nothing had been granted.
   case noReconcile
-  /// Gives credit back before it knows whether the commit that asked for it was applied.
+  /// Returns credit before it knows whether the commit was applied.
   case creditReturnedEarly
-  /// A slice is let go of when reading its records fails, with pushes under way.
+  /// Releases a slice with pushes in flight if reading its records fails.
   case failedReadDiscards
-  /// Sends targets in doubt again though the campaign says `skip`.
+  /// Sends targets in doubt again in spite of `skip`.
   case skipResends
-  /// Forgets that a push was not answered once the target waits for its next attempt.
+  /// Drops the information that a push was not answered when the target waits for its next attempt.
   case ambiguityNotRecorded
-  /// Takes a target that an earlier owner left in doubt for one that was never sent.
+  /// Treats a target that an earlier owner left in doubt as never sent.
   case resendForgetsDoubt
-  /// Records that attempts were used up though one of them was ambiguous.
+  /// Records that all attempts failed, although one of them was ambiguous.
   case exhaustionForgetsAmbiguity
-  /// Targets that are granted for the first time are not checked for departures.
+  /// Does not check targets for departures at their first grant.
   case grantsUnchecked
-  /// Retries are not checked for departures.
+  /// Does not check retries for departures.
   case retriesUnchecked
-  /// Targets in doubt are not checked for departures before they are sent again.
+  /// Does not check targets in doubt for departures before it sends them again.
   case resendsUnchecked
-  /// A worker forgets who has departed when it hears of others.
+  /// Drops known departures when it learns of new ones.
   case departuresForgotten
-  /// A worker goes by the number of departures that it knew before Redis fell.
+  /// Uses the number of departures from before a failover of Redis.
   case knownAfterFall
-  /// A seal that is restored has the number of departures that it had.
+  /// A restored seal gets its original number of departures.
   case restoredSealTrusted
-  /// Forgets its journal.
+  /// Drops its journal.
   case noReplay
-  /// Reads which targets are in doubt before it replays.
+  /// Reads the targets in doubt before it replays.
   case readsBeforeReplay
-  /// Does not look whether Redis is another one than before.
+  /// Does not check whether Redis has a new run id.
   case runIDIgnored
-  /// Goes on with an expansion after a fall of Redis.
+  /// Continues an expansion after a failover of Redis.
   case sealsAfterFall
-  /// Keeps what it could not tell Redis again in time, for the next fall.
+  /// Keeps entries that it could not replay in time, for the next failover.
   case staleSealKept
-  /// Claims at once when it has replayed, not when others had time to.
+  /// Claims immediately after its replay, without waiting for the replays of others.
   case noGraceForClaims
-  /// Claims at once when it has just been started, though Redis may just have fallen.
+  /// Claims immediately after its start, although Redis may have just failed over.
   case noGraceAtStart
-  /// Asks for credit at once when it has replayed.
+  /// Requests credit immediately after its replay.
   case noGraceForCredit
-  /// Does not restore a seal that Redis forgot.
+  /// Does not restore a lost seal.
   case sealNotRestored
-  /// Takes a replay for done though the slice is not sealed.
+  /// Considers a replay complete although the slice is not sealed.
   case replayOnce
-  /// Does not close again a slice whose close Redis has lost.
+  /// Does not close a slice again whose close Redis has lost.
   case closeNotReplayed
   /// Finishes a slice with the counters of a close that Redis may have lost.
   case oldCountersFinish
-  /// Does not journal what it replays, nor what it learned otherwise than by a commit.
+  /// Does not journal replayed entries, or information from other calls than commits.
   case replayNotJournaled
-  /// Takes a campaign that is gone for one that was cancelled.
+  /// Treats a missing campaign as cancelled.
   case goneMeansCancelled
-  /// Does not take over what is in dead workers' lists.
+  /// Does not take over the slices in dead workers' lists.
   case noTakeover
   /// Does not requeue the leftovers in its own list.
   case noLeftovers
   /// Does not look for slices that are in no list.
   case noReopen
 
-  /// As written here.
+  /// The case's name.
   public var name: String { "\(self)" }
 
-  /// The one of that name.
+  /// Finds the mutant with this name.
   public init?(name: String) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = match
   }
 }
 
-/// What holds in a run: times in ticks, sizes, and the rule that is broken, if any.
+/// Parameters of a run: times in ticks, sizes, and the broken rule, if any.
 public struct Rules: Sendable {
-  /// A bit for every broken rule.
+  /// A bit for each broken rule.
   private let broken: UInt64
-  /// Targets in doubt at most, per worker.
+  /// Limit of targets in doubt per worker.
   public var window = 3
-  /// Attempts of a target.
+  /// Limit of attempts for a target.
   public var attempts = 3
   /// Whether targets in doubt are never sent again.
   public var skips = false
-  /// How long a claim lasts without a commit; also the time without a heartbeat after which a worker is taken for dead.
+  /// Duration of a claim without a commit. A worker without a heartbeat for this time counts as dead.
   static let lease = 30
-  /// How far a journal reaches back.
+  /// Age limit of journal entries.
   static let retention = 14
-  /// How many ticks of writes Redis loses at most.
+  /// Limit of ticks of writes that Redis can lose.
   static let forgetting = 9
-  /// How long nothing is claimed and no credit asked for after a fall of Redis.
+  /// Time after a failover of Redis without claims and requests for credit.
   static let grace = 14
-  /// Retries nearer than this are waited for.
+  /// A worker keeps a slice if its next retry is due within this time.
   static let shortWait = 2
 
-  /// With the rule that is broken, if any.
+  /// Creates the parameters with a broken rule, if any.
   public init(mutant: Mutant? = nil) {
     broken = mutant.map { 1 << UInt64($0.rawValue) } ?? 0
   }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// A schedule in which a rule was broken.
+/// A schedule that violated an invariant.
 public struct Violation: Sendable, CustomStringConvertible {
-  /// Runs it again.
+  /// Seed that reproduces the schedule.
   public var seed: UInt64
-  /// What was wrong.
+  /// The violated invariant.
   public var reason: String
-  /// The faults that it takes.
+  /// The faults that are needed.
   public var faults: [String]
-  /// What happened, shrunk to those faults.
+  /// The events with only these faults.
   public var trace: [String]
 
   public var description: String {
@@ -16,21 +16,21 @@ public struct Violation: Sendable, CustomStringConvertible {
   }
 }
 
-/// What a run of many schedules came to.
+/// Result of a run of many schedules.
 public struct RunSummary: Sendable {
   public var schedules = 0
   public var steps = 0
   public var faults = FaultCounts()
-  /// Schedules with a takeover of targets in doubt.
+  /// Number of schedules with a takeover of targets in doubt.
   public var takeovers = 0
-  /// Pushes delivered more than once.
+  /// Number of pushes delivered more than once.
   public var duplicates = 0
-  /// Of the duplicates: those of writes that Redis had lost and nobody could replay.
+  /// Number of duplicates caused by lost writes that no worker could replay.
   public var forgiven = 0
-  /// The first few.
+  /// The first violations.
   public var violations: [Violation] = []
 
-  /// Nothing yet.
+  /// Creates an empty summary.
   public init() {}
 
   static func += (left: inout RunSummary, right: RunSummary) {
@@ -44,15 +44,15 @@ public struct RunSummary: Sendable {
   }
 }
 
-/// Runs random schedules of the ledger's model, spread over cores.
+/// Runs random schedules of the ledger's model on several cores.
 ///
 /// - Parameters:
-///   - count: how many; a run ends early once it has found `violations` of them.
-///   - seed: of the first; the others follow it.
-///   - mutant: the rule that is broken, if any.
-///   - cores: how many run at once.
-///   - violations: found before a run ends.
-///   - progress: told now and then how many schedules are done, from any thread.
+///   - count: number of schedules. A run ends early after `violations` violations.
+///   - seed: seed of the first schedule. The others have the following seeds.
+///   - mutant: the broken rule, if any.
+///   - cores: number of concurrent tasks.
+///   - violations: number of violations that ends the run.
+///   - progress: called sometimes with the number of completed schedules, from any thread.
 public func runSchedules(
   count: Int, seed: UInt64, mutant: Mutant? = nil, cores: Int = 1, violations: Int = 1,
   progress: (@Sendable (Int) -> Void)? = nil
@@ -81,7 +81,7 @@ public func runSchedules(
   }
 }
 
-/// How far all cores together have come.
+/// Progress of all cores together.
 private final class Progress: Sendable {
   let rules: Rules
   let next = Atomic<Int>(0)
@@ -90,7 +90,7 @@ private final class Progress: Sendable {
   init(rules: Rules) { self.rules = rules }
 }
 
-/// Schedules that a core takes at once.
+/// Schedules that a core takes in one step.
 private let chunk = 200
 
 @inline(never)
@@ -107,7 +107,7 @@ private func run(_ seed: UInt64, _ rules: Rules, _ world: inout World, _ summary
   }
 }
 
-/// Runs one schedule once more without the faults that it does not take, and tells what happens.
+/// Repeats a schedule with only the faults that it needs, and records its events.
 public func shrink(_ seed: UInt64, _ rules: Rules = Rules()) -> Violation {
   var world = World()
   var dropped: UInt64 = 0

@@ -6,14 +6,14 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
 
   init(bits: UInt8) { self.bits = bits }
 
-  /// Those below a number.
+  /// Creates the set of all numbers below a number.
   init(below number: Int) { bits = UInt8(truncatingIfNeeded: (1 << number) - 1) }
 
-  /// Whether it has none.
+  /// Whether the set is empty.
   public var isEmpty: Bool { bits == 0 }
-  /// How many there are.
+  /// Number of elements.
   public var count: Int { bits.nonzeroBitCount }
-  /// Whether a number is in it.
+  /// Returns whether a number is in the set.
   public func contains(_ number: Int) -> Bool { bits >> UInt8(number) & 1 == 1 }
   mutating func insert(_ number: Int) { bits |= 1 << UInt8(number) }
   mutating func remove(_ number: Int) { bits &= ~(1 << UInt8(number)) }
@@ -21,7 +21,7 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
   func intersection(_ other: SmallSet) -> SmallSet { SmallSet(bits: bits & other.bits) }
   func subtracting(_ other: SmallSet) -> SmallSet { SmallSet(bits: bits & ~other.bits) }
 
-  /// Iterates in rising order by taking the lowest out of a copy.
+  /// Iterates in ascending order: removes and returns the lowest number of a copy.
   public mutating func next() -> Int? {
     guard bits != 0 else { return nil }
     let lowest = bits.trailingZeroBitCount
@@ -67,7 +67,7 @@ public struct SmallList: Equatable, Sendable {
     return first
   }
 
-  /// Takes out every occurrence.
+  /// Removes every occurrence.
   mutating func remove(_ item: Int) {
     var position = 0
     while position < count {
@@ -86,18 +86,18 @@ public struct SmallList: Equatable, Sendable {
     items[count] = 0
   }
 
-  /// In order.
+  /// The numbers in order.
   public var array: [Int] { (0..<count).map { self[$0] } }
 }
 
-/// Four of something in place: a worker, a slice, a list.
+/// Four values in place: workers, slices, lists.
 public typealias Four<Element> = InlineArray<4, Element>
 
-/// SplitMix64: small, and the same everywhere for the same seed.
+/// SplitMix64: small, and the same on all machines for the same seed.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// The same seed gives the same numbers.
+  /// Creates a generator. The same seed gives the same numbers.
   public init(seed: UInt64) { state = seed }
 
   public mutating func next() -> UInt64 {
@@ -108,9 +108,9 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// 0 to `limit`, exclusive.
+  /// Returns a number from 0 to `limit`, exclusive.
   mutating func below(_ limit: Int) -> Int { Int(((next() >> 32) &* UInt64(limit)) >> 32) }
 
-  /// True once in `number` times.
+  /// Returns true once in `number` times on average.
   mutating func once(in number: Int) -> Bool { below(number) == 0 }
 }

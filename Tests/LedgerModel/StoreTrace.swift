@@ -1,14 +1,14 @@
-/// All that a schedule did to Redis, to be done again on a real one.
+/// All calls of a schedule to Redis, for a repetition on a real one.
 public struct StoreTrace: Sendable {
-  /// What the schedule was made from.
+  /// Seed of the schedule.
   public let seed: UInt64
   public let slices: Int
-  /// Targets of each slice.
+  /// Number of targets of each slice.
   public let targets: Int
   public let rules: Rules
   public let operations: [StoreOperation]
 
-  /// Runs a schedule. References that get lost by themselves are left out: no call of the store does that.
+  /// Runs a schedule without lost or duplicated references, because no call of the store causes them.
   public init(seed: UInt64) {
     var world = World()
     world.reset(seed: seed, rules: Rules())

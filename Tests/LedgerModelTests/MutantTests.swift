@@ -1,9 +1,9 @@
 import LedgerModel
 import Testing
 
-/// A check that can't fail is worth nothing: every rule that is broken on purpose is found out.
+/// Tests that the model finds every mutant. A check that can't fail is worthless.
 struct MutantTests {
-  /// Rules whose breach takes rarer coincidences than a short run has, or that others stand in for: see the README.
+  /// Mutants that need rarer coincidences than a short run has, or that other rules compensate for: see the README.
   private static let rare: Set<Mutant> = [
     .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .replaysWaiting, .closesWithDoubt,
     .failedReadDiscards, .doubtsOfOthers, .sealsAfterFall, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
@@ -12,7 +12,7 @@ struct MutantTests {
     .exhaustionForgetsAmbiguity,
   ]
 
-  /// Rare ones that a known schedule finds out.
+  /// Rare mutants that a known schedule finds.
   private static let schedules: [(Mutant, UInt64)] = [
     (.exhaustionForgetsAmbiguity, 6243), (.grantForgetsAmbiguity, 11_688), (.staleFailureCounts, 53_822),
     (.restoredSealTrusted, 27_220),

@@ -2,7 +2,7 @@ import LedgerModel
 import TestSupport
 import Testing
 
-/// The rules of the ledger under random schedules of everything that can go wrong; see LedgerModel/README.md.
+/// Invariants of the ledger under random schedules with all faults; see LedgerModel/README.md.
 struct ScheduleTests {
   @Test func noScheduleBreaksAnInvariant() async {
     var seed = Seed("noScheduleBreaksAnInvariant")
@@ -14,7 +14,7 @@ struct ScheduleTests {
     #expect(summary.takeovers > 0)
   }
 
-  /// Who departs while a slice is expanded is what the number of departures is for.
+  /// The number of departures exists for users who depart during the expansion of a slice.
   @Test func usersDepartInTheMidstOfAnExpansion() {
     var seed = Seed("usersDepartInTheMidstOfAnExpansion")
     var behind: [StoreCall.Kind: Int] = [:]

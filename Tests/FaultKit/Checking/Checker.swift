@@ -8,17 +8,17 @@ import TestSupport
 /// The rules, for every campaign that was submitted since the last check:
 ///
 /// 1. It ended in the state of the case, and every expected target has exactly one outcome. The outcomes of the export,
-/// of `campaign show` and the number of targets agree.
+///    of `campaign show` and the number of targets agree.
 /// 2. `accepted` means a request with its `apns-id` and token that was answered with 200.
 /// 3. A 200 means `accepted`, or `unknown` if that is allowed: with `skip`, in a cancelled campaign, for poison. So a
-/// target that ended as `cancelled` was never delivered. If no worker died with an answer, a 200 means `accepted`.
+///    target that ended as `cancelled` was never delivered. If no worker died with an answer, a 200 means `accepted`.
 /// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503, 429
-/// …) means that nothing was delivered, and the ledger contains the retry. Σ (deliveries − 1) over the targets with a
-/// delivery is at most the bound of the injections. With `skip` it is 0 for every target.
+///    …) means that nothing was delivered, and the ledger contains the retry. Σ (deliveries − 1) over the targets with
+///    a delivery is at most the bound of the injections. With `skip` it is 0 for every target.
 /// 5. No push was sent to a device that was not a target, or for a campaign that had ended before.
 /// 6. A resent push is the same, byte for byte, if the simulator logs bodies.
 /// 7. A target of an erased user has neither token nor `apns-id` in the export. The export has no more such targets
-/// than erased users, and their outcomes are included in the sums.
+///    than erased users, and their outcomes are included in the sums.
 /// 8. Only the permitted keys remain in the store: see ``Leftovers``. They are consistent according to `store check`.
 struct Checker {
   struct Verdict {

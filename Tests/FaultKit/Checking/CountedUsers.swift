@@ -9,10 +9,10 @@ import TestSupport
 ///
 /// 1. All devices of a user have the same result in a campaign: every one is sent to, or every one is `capped`.
 /// 2. Redis counts for a user exactly the campaigns that reached the user and obey caps, according to the simulator's
-/// log and the results.
+///    log and the results.
 /// 3. The count never exceeds a cap, and a capped user has reached the cap.
 /// 4. In one campaign all devices of a user get the same badge. Over all campaigns the badges are the numbers from one,
-/// each once. Redis has the last of them.
+///    each once. Redis has the last of them.
 struct CountedUsers {
   /// A campaign that is counted.
   struct Campaign {

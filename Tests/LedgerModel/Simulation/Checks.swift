@@ -1,6 +1,6 @@
-/// What must hold after every step, whatever went wrong before.
+/// Invariants after every step.
 extension World {
-  /// Looks at a slice that a call has touched.
+  /// Checks a slice after a call.
   mutating func check(_ call: StoreCall, _ reply: StoreReply, _ before: SliceState) {
     let slice = store.slices[call.slice]
     if let wrong = recount(slice) { fail("slice \(call.slice): \(wrong)") }
@@ -13,7 +13,7 @@ extension World {
     }
   }
 
-  /// Counters are what the records say.
+  /// Checks that the counters match the records.
   private func recount(_ slice: SliceState) -> String? {
     var doubt = 0
     var waiting = 0
@@ -35,7 +35,7 @@ extension World {
     return nil
   }
 
-  /// Records only rise, and an acceptance that was recorded is never lost.
+  /// Checks that records only rise, and that a recorded acceptance is never lost.
   private mutating func checkRise(_ slice: SliceState, _ before: SliceState, _ call: StoreCall) {
     guard before.phase == .sealed, slice.seal == before.seal else { return }
     if slice.granted < before.granted { fail("slice \(call.slice): high-water mark fell") }
@@ -54,7 +54,7 @@ extension World {
     }
   }
 
-  /// An outcome has its reason.
+  /// Checks that each outcome has a reason.
   private mutating func checkEvidence(_ slice: SliceState, _ call: StoreCall) {
     guard slice.phase != .none, slice.phase != .expanding else { return }
     for index in 0..<slice.count {
@@ -75,8 +75,8 @@ extension World {
     }
   }
 
-  /// What was delivered is never called undelivered, and retargeting by `accepted` and `unknown` finds it. What Redis has
-  /// lost, and nobody could tell it again, is not known to have been sent.
+  /// Checks that a delivered target never has an outcome that denies it, and that retargeting by `accepted` and
+  /// `unknown` includes it. The exception is a lost write that no worker could replay.
   private mutating func checkDelivered(_ target: Int, _ ending: Ending) {
     guard ending.saysUndelivered, apns.deliveries[target] > 0, !hasForgotten || apns.forgiven[target] == 0 else {
       return
@@ -84,7 +84,7 @@ extension World {
     fail("target \(target) was delivered and is \(ending)")
   }
 
-  /// A live owner keeps its slice; what is in doubt with the former one may come twice.
+  /// Checks that a live owner keeps its slice, and excuses duplicates of the former owner's targets in doubt.
   private mutating func checkTakeover(_ slice: SliceState, _ before: SliceState, _ call: StoreCall) {
     guard before.claim != call.claim else { return }
     if before.claim != 0, before.lease > now { fail("slice \(call.slice): two live owners") }
@@ -95,7 +95,7 @@ extension World {
     }
   }
 
-  /// What Redis has granted to a process, beyond what it inherited, fits into its window.
+  /// Checks that the targets granted to a process, without the inherited ones, fit into its window.
   private mutating func checkLedgerWindow(_ claim: Int) {
     guard !hasForgotten else { return }
     let holder = holders[claim]
@@ -109,7 +109,7 @@ extension World {
     if sum > rules.window { fail("worker \(holder.place): \(sum) granted without an answer, window \(rules.window)") }
   }
 
-  /// What a worker has in hand fits into its window.
+  /// Checks that the targets held by a worker fit into its window.
   mutating func checkWindow(_ place: Int) {
     guard workers[place].isAlive else { return }
     var inHand = workers[place].orphans
@@ -119,7 +119,7 @@ extension World {
     }
   }
 
-  /// A target comes again only where the rules allow it.
+  /// Checks that a target is delivered again only if the rules allow it.
   mutating func checkDelivery(_ target: Int) {
     var allowed = 1 + Int(apns.forgiven[target])
     if !rules.skips { allowed += Int(apns.excused[target]) + Int(apns.ambiguous[target]) }
@@ -128,7 +128,7 @@ extension World {
     }
   }
 
-  /// Totals have every finished slice once.
+  /// Checks that the totals include every finished slice once.
   mutating func checkTotals() {
     let control = store.control
     var sum: Int16 = 0
@@ -141,7 +141,7 @@ extension World {
     }
   }
 
-  /// A process that could have told Redis what it forgot can't any more: what it sent meanwhile may come again.
+  /// Excuses duplicates of a process that can no longer replay lost writes.
   mutating func forgive(_ place: Int, _ why: String) {
     var debts = apns.debts[place]
     guard debts != 0 else { return }

@@ -1,9 +1,9 @@
-/// Calls on their way to Redis and back.
+/// Calls between workers and Redis.
 extension World {
-  /// Executes a call at Redis, and looks whether that was right.
+  /// Executes a call at Redis and checks the result.
   mutating func execute(_ call: StoreCall) -> StoreReply {
     let before = store.slices[call.slice]
-    // What writes nothing can't be lost.
+    // A call that writes nothing can't be lost.
     if call.kind != .regrant { history.append(store, at: now) }
     let reply = store.apply(call, now: now, rules: rules)
     operations?.append(StoreOperation(step: .call(call), now: now))
@@ -16,7 +16,7 @@ extension World {
     return reply
   }
 
-  /// A call of a background loop: done at once, or lost.
+  /// Executes a call of a background loop immediately, or loses it.
   mutating func call(_ call: StoreCall) -> StoreReply? {
     switch takeArmed(for: call) {
     case .callLost: return nil
@@ -30,7 +30,7 @@ extension World {
     }
   }
 
-  /// Starts the call of a slice; as a rule it is answered before anything else happens.
+  /// Starts the call of a slice. Usually it is answered before the next event.
   mutating func start(_ place: Int, _ position: Int, _ call: StoreCall) {
     workers[place].runs[position].call = call
     let fault = takeArmed(for: call)
@@ -50,17 +50,18 @@ extension World {
     }
   }
 
-  /// Redis executes the call of a slice.
+  /// Executes the call of a slice at Redis.
   mutating func arrive(_ place: Int, _ position: Int) {
     let reply = execute(workers[place].runs[position].call)
     workers[place].runs[position].reply = reply
     workers[place].runs[position].transit = .answered
   }
 
-  /// The fault that is due for a call; most are kept for commits, which have most to lose.
+  /// Returns the fault that is due for a call. Most faults are kept for commits, which have the most to lose.
   private mutating func takeArmed(for call: StoreCall) -> FaultKind? {
     guard let kind = armed else { return nil }
-    // A schedule in which nobody departs draws as if nobody was asked about.
+    // Regrant calls use no random numbers here, so schedules without departures stay the same as before these calls
+    // existed.
     if call.kind == .regrant ? step & 3 > 0 : call.kind != .commit && random.below(4) > 0 { return nil }
     armed = nil
     injected.add(kind)

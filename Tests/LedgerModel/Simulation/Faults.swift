@@ -1,30 +1,30 @@
-/// What goes wrong.
+/// The kinds of fault.
 public enum FaultKind: UInt8, CaseIterable, Sendable {
-  /// A process is gone; another one starts later, perhaps under the same name.
+  /// A process dies. Another one starts later, possibly with the same name.
   case crash
-  /// A process stands still for longer than its lease, then goes on.
+  /// A process stalls for longer than its lease, then continues.
   case pause
   /// A call never arrives.
   case callLost
-  /// A call is executed, its answer never arrives.
+  /// A call is executed, but its answer never arrives.
   case replyLost
-  /// A call is given up by its worker and executed later.
+  /// A worker gives up a call, and Redis executes it later.
   case callLate
-  /// APNs' answer is lost: nobody knows whether it took the push.
+  /// APNs' answer is lost. The worker does not know whether APNs accepted the push.
   case answerLost
   /// APNs provably did not process a push.
   case notProcessed
   /// Redis loses the writes of the last ticks.
   case rollback
-  /// One slot of a cluster does.
+  /// One slot of a cluster loses its last writes.
   case partialRollback
-  /// Redis loses writes, and a process that could replay them is gone or stands still.
+  /// Redis loses writes, and a process that could replay them dies or stalls.
   case rollbackAndCrash
   case campaignPaused
   case campaignCancelled
-  /// A reference gets lost.
+  /// A reference is lost.
   case referenceLost
-  /// A slice that is held or finished has another reference.
+  /// A held or finished slice gets another reference.
   case referenceTwice
   /// A user loses a device, opts out, or is erased.
   case departure
@@ -37,14 +37,14 @@ struct Fault: Sendable {
   var number: UInt32
 }
 
-/// How often each kind of fault has happened.
+/// Counts of each kind of fault.
 public struct FaultCounts: Sendable {
-  /// No SIMD vector: of one that an async function keeps, Swift 6.3 writes beyond the end of the task's memory.
+  /// Not a SIMD vector: for one in an async function, Swift 6.3 writes beyond the end of the task's memory.
   private var counts = InlineArray<16, UInt32>(repeating: 0)
 
   init() {}
 
-  /// Of one kind.
+  /// The count of one kind.
   public subscript(kind: FaultKind) -> Int { Int(counts[Int(kind.rawValue)]) }
 
   mutating func add(_ kind: FaultKind) { counts[Int(kind.rawValue)] += 1 }

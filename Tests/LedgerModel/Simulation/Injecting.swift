@@ -1,9 +1,9 @@
-/// How things go wrong.
+/// Injection of faults.
 extension World {
   mutating func inject(_ fault: Fault) {
     var random = SeededGenerator(seed: UInt64(fault.number))
     switch fault.kind {
-    // These wait for a call or a push to happen to, and are counted then.
+    // These faults wait for a call or a push, and are counted later.
     case .callLost, .replyLost, .callLate, .answerLost, .notProcessed:
       armed = fault.kind
       return
@@ -31,7 +31,7 @@ extension World {
       guard store.control.state == .active || store.control.state == .paused else { return false }
       wasCancelled = true
       control(.cancel)
-      // Whoever cancels may be cut short: then the parked ones come back when they are due.
+      // A cancelling process may die before this call. The parked slices then return when they are due.
       if random.once(in: 2) || operations != nil { _ = execute(StoreCall(.unpark)) }
     case .departure:
       var call = StoreCall(.depart, slice: random.below(slices))
@@ -90,7 +90,7 @@ extension World {
     }
     apns.lastSent[place] = SIMD32(repeating: -1000)
     for position in 0..<4 where workers[place].runs[position].transit == .issued {
-      // It may still lie in a socket's buffer.
+      // The call may still be in a socket's buffer.
       if random.once(in: 2) { late.append((workers[place].runs[position].call, now + random.below(10))) }
     }
     let name = random.once(in: 2) ? workers[place].name : random.below(4)
@@ -101,7 +101,7 @@ extension World {
     return true
   }
 
-  /// Redis falls, and comes back without its last writes. All connections break.
+  /// Redis fails over and loses its last writes. All connections break.
   private mutating func failOver(_ random: inout SeededGenerator, partially: Bool) -> Bool {
     let depth = history.depth(now)
     guard depth > 0 else { return false }
@@ -112,7 +112,7 @@ extension World {
         "FAULT redis loses the writes since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
       )
     }
-    // A slot that falls back behind a close which control has counted is out of the model's reach; see the README.
+    // A slot that falls back behind a close which control has counted is outside of the model; see the README.
     if slot >= 0, slot < slices, store.control.finished.contains(slot) { return false }
     for slice in 0..<slices where slot < 0 || slot == slice {
       noteForgotten(slice, old.slices[slice], since: at)
@@ -133,7 +133,7 @@ extension World {
     return true
   }
 
-  /// Which targets may come again unless somebody tells Redis in time.
+  /// Records which targets may be delivered again if no worker replays in time.
   private mutating func noteForgotten(_ number: Int, _ old: SliceState, since at: Int) {
     let new = store.slices[number]
     guard new.phase != .none, new.phase != .expanding else { return }

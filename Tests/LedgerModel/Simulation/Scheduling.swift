@@ -1,11 +1,11 @@
 /// A schedule from its seed to its end.
 extension World {
-  /// Steps in which things go wrong.
+  /// Number of steps with faults.
   private static let troubledSteps = 260
-  /// Steps after that in which everything must come to its end.
+  /// Number of following steps in which everything must end.
   private static let quietSteps = 12_000
 
-  /// Sets everything up anew; memory is kept.
+  /// Resets everything and reuses the memory.
   mutating func reset(seed: UInt64, rules broken: Rules) {
     random = SeededGenerator(seed: seed)
     rules = broken
@@ -49,7 +49,7 @@ extension World {
     var random = SeededGenerator(seed: ~seed)
     faults.removeAll(keepingCapacity: true)
     nextFault = 0
-    // Departures are planned for themselves: without one a schedule is what it was before there were any.
+    // Departures have their own random numbers, so a schedule without them is the same as before they were added.
     let kinds = FaultKind.allCases.count - 1
     for _ in 0..<random.below(8) {
       let kind = FaultKind(rawValue: UInt8(random.below(kinds))) ?? .crash
@@ -58,11 +58,11 @@ extension World {
           kind: kind, step: 5 + random.below(Self.troubledSteps - 60), number: UInt32(truncatingIfNeeded: random.next())
         ))
     }
-    // By this number the schedules that MutantTests names are without one.
+    // With this number the schedules in MutantTests have no departures.
     var departing = SeededGenerator(seed: seed ^ 0x9a01 << 40)
     if departing.once(in: 2) {
       for _ in 0...departing.below(4) {
-        // Many of them about when slices are sealed.
+        // Many departures are near the time of the seals.
         let step = 1 + departing.below(departing.once(in: 2) ? 40 : Self.troubledSteps - 60)
         faults.append(Fault(kind: .departure, step: step, number: UInt32(truncatingIfNeeded: departing.next())))
       }
@@ -70,7 +70,7 @@ extension World {
     faults.sort { $0.step < $1.step }
   }
 
-  /// Runs to the end, or to the first violation.
+  /// Runs to the end or to the first violation.
   mutating func run() {
     while step < Self.troubledSteps, violation == nil {
       while nextFault < faults.count, faults[nextFault].step <= step {
@@ -89,7 +89,7 @@ extension World {
     if violation == nil { checkEnd() }
   }
 
-  /// Faults stop: what stands still goes on, what is paused is resumed, and somebody is there.
+  /// Ends all faults: stalled processes continue, a paused campaign is resumed, and at least one worker runs.
   private mutating func calm() {
     armed = nil
     if isTraced { note("faults stop") }
@@ -145,7 +145,7 @@ extension World {
     _ = execute(call)
   }
 
-  /// One step of a worker; false when it has nothing to do.
+  /// Executes one step of a worker. Returns false if there is nothing to do.
   private mutating func work(_ place: Int) -> Bool {
     if workers[place].runID != runID {
       if rules.breaks(.runIDIgnored) { workers[place].runID = runID } else { beginReplay(place) }
@@ -172,7 +172,7 @@ extension World {
     return false
   }
 
-  /// Nothing is left to do for anybody.
+  /// Whether no process has anything left to do.
   private var isDone: Bool {
     guard store.control.hasEnded, late.isEmpty, store.control.parked.isEmpty, store.control.open.isEmpty else {
       return false
@@ -212,7 +212,7 @@ extension World {
         allowed += Int(apns.ambiguous[target]) + Int(apns.forgiven[target])
       }
     }
-    // How much was sent again is told, not relied upon: Redis may lose it.
+    // The number of resent targets is only informative, because Redis may lose it.
     if hasForgotten { sum[SliceState.resentPlace] = store.control.tally[SliceState.resentPlace] }
     if sum != store.control.tally { fail("totals \(store.control.tally), the slices' sum \(sum)") }
     if duplicates > allowed { fail("\(duplicates) duplicates, \(allowed) allowed") }

@@ -1,4 +1,4 @@
-/// Redis, workers and APNs under one seed: a schedule.
+/// Redis, workers and APNs with one seed: a schedule.
 struct World: Sendable {
   var rules = Rules()
   var random = SeededGenerator(seed: 0)
@@ -7,39 +7,40 @@ struct World: Sendable {
   var store = StoreState(slices: 2)
   var slices = 2
   var targets = 4
-  /// Counts the lives of Redis.
+  /// Number of the current Redis process.
   var runID = 1
-  /// Whether Redis has ever lost anything in this schedule.
+  /// Whether Redis has lost writes in this schedule.
   var hasForgotten = false
   var workers = Four(repeating: Worker())
   var places = 2
   var nextClaim = 1
-  /// Which place and generation a claim was made by.
+  /// Place and generation that made each claim.
   var holders: [(place: Int, generation: Int)] = []
-  /// Calls that their workers have given up and that Redis has yet to execute.
+  /// Calls that their workers have given up and that Redis may still execute.
   var late: [(call: StoreCall, notBefore: Int)] = []
   var apns = APNsState()
-  /// Which attempt of an index a worker's run may send; 0 for none, else attempt + 1.
+  /// The attempt of each index that a worker's run may send; 0 for none, otherwise attempt + 1.
   var permits = Four(repeating: Four(repeating: SIMD8<UInt8>()))
-  /// Which indexes a worker's run must not send: their users had departed when they were granted, or it has yet to ask.
+  /// The indexes that a worker's run must not send: their users had departed at the grant, or the worker must check
+  /// them first.
   var barred = Four(repeating: Four(repeating: SmallSet()))
-  /// Targets whose users have departed at some time, whether Redis still knows it or not.
+  /// Targets whose users have departed at any time, even if Redis lost the departure.
   var departed: UInt32 = 0
   var faults: [Fault] = []
   var nextFault = 0
-  /// Bits of the faults that are left out.
+  /// Bits of the faults that are omitted.
   var dropped: UInt64 = 0
   var armed: FaultKind?
   var injected = FaultCounts()
   var history = History()
   var takeovers = 0
-  /// Targets that an owner found in doubt because Redis lost the claim after its own.
+  /// Targets that an owner found in doubt because Redis lost a later claim.
   var reversals = 0
   var resumeAt = -1
   var wasCancelled = false
-  /// The first thing that was wrong.
+  /// The first violation.
   var violation: String?
-  /// Collects what happens; `nil` when nobody reads it.
+  /// The events; `nil` if they are not recorded.
   var trace: [String]?
   var operations: [StoreOperation]?
 
@@ -55,7 +56,7 @@ struct World: Sendable {
     trace?.append("step \(step) t=\(now): \(what)")
   }
 
-  /// The number of a target over all slices.
+  /// Returns the number of a target over all slices.
   static func target(_ slice: Int, _ number: Int) -> Int { slice * 8 + number }
 
   func target(of run: Run, _ index: Int) -> Int { Self.target(run.slice, Int(run.order[index])) }
@@ -63,27 +64,27 @@ struct World: Sendable {
   func isRunning(_ place: Int) -> Bool { workers[place].isAlive && workers[place].pausedUntil <= now }
 }
 
-/// What APNs and the devices know, by target.
+/// State of APNs and the devices, by target.
 struct APNsState: Sendable {
-  /// 0: takes every push; 1: is gone; 2 and more: 503 so many times less one, then takes it.
+  /// 0: accepts every push; 1: unregistered; n ≥ 2: answers n − 1 pushes with 503, then accepts.
   var behaviour = SIMD32<UInt8>()
   var deliveries = SIMD32<UInt8>()
-  /// Bits: 1 a 200 was seen by a worker, 2 a 410, 4 a 503, 8 an answer was lost.
+  /// Bits: 1 a worker has seen a 200, 2 a 410, 4 a 503, 8 an answer was lost.
   var evidence = SIMD32<UInt8>()
   /// Deliveries beyond the first that the rules allow, by reason.
   var excused = SIMD32<UInt8>()
   var ambiguous = SIMD32<UInt8>()
   var forgiven = SIMD32<UInt8>()
-  /// When a place last handed a target over.
+  /// Time when a place last handed over a target.
   var lastSent = Four(repeating: SIMD32<Int32>(repeating: -1000))
-  /// Targets that a place has sent and Redis has lost, until it has replayed.
+  /// Targets that a place has sent and Redis has lost, until the place has replayed.
   var debts = Four(repeating: UInt32(0))
   var debtsUntil = 0
-  /// When a process that is gone last handed a target over.
+  /// Time when a dead process last handed over a target.
   var lastSentByDead = SIMD32<Int32>(repeating: -1000)
 }
 
-/// What becomes of a push.
+/// Results of a push.
 enum Fate {
   static let taken: UInt8 = 1
   static let gone: UInt8 = 2
@@ -93,7 +94,7 @@ enum Fate {
   static let notProcessed: UInt8 = 6
 }
 
-/// Earlier states of the store, newest last, for as long as Redis may forget.
+/// Earlier states of the store, newest last, for the time in which Redis may lose writes.
 struct History: Sendable {
   private var states: [(state: StoreState, at: Int)] = []
   private var newest = 0
@@ -111,30 +112,30 @@ struct History: Sendable {
     count = Swift.min(count + 1, Self.size)
   }
 
-  /// How many writes may be undone.
+  /// Returns the number of writes that may be lost.
   func depth(_ now: Int) -> Int {
     var depth = 0
     while depth < count, states[(newest + Self.size - depth) % Self.size].at > now - Rules.forgetting { depth += 1 }
     return depth
   }
 
-  /// The state before the last `writes` writes, and when it was the current one.
+  /// Returns the state before the last `writes` writes, and its time.
   func state(before writes: Int) -> (state: StoreState, at: Int) {
     states[(newest + Self.size - (writes - 1)) % Self.size]
   }
 }
 
-/// One call as Redis executed it, with all that is needed to do it again elsewhere.
+/// One call as Redis executed it, with everything that is needed to repeat it elsewhere.
 public struct StoreOperation: Sendable {
-  /// What was done.
+  /// The kinds of step.
   public enum Step: Sendable {
     case call(StoreCall)
-    /// Redis fell back to this.
+    /// Redis fell back to this state.
     case failover(StoreState)
   }
 
-  /// What was done.
+  /// The step.
   public var step: Step
-  /// When, by the model's clock.
+  /// Time on the model's clock.
   public var now: Int
 }

@@ -1,23 +1,23 @@
-/// What stands under the control tag for one campaign: its hash, the lists of references, the list of workers.
+/// State of one campaign in the control slot: its hash, the lists of references, the list of workers.
 public struct ControlState: Sendable {
-  /// The campaign's state; absent before its job was taken in.
+  /// The campaign's state; absent before its job is activated.
   public enum Campaign: UInt8, Sendable {
     case absent, active, paused, cancelled, completed
   }
 
   public internal(set) var state = Campaign.absent
   public internal(set) var slices: Int
-  /// Slices counted.
+  /// Number of counted slices.
   public internal(set) var counted = 0
   public internal(set) var tally = SIMD8<Int16>()
   public internal(set) var isOnLane = false
   public internal(set) var isRunning = false
   public internal(set) var open = SmallList()
-  /// By worker's name.
+  /// Lists of held slices by worker's name.
   public internal(set) var processing = Four(repeating: SmallList())
   public internal(set) var parked = SmallSet()
   public internal(set) var due = SIMD4<Int32>()
-  /// The bits.
+  /// Bits of the counted slices.
   public internal(set) var finished = SmallSet()
   public internal(set) var workers = SmallSet()
   public internal(set) var seen = SIMD4<Int32>()
@@ -127,7 +127,7 @@ public struct ControlState: Sendable {
     if processing[name].isEmpty { workers.remove(name) }
   }
 
-  /// Opens what is in no list. Like the script it first compares numbers only.
+  /// Opens slices that are in no list. Like the script it first compares only numbers.
   mutating func reopen() {
     guard state != .absent, isRunning else { return }
     var known = SmallSet()

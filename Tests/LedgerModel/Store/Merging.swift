@@ -1,5 +1,5 @@
 extension SliceState {
-  /// `commit.lua`: merges what came, grants what may be granted. A replay is one that carries what had been acknowledged.
+  /// `commit.lua`: merges records and grants targets. A replay is a commit with acknowledged records.
   mutating func commit(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {
     var reply = StoreReply()
     let isReplay = call.kind == .replay
@@ -9,7 +9,7 @@ extension SliceState {
     let isOurs = phase == .sealed && (seal == call.seal || rules.breaks(.sealNotChecked))
     guard isOurs else {
       reply.result = phase == .none || phase == .expanding ? .unsealed : .refused
-      // Before the seal there is nothing to merge: then this only renews the lease.
+      // Before the seal there is nothing to merge. The call then only renews the lease.
       if isOwner, phase == .expanding, !isReplay { lease = now + Rules.lease }
       return reply
     }
@@ -24,13 +24,13 @@ extension SliceState {
       if merge(RecordState.granted, call.grants, index, mayWait: true, now, rules) { granting = true }
     }
     for index in call.records.indexes where index < count {
-      // Whoever lost the claim does not know what the owner has sent since.
+      // A former owner does not know what the owner has sent since.
       if !isOwner, !isReplay, Ending(rawValue: call.records.state[index])?.saysUndelivered == true,
         !rules.breaks(.staleFailureCounts)
       {
         continue
       }
-      // Redis lost a grant that it had acknowledged: what was sent had been granted.
+      // Redis lost a grant that it had acknowledged: a target that was sent had been granted.
       raise(to: index + 1)
       let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
       _ = merge(call.records.state[index], call.records, index, mayWait: mayWait, now, rules)
@@ -66,13 +66,13 @@ extension SliceState {
     granted = mark
   }
 
-  /// Merges one record; true when it was taken.
+  /// Merges one record. Returns true if it was accepted.
   private mutating func merge(
     _ new: UInt8, _ row: RecordRow, _ index: Int, mayWait: Bool, _ now: Int, _ rules: Rules
   ) -> Bool {
     let number = row.attempt[index]
     let old = state[index]
-    // Whoever lost the claim may say how a target ended, but not that it is to be sent again; nor may a replay.
+    // A former owner may record how a target ended, but not that it will be sent again. The same applies to a replay.
     if new < 16, !mayWait, !rules.breaks(.waitingFromStale) { return false }
     if old < 16, ambiguous.contains(index), Ending(rawValue: new)?.saysUndelivered == true { return false }
     if let ending = Ending(rawValue: old) {
@@ -104,8 +104,9 @@ extension SliceState {
     return true
   }
 
-  /// Retries that are due first, earliest first, then targets never granted. A tick is many milliseconds: what came with
-  /// this very commit is behind what else is due in it. Whoever has departed is granted all the same: the worker is told.
+  /// Grants due retries first, the earliest first, then targets that were never granted. A tick is many milliseconds,
+  /// so retries of this commit come after others that are due in the same tick. Departed targets are granted too: the
+  /// worker learns of the departure.
   private mutating func grant(_ call: StoreCall, _ now: Int, _ rules: Rules, _ reply: inout StoreReply) {
     var credit = call.credit
     while credit > 0 {

@@ -1,30 +1,29 @@
-/// One slice as Redis has it: the fields of its hash, its targets, ledger and retry set, and who has departed from its
-/// partition.
+/// One slice in Redis: the fields of its hash, its targets, ledger and retry set, and the departures of its partition.
 public struct SliceState: Equatable, Sendable {
-  /// The life of a slice.
+  /// The phases of a slice.
   public enum Phase: UInt8, Sendable {
     case none, expanding, sealed, done, cancelled
   }
 
   public internal(set) var phase = Phase.none
-  /// 0 for none.
+  /// Current claim; 0 for none.
   public internal(set) var claim = 0
-  /// Whose claim it is; -1 for nobody's.
+  /// Owner of the claim; -1 for none.
   public internal(set) var owner = -1
   public internal(set) var lease = 0
   public internal(set) var claims = 0
-  /// Claims in a row that ran out without an ending in between.
+  /// Number of consecutive expired claims without an ending in between.
   public internal(set) var deaths = 0
-  /// Names the list of targets: the claim under which it was sealed.
+  /// Identifier of the list of targets: the claim that sealed it.
   public internal(set) var seal = 0
-  /// Commits of owners.
+  /// Number of commits of owners.
   public internal(set) var seq = 0
-  /// What came from others than the owner and put targets in doubt that it had not been granted.
+  /// Number of calls from others than the owner that put targets in doubt without a grant to the owner.
   public internal(set) var replays = 0
-  /// Targets in the list that is being built.
+  /// Number of targets in the list that is being built.
   public internal(set) var built = 0
   public internal(set) var building = SIMD8<UInt8>()
-  /// Which target stands at each index of the sealed list.
+  /// Target at each index of the sealed list.
   public internal(set) var order = SIMD8<UInt8>()
   public internal(set) var count = 0
   /// The high-water mark.
@@ -33,22 +32,22 @@ public struct SliceState: Equatable, Sendable {
   public internal(set) var waiting = 0
   public internal(set) var state = SIMD8<UInt8>()
   public internal(set) var attempt = SIMD8<UInt8>()
-  /// Targets of which an earlier attempt was sent and not answered.
+  /// Targets with an earlier attempt that was sent and not answered.
   public internal(set) var ambiguous = SmallSet()
-  /// Indexes in the retry set, and when each is due.
+  /// Indexes in the retry set, with their due times.
   public internal(set) var retry = SmallSet()
   public internal(set) var due = SIMD8<Int32>()
-  /// Targets by ``Ending``.
+  /// Number of targets by ``Ending``.
   public internal(set) var tally = SIMD8<Int16>()
   public internal(set) var resent = 0
-  /// Targets, by number, whose users have departed, how many departures that took, and the number of each.
+  /// Targets, by number, whose users have departed, the number of departures, and the number of each departure.
   public internal(set) var gone = SmallSet()
   public internal(set) var departures = 0
   public internal(set) var departedAt = SIMD8<UInt8>()
-  /// The number of departures that the seal noted; -1 where it is not known.
+  /// Number of departures that the seal stored; -1 if unknown.
   public internal(set) var departed = 0
 
-  /// Where, behind the endings, a closed slice's other counters stand.
+  /// Places of a closed slice's other counters, after the endings.
   public static let targetsPlace = 6
   /// See ``targetsPlace``.
   public static let resentPlace = 7
@@ -89,10 +88,10 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  /// Nobody but the owner can seal: what a stale one adds, to a list under its own name, need not be kept.
+  /// Only the owner can seal. A stale owner appends to a list with its own name, which the model does not keep.
   mutating func append(_ call: StoreCall) -> StoreReply {
     guard claim == call.claim, phase == .expanding else { return StoreReply() }
-    // More than fits is as wrong as it gets: the seal will refuse it.
+    // A list that does not fit is wrong: the seal will refuse it.
     if built < 8 {
       for position in 0..<min(call.count, 8 - built) { building[built + position] = call.order[position] }
     }
@@ -141,7 +140,7 @@ public struct SliceState: Equatable, Sendable {
       }
       if call.cancels {
         if phase == .expanding { count = 0 }
-        // What waits stands in `retry`, and nothing else does.
+        // `retry` contains exactly the waiting targets.
         let unknown = doubt + (rules.breaks(.cancelForgetsAmbiguity) ? 0 : retry.intersection(ambiguous).count)
         tally[Ending.unknown.place] += Int16(unknown)
         tally[Ending.cancelled.place] += Int16(count - granted + doubt + waiting - unknown)
@@ -166,17 +165,17 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  /// A user loses the device that is this target.
+  /// Records that a user loses the device of this target.
   mutating func depart(_ target: Int, rules: Rules) {
     gone.insert(target)
     if !rules.breaks(.departureNotCounted) { departures += 1 }
     departedAt[target] = UInt8(departures)
   }
 
-  /// Whether the user of a target has departed.
+  /// Returns whether the user of a target has departed.
   func hasDeparted(_ index: Int) -> Bool { gone.contains(Int(order[index])) }
 
-  /// Decides again about granted targets, whoever asks.
+  /// Checks granted targets again, for any caller.
   func regrant(_ call: StoreCall, rules: Rules) -> StoreReply {
     var reply = StoreReply()
     guard phase == .sealed, seal == call.seal else {
@@ -196,7 +195,7 @@ public struct SliceState: Equatable, Sendable {
     owner = -1
   }
 
-  /// What a target has come to, as whoever exports the results reads it; `nil` while it has no ending.
+  /// Returns the outcome of a target as in an export of the results; `nil` if it has none.
   public func ending(of index: Int) -> Ending? {
     if let ending = Ending(rawValue: state[index]) { return ending }
     guard phase == .cancelled else { return nil }

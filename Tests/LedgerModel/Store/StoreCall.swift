@@ -1,4 +1,4 @@
-/// How a target can end in the model; codes as in the ledger.
+/// The outcomes of a target in the model, with the codes of the ledger.
 public enum Ending: UInt8, CaseIterable, Sendable {
   case accepted = 16
   case unregistered = 17
@@ -7,10 +7,10 @@ public enum Ending: UInt8, CaseIterable, Sendable {
   case cancelled = 25
   case gone = 28
 
-  /// Whether it says that the push was not delivered, though APNs has not refused the target for good.
+  /// Whether the outcome means that the push was not delivered, although APNs has not refused the target permanently.
   var saysUndelivered: Bool { self == .failed || self == .cancelled || self == .gone }
 
-  /// Its place in a row of counters.
+  /// Place in a row of counters.
   public var place: Int {
     switch self {
     case .accepted: 0
@@ -23,19 +23,19 @@ public enum Ending: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// States of records that are not endings.
+/// States of records without an outcome.
 enum RecordState {
   static let granted: UInt8 = 0
   static let waiting: UInt8 = 1
 }
 
-/// Records on their way into a ledger: state, attempt and, of those that wait, ticks until they are due.
+/// Records for a ledger: state, attempt and, for waiting ones, ticks until they are due.
 public struct RecordRow: Equatable, Sendable {
   public internal(set) var indexes = SmallSet()
   public internal(set) var state = SIMD8<UInt8>()
   public internal(set) var attempt = SIMD8<UInt8>()
   public internal(set) var delay = SIMD8<UInt8>()
-  /// Targets of which an earlier attempt was sent and not answered.
+  /// Targets with an earlier attempt that was sent and not answered.
   public internal(set) var ambiguous = SmallSet()
 
   mutating func set(_ index: Int, _ state: UInt8, attempt: UInt8, isAmbiguous: Bool, delay: Int = 0) {
@@ -47,22 +47,22 @@ public struct RecordRow: Equatable, Sendable {
   }
 }
 
-/// One call of one script, with all that it carries.
+/// One call of one script, with all arguments.
 public struct StoreCall: Sendable {
-  /// Which script.
+  /// The script.
   public enum Kind: UInt8, Sendable {
     case activate, look, dequeue, claim, append, seal, commit, replay, regrant, read, unclaim, close, depart
     case finish, park, postpone, requeue, dismiss, heartbeat, inspect, removeWorker, reopen, control, unpark
   }
 
-  /// What is asked of a campaign.
+  /// A command for a campaign.
   public enum Verb: UInt8, Sendable {
     case pause, resume, cancel
   }
 
   public internal(set) var kind: Kind
   public internal(set) var slice = 0
-  /// Whose list it concerns.
+  /// The worker whose list is affected.
   public internal(set) var name = 0
   public internal(set) var claim = 0
   public internal(set) var seal = 0
@@ -72,22 +72,22 @@ public struct StoreCall: Sendable {
   public internal(set) var resent = 0
   public internal(set) var highWater = 0
   public internal(set) var records = RecordRow()
-  /// With a replay: retries that had been granted.
+  /// For a replay: retries that had been granted.
   public internal(set) var grants = RecordRow()
-  /// With `append`: the targets.
+  /// For `append`: the targets.
   public internal(set) var order = SIMD8<UInt8>()
   public internal(set) var count = 0
-  /// With `seal`: how many had departed before the expansion; -1 when a seal is restored. With `commit`: how many the
-  /// worker has taken account of; -2 for as many as the seal noted.
+  /// For `seal`: number of departures before the expansion; -1 for a restored seal. For `commit`: number of departures
+  /// that the worker has processed; -2 for the number in the seal.
   public internal(set) var departures = 0
-  /// With `regrant`: which targets. With `commit`: which of those that may be granted are to be checked.
+  /// For `regrant`: the targets. For `commit`: the targets to check among those that may be granted.
   public internal(set) var indexes = SmallSet()
-  /// With `depart`: whose user departs.
+  /// For `depart`: the target of the departing user.
   public internal(set) var target = 0
   public internal(set) var cancels = false
   public internal(set) var ticks = 0
   public internal(set) var verb = Verb.pause
-  /// With `finish`: the slice's endings, targets and resent ones.
+  /// For `finish`: the slice's outcomes, targets and resent ones.
   public internal(set) var tally = SIMD8<Int16>()
 
   init(_ kind: Kind, slice: Int = 0, name: Int = 0, claim: Int = 0) {
@@ -98,9 +98,9 @@ public struct StoreCall: Sendable {
   }
 }
 
-/// What a script answers; which fields count depends on the call.
+/// The reply of a script. The call determines which fields are used.
 public struct StoreReply: Equatable, Sendable {
-  /// How it went.
+  /// The result of the call.
   public enum Result: UInt8, Sendable {
     case done, refused, held, finished, unsealed
   }
@@ -108,7 +108,7 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var result = Result.done
   public internal(set) var phase = SliceState.Phase.none
   public internal(set) var isOwner = false
-  /// Nothing had come between this commit and the owner's last.
+  /// Whether no other call was applied between this commit and the owner's previous one.
   public internal(set) var isExpected = false
   public internal(set) var slice = 0
   public internal(set) var seal = 0
@@ -117,7 +117,7 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var count = 0
   /// The high-water mark.
   public internal(set) var granted = 0
-  /// How many of the targets below it this commit has granted.
+  /// Number of targets below the mark that this commit has granted.
   public internal(set) var fresh = 0
   public internal(set) var doubt = 0
   public internal(set) var waiting = 0
@@ -125,14 +125,14 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var ticks = -1
   /// Retries granted, or records read.
   public internal(set) var records = RecordRow()
-  /// Of the targets that are checked: those that are not to be sent.
+  /// The checked targets that must not be sent.
   public internal(set) var withheld = SmallSet()
-  /// Of the targets that are granted or asked about: those whose users have departed. No script says so; the checks go by it.
+  /// The granted or checked targets whose users have departed. No script returns this; only the checks use it.
   public internal(set) var departed = SmallSet()
-  /// How many users have departed from the partition; of a commit that granted nothing -1.
+  /// Number of departures from the partition; -1 for a commit that granted nothing.
   public internal(set) var departures = 0
-  /// Of a commit: the targets, by number, whose users have departed since as many as the worker knew of, and whether it may
-  /// be any.
+  /// For a commit: the targets, by number, whose users have departed since the number that the worker knew, and whether
+  /// any target may be affected.
   public internal(set) var news = SmallSet()
   public internal(set) var isAnybody = false
   public internal(set) var order = SIMD8<UInt8>()

@@ -1,9 +1,9 @@
-/// All of Redis that matters to one campaign.
+/// All data in Redis that concern one campaign.
 public struct StoreState: Sendable {
   public internal(set) var slices = Four(repeating: SliceState())
   public internal(set) var control: ControlState
 
-  /// Before the campaign's job was taken in.
+  /// The state before the campaign's job is activated.
   public init(slices: Int) { control = ControlState(slices: slices) }
 
   /// Executes a call.
@@ -24,7 +24,7 @@ public struct StoreState: Sendable {
       reply.phase = slice.phase
       reply.seal = slice.seal
       reply.isOwner = slice.claim == call.claim
-      // The worker asks for what is below the mark that it knows.
+      // The worker asks for the records below the mark that it knows.
       for index in 0..<call.highWater where index < slice.count {
         reply.records.set(
           index, slice.state[index], attempt: slice.attempt[index], isAmbiguous: slice.ambiguous.contains(index))

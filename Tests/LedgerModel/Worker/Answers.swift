@@ -1,4 +1,4 @@
-/// What a worker makes of Redis' answer to the call of a slice, or of there being none.
+/// A worker's reaction to Redis' answer to the call of a slice, or to a missing answer.
 extension World {
   mutating func deliver(_ place: Int, _ position: Int) {
     let run = workers[place].runs[position]
@@ -10,7 +10,7 @@ extension World {
       switch run.stage {
       case .drive: commitFailed(place, position)
       case .reconcile where !rules.breaks(.failedReadDiscards):
-        // Nothing is lost: it is read again after the next commit.
+        // Nothing is lost: the records are read again after the next commit.
         workers[place].runs[position].mustReconcile = true
         workers[place].runs[position].stage = .drive
       default:
@@ -83,7 +83,7 @@ extension World {
     workers[place].journal[entry].departures = workers[place].runs[position].departures
   }
 
-  /// Which targets are granted without an answer, and not in hand here.
+  /// Handles targets that are granted without an answer and not held by this worker.
   private mutating func found(_ place: Int, _ position: Int, _ reply: StoreReply) {
     var run = workers[place].runs[position]
     guard reply.phase == .sealed, reply.seal == run.seal, reply.isOwner || rules.breaks(.doubtsOfOthers) else {
@@ -98,7 +98,7 @@ extension World {
       permits[place][position][index] = attempt + 1
       barred[place][position].insert(index)
       if reply.records.ambiguous.contains(index) { run.ambiguous.insert(index) } else { run.ambiguous.remove(index) }
-      // What was granted in an answer that got lost was never sent; its credit is still lent.
+      // A target that was granted in a lost answer was never sent. Its credit is still reserved.
       if !run.inherits, run.limbo > 0 {
         run.limbo -= 1
         run.attempt[index] = attempt
@@ -125,10 +125,10 @@ extension World {
     journalFound(place, position, reply)
   }
 
-  /// A claim that Redis lost is a change of owner too, back to the one before: where the later one has died, or stood
-  /// still since it sent, what it sent is as much in doubt as at a takeover.
+  /// Excuses duplicates after Redis lost a claim, which returns the slice to the previous owner. If the later owner has
+  /// died or stalled since it sent, its pushes are in doubt as at a takeover.
   ///
-  /// - Parameter claimed: when the claim of the former was made, which is the owner's again.
+  /// - Parameter claimed: time of the previous owner's claim, which is valid again.
   private mutating func excuse(_ target: Int, from place: Int, claimed: Int) {
     var times: UInt8 = apns.lastSentByDead[target] >= claimed ? 1 : 0
     for other in 0..<4 where other != place && workers[other].isAlive {
@@ -184,7 +184,7 @@ extension World {
     if forgotten, !workers[place].isReplaying { beginReplay(place) }
     let run = workers[place].runs[position]
     let isReady = !workers[place].isReplaying || rules.breaks(.readsBeforeReplay)
-    // While others may still replay, what they restore is not to be taken for more than it is.
+    // While others may still replay, the worker must not treat restored records as targets in doubt.
     if run.mustReconcile, run.intent != .lost, isReady,
       now >= workers[place].graceUntil || !run.inherits
         || rules.breaks(.readsBeforeReplay) || rules.breaks(.noGraceForCredit)
@@ -193,7 +193,7 @@ extension World {
     }
   }
 
-  /// Takes what a commit has granted.
+  /// Accepts the targets that a commit has granted.
   private mutating func accept(_ place: Int, _ position: Int, _ reply: StoreReply, _ sent: Run) {
     if reply.departures >= 0 {
       workers[place].runs[position].known = reply.departures
@@ -233,7 +233,7 @@ extension World {
     }
     if reply.withheld.contains(index) { return workers[place].withhold(position, index) }
     workers[place].runs[position].unsent.insert(index)
-    // Whoever has been told to stop meanwhile does not send it.
+    // A worker that must stop in the meantime does not send the target.
     guard workers[place].runs[position].intent == .send else { return workers[place].settle(position, index) }
     let run = workers[place].runs[position]
     let wasChecked = run.call.indexes.contains(index) && !reply.records.indexes.contains(index)

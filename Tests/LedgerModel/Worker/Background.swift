@@ -1,6 +1,6 @@
-/// A worker's loops beside its slices: dequeuing, heartbeats, campaign control.
+/// A worker's background loops: dequeuing, heartbeats, campaign control.
 extension World {
-  /// One step of whatever is due; false when nothing is.
+  /// Executes one step that is due. Returns false if none is due.
   mutating func background(_ place: Int) -> Bool {
     if !workers[place].chores.isEmpty, random.once(in: 2) {
       chore(place)
@@ -46,7 +46,7 @@ extension World {
     barred[place][position] = SmallSet()
   }
 
-  /// A sign of life, and what it brings to light.
+  /// Sends a heartbeat and creates the maintenance work that is due.
   private mutating func pulse(_ place: Int) {
     let name = workers[place].name
     guard call(StoreCall(.heartbeat, name: name)) != nil else { return }
@@ -79,7 +79,7 @@ extension World {
   private mutating func chore(_ place: Int) {
     let call = workers[place].chores.removeFirst()
     guard let reply = self.call(call), call.kind == .inspect else { return }
-    // Its live lease; or another's; or nobody's any more.
+    // The slice's lease is still valid for this owner, or for another one, or it has expired.
     if reply.ticks > 0, reply.isOwner { return }
     var next = call
     if reply.ticks > 0 {
@@ -99,7 +99,7 @@ extension World {
       guard stage == .drive || stage == .reconcile || stage == .study else { continue }
       switch reply.state {
       case .cancelled: workers[place].withdraw(position, .cancel)
-      // A campaign that is gone may be one that Redis forgot; its job is activated again.
+      // A missing campaign may be a lost write of Redis. Its job is activated again.
       case .absent: workers[place].withdraw(position, rules.breaks(.goneMeansCancelled) ? .cancel : .leave)
       case .paused: workers[place].withdraw(position, .leave)
       case .active, .completed: break

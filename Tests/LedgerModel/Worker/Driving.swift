@@ -1,6 +1,6 @@
-/// What a worker does next with a slice.
+/// The next step of a worker with a slice.
 extension World {
-  /// One step of a slice; false when there is nothing to do.
+  /// Executes one step of a slice. Returns false if there is nothing to do.
   mutating func drive(_ place: Int, _ position: Int) -> Bool {
     let run = workers[place].runs[position]
     switch run.transit {
@@ -67,7 +67,7 @@ extension World {
     now >= workers[place].graceUntil || rules.breaks(.noGraceForCredit)
   }
 
-  /// Reads whom the slice has: in any order, and nobody who has departed.
+  /// Expands the slice in random order, without departed users.
   private mutating func expanded(_ slice: Int) -> (order: SIMD8<UInt8>, count: Int) {
     var order = SIMD8<UInt8>(0, 1, 2, 3, 4, 5, 6, 7)
     for position in stride(from: targets - 1, to: 0, by: -1) {
@@ -84,7 +84,7 @@ extension World {
     return (order, count)
   }
 
-  /// A slice that is claimed and sealed.
+  /// Decides the next step of a claimed and sealed slice.
   private mutating func decide(_ place: Int, _ position: Int) -> Bool {
     let run = workers[place].runs[position]
     let mayAsk = mayAsk(place)
@@ -119,7 +119,7 @@ extension World {
     return false
   }
 
-  /// Nothing is under way and nothing to be recorded: how the slice ends here, if it does.
+  /// Decides how the slice ends for this worker. Called if no push is in flight and nothing must be recorded.
   private mutating func end(_ place: Int, _ position: Int, _ ungranted: Int) -> Bool {
     let run = workers[place].runs[position]
     switch run.intent {
@@ -147,7 +147,7 @@ extension World {
     return true
   }
 
-  /// Targets in doubt are sent again, or nobody knows, as the campaign wants it.
+  /// Sends targets in doubt again, or records them as unknown with `skip`.
   private mutating func resend(_ place: Int, _ position: Int, _ number: Int) {
     let run = workers[place].runs[position]
     var chosen = SmallSet()
@@ -156,7 +156,7 @@ extension World {
     var departed = SmallSet()
     if !isOver {
       guard let reply = regrant(place, position, chosen) else { return }
-      // Another has closed it.
+      // Another worker has closed the slice.
       guard reply.result == .done else { return commit(place, position, credit: 0) }
       if !rules.breaks(.resendsUnchecked) { departed = reply.withheld }
     }
@@ -179,7 +179,7 @@ extension World {
     if isTraced { note("worker \(place) slice \(run.slice): \(number) of those in doubt again") }
   }
 
-  /// Asks about granted targets that were certainly not sent.
+  /// Checks granted targets that were certainly not sent.
   mutating func checkUnsent(_ place: Int, _ position: Int) {
     let unchecked = workers[place].runs[position].unchecked
     guard let reply = regrant(place, position, unchecked), reply.result == .done else { return }
@@ -190,7 +190,7 @@ extension World {
     }
   }
 
-  /// Asks which targets may be sent.
+  /// Asks Redis which targets may be sent.
   private mutating func regrant(_ place: Int, _ position: Int, _ indexes: SmallSet) -> StoreReply? {
     let run = workers[place].runs[position]
     var call = StoreCall(.regrant, slice: run.slice, name: workers[place].name, claim: run.claim)

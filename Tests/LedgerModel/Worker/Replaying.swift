@@ -1,4 +1,4 @@
-/// Telling Redis again what it forgot.
+/// Replay of writes that Redis lost.
 extension World {
   mutating func journalCommit(_ place: Int, _ position: Int, _ sent: Run) {
     let run = workers[place].runs[position]
@@ -10,7 +10,7 @@ extension World {
         index, sent.pending.state[index], attempt: sent.pending.attempt[index],
         isAmbiguous: sent.pending.ambiguous.contains(index), delay: Int(sent.pending.delay[index]))
       workers[place].journal[number].recordsAt[index] = at
-      // From now on Redis can forget it, however long ago it was sent.
+      // From this time Redis can lose the record, regardless of the time of the push.
       apns.lastSent[place][target(of: run, index)] = at
     }
     for index in reply.records.indexes {
@@ -23,7 +23,7 @@ extension World {
     workers[place].journal[number].highWaterAt = now
   }
 
-  /// The high-water mark that a claim told.
+  /// Journals the high-water mark from a claim.
   mutating func journalMark(_ place: Int, _ position: Int) {
     guard !rules.breaks(.replayNotJournaled) else { return }
     let number = workers[place].entry(of: workers[place].runs[position])
@@ -31,7 +31,7 @@ extension World {
     workers[place].journal[number].highWaterAt = now
   }
 
-  /// Retries that were found granted.
+  /// Journals retries that were found granted.
   mutating func journalFound(_ place: Int, _ position: Int, _ reply: StoreReply) {
     guard !rules.breaks(.replayNotJournaled) else { return }
     let run = workers[place].runs[position]
@@ -45,7 +45,7 @@ extension World {
     }
   }
 
-  /// Redis is another one than before, or is known to have forgotten.
+  /// Begins a replay, because Redis has a new run id or has lost writes.
   mutating func beginReplay(_ place: Int) {
     workers[place].runID = runID
     workers[place].isReplaying = true
@@ -57,21 +57,21 @@ extension World {
     for number in workers[place].journal.indices {
       workers[place].journal[number].mustRelease = false
       workers[place].journal[number].hasClaimed = false
-      // What has not been told again since the last fall is not old, whenever it was learned.
+      // An entry that was not replayed since the last failover is not old, regardless of its time.
       let isTold = workers[place].journal[number].progress == .done
       let isOld = isTold && newest(workers[place].journal[number]) < since
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
       if !rules.breaks(.knownAfterFall) { workers[place].runs[position].known = -2 }
-      // Another may have sealed it, and Redis may have lost that.
+      // Another worker may have sealed the slice, and Redis may have lost the seal.
       if [.append, .seal].contains(workers[place].runs[position].stage), !rules.breaks(.sealsAfterFall) {
         workers[place].discard(position)
         continue
       }
       workers[place].runs[position].mustReconcile = true
       workers[place].runs[position].inherits = true
-      // What was closed may be open again, and what it came to may be another's to say.
+      // A closed slice may be open again, and another worker may decide its outcomes.
       if workers[place].runs[position].stage == .finish, !rules.breaks(.oldCountersFinish) {
         workers[place].runs[position].stage = .close
       }
@@ -86,7 +86,7 @@ extension World {
     return newest
   }
 
-  /// One step of a replay.
+  /// Executes one step of a replay.
   mutating func replay(_ place: Int) {
     guard now >= workers[place].tellsFrom else { return }
     let count = workers[place].journal.count
@@ -102,7 +102,7 @@ extension World {
     follow(place, number, call, reply)
   }
 
-  /// All has been told that could be; what waits for another's seal is tried until others will go on.
+  /// Ends a pass over the journal. Entries that wait for another worker's seal are retried until others continue.
   private mutating func endPass(_ place: Int) {
     var isLeft = false
     for number in workers[place].journal.indices where workers[place].journal[number].progress != .done {
@@ -119,7 +119,8 @@ extension World {
     if isTraced { note("worker \(place) has replayed") }
   }
 
-  /// Others go on now, with a list of targets of their own: ours must not come back at the next fall.
+  /// Gives up entries that could not be replayed. Other workers continue with a new list of targets, so these entries
+  /// must not return at the next failover.
   private mutating func giveUpReplaying(_ place: Int) {
     forgive(place, "could not replay all")
     guard !rules.breaks(.staleSealKept) else { return }
@@ -129,7 +130,7 @@ extension World {
     }
   }
 
-  /// What was told again Redis may lose again: for the bound it counts as sent now.
+  /// Redis may lose replayed writes again, so the bound treats them as sent now.
   private mutating func settleDebts(_ place: Int) {
     var debts = apns.debts[place]
     apns.debts[place] = 0
@@ -168,7 +169,7 @@ extension World {
     return call
   }
 
-  /// The position of the run that has a claim in hand, if any.
+  /// Returns the position of the run with a claim, if any.
   private func run(of claim: Int, _ place: Int) -> Int? {
     for position in 0..<4
     where workers[place].runs[position].stage != .none && workers[place].runs[position].claim == claim {
@@ -200,7 +201,7 @@ extension World {
       entry.hasClaimed = true
       switch reply.result {
       case .held:
-        // Until that lease ends nothing can be done; the rest goes first.
+        // Nothing can be done until that lease ends. The other entries come first.
         entry.progress = .commit
         workers[place].replayPosition += 1
       case .finished: entry.progress = .done
@@ -223,7 +224,7 @@ extension World {
     }
   }
 
-  /// What was told again is as new as anything else: Redis may lose this too.
+  /// Marks replayed entries as new, because Redis may lose them again.
   private func renew(_ entry: inout JournalEntry) {
     guard !rules.breaks(.replayNotJournaled) else { return }
     entry.highWaterAt = now

@@ -1,17 +1,17 @@
-/// A slice in a worker's hands.
+/// A slice that a worker holds.
 struct Run: Sendable {
-  /// The call that is next, or under way.
+  /// The next or current call.
   enum Stage: UInt8, Sendable {
     case none, look, claim, append, seal, study, drive, reconcile, close, finish, release, requeue, park, postpone,
       dismiss
   }
 
-  /// What it is held for.
+  /// The purpose of the hold.
   enum Intent: UInt8, Sendable {
     case send, leave, cancel, lost
   }
 
-  /// Where its call is.
+  /// The state of the call.
   enum Transit: UInt8, Sendable {
     case none, issued, answered, failed
   }
@@ -20,52 +20,52 @@ struct Run: Sendable {
   var intent = Intent.send
   var slice = 0
   var claim = 0
-  /// When it was asked for.
+  /// Time of the claim call.
   var claimedAt = 0
   var seal = 0
-  /// As Redis last acknowledged.
+  /// Values that Redis last acknowledged.
   var seq = 0
   var replays = 0
   var order = SIMD8<UInt8>()
   var count = 0
-  /// How many had departed from the partition when it was claimed.
+  /// Number of departures from the partition at the time of the claim.
   var departures = 0
-  /// How many departures it has taken account of since (-2: as many as the seal noted), the targets, by number, whose users
-  /// these were, and whether it may be any.
+  /// Number of departures that the worker has processed since (-2: the number in the seal), the targets, by number, of
+  /// these departures, and whether any target may be affected.
   var known = -2
   var departed = SmallSet()
   var isAnybody = false
   var granted = 0
   /// Credit of the worker's window that this slice holds.
   var credit = 0
-  /// Of it: asked for in commits of which nobody knows whether they were applied.
+  /// Part of the credit: requested in commits with an unknown result.
   var limbo = 0
-  /// Of it: asked for in the commit under way.
+  /// Part of the credit: requested in the current commit.
   var asked = 0
-  /// Granted and not handed to APNs.
+  /// Granted targets that were not handed to APNs.
   var unsent = SmallSet()
-  /// Of them: to be asked about before they are sent, as their users may have departed.
+  /// Part of them that must be checked before sending, because their users may have departed.
   var unchecked = SmallSet()
-  /// Handed over and not answered, and what will come of each.
+  /// Targets in flight, with the result of each.
   var underWay = SmallSet()
   var fate = SIMD8<UInt8>()
   var attempt = SIMD8<UInt8>()
-  /// Targets of which an attempt was sent and not answered, or may have been by an earlier owner.
+  /// Targets with an attempt that was sent and not answered, possibly by an earlier owner.
   var ambiguous = SmallSet()
-  /// Outcomes that Redis has not acknowledged, and those of them in the commit under way.
+  /// Outcomes that Redis has not acknowledged, and those in the current commit.
   var pending = RecordRow()
   var batch = SmallSet()
-  /// Inherited: granted, and perhaps sent, by somebody else.
+  /// Inherited targets in doubt: granted to an earlier owner, which may have sent them.
   var doubt = SmallSet()
   var doubtAttempt = SIMD8<UInt8>()
   var resent = 0
   var resentInCall = 0
   var waiting = 0
-  /// When the nearest retry is due.
+  /// Due time of the next retry.
   var nextRetry = 0
-  /// What Redis has granted is to be read before more is asked for.
+  /// Whether the worker must read the granted targets before it requests more.
   var mustReconcile = false
-  /// What will be found so may have been sent by somebody else.
+  /// Whether an earlier owner may have sent the targets that this read finds.
   var inherits = false
   var renewAt = 0
   var cancels = false
@@ -75,16 +75,16 @@ struct Run: Sendable {
   var call = StoreCall(.look)
   var reply = StoreReply()
 
-  /// Whether the user of a target may have departed.
+  /// Returns whether the user of a target may have departed.
   func mayHaveDeparted(_ index: Int) -> Bool { isAnybody || departed.contains(Int(order[index])) }
 
-  /// What the worker knows to be its own to answer for.
+  /// Targets that this worker must account for.
   var inHand: SmallSet { unsent.union(underWay).union(pending.indexes) }
 }
 
-/// What a worker remembers of one claim, to tell Redis again should it forget.
+/// Journal of one claim, for a replay after Redis lost writes.
 struct JournalEntry: Sendable {
-  /// How far a replay of it has come.
+  /// Progress of the entry's replay.
   enum Progress: UInt8, Sendable {
     case commit, claim, append, seal, close, finish, release, done
   }
@@ -98,16 +98,16 @@ struct JournalEntry: Sendable {
   var recordsAt = SIMD8<Int32>()
   var grants = RecordRow()
   var grantsAt = SIMD8<Int32>()
-  /// When this claim sealed the slice, and what; -1 for never.
+  /// Time when this claim sealed the slice, and the sealed list; -1 for never.
   var sealedAt = -1
   var order = SIMD8<UInt8>()
   var count = 0
   var departures = 0
-  /// When this claim closed the slice; -1 for never.
+  /// Time when this claim closed the slice; -1 for never.
   var closedAt = -1
   var cancels = false
   var tally = SIMD8<Int16>()
-  /// Whether this claim closed a slice that had not been sealed.
+  /// Whether this claim closed an unsealed slice.
   var closesUnsealed: Bool { closedAt >= 0 && cancels && seal == 0 }
   var progress = Progress.done
   var mustRelease = false

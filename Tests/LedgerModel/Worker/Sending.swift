@@ -1,6 +1,6 @@
 /// Pushes to APNs and their answers.
 extension World {
-  /// Hands one granted target over; false when there is none.
+  /// Hands over one granted target. Returns false if there is none.
   mutating func send(_ place: Int) -> Bool {
     let first = random.below(4)
     for offset in 0..<4 {
@@ -75,7 +75,7 @@ extension World {
     }
   }
 
-  /// Brings one answer; false when none is under way.
+  /// Delivers one answer. Returns false if no push is in flight.
   mutating func answer(_ place: Int) -> Bool {
     if workers[place].orphans > 0, random.once(in: 2) {
       workers[place].orphans -= 1
@@ -130,7 +130,7 @@ extension World {
     }
     if isTraced { note("worker \(place) hears of target \(target): \(state)") }
     if state == RecordState.waiting, run.intent == .lost {
-      // Sending again is the new owner's to decide.
+      // The new owner decides about another attempt.
       workers[place].giveBack(1, position)
     } else if state == RecordState.waiting, rules.breaks(.retriesUngranted) {
       workers[place].runs[position].unsent.insert(index)

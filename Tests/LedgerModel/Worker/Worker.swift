@@ -1,22 +1,22 @@
-/// One process.
+/// One worker process.
 struct Worker: Sendable {
   var isAlive = false
   var name = 0
-  /// Tells apart the processes that have had this place.
+  /// Number that distinguishes the processes of this place.
   var generation = 0
   var pausedUntil = 0
-  /// When a dead one's successor starts; -1 for never.
+  /// Start time of a dead process' successor; -1 for never.
   var restartAt = -1
   var restartName = 0
-  /// Credit lent to slices, and of it that of pushes whose slices have been let go of.
+  /// Credit granted to slices, and its part for pushes of released slices.
   var lent = 0
   var orphans = 0
   var runs = Four(repeating: Run())
-  /// Which Redis it knows.
+  /// Number of the Redis process that it knows.
   var runID = 0
   var isReplaying = false
   var replayPosition = 0
-  /// Before this it claims nothing and asks for no credit.
+  /// Time before which it makes no claim and requests no credit.
   var graceUntil = 0
   var journal: [JournalEntry] = []
   /// Calls of its background loops.
@@ -25,12 +25,12 @@ struct Worker: Sendable {
   var nextHeartbeat = 0
   var nextControl = 0
   var lastStep = 0
-  /// Whether it has stood still, and not told since what it knows: others may know better.
+  /// Whether it has stalled and not replayed since. Others may have newer information.
   var isOutOfDate = false
-  /// When it begins to tell what it knows.
+  /// Start time of its replay.
   var tellsFrom = 0
 
-  /// A new process; memory of the old one's collections is kept.
+  /// Starts a new process and reuses the memory of the old one's collections.
   mutating func start(name: Int, runID: Int, graceUntil: Int, now: Int) {
     isAlive = true
     self.name = name
@@ -52,14 +52,14 @@ struct Worker: Sendable {
     isOutOfDate = false
   }
 
-  /// Slices it works on.
+  /// The slices that it holds.
   var working: SmallSet {
     var slices = SmallSet()
     for position in 0..<4 where runs[position].stage != .none { slices.insert(runs[position].slice) }
     return slices
   }
 
-  /// The journal's entry for a claim, made if need be.
+  /// Returns the journal entry for a claim and creates it if needed.
   mutating func entry(of run: Run) -> Int {
     for position in journal.indices where journal[position].claim == run.claim { return position }
     var entry = JournalEntry()
@@ -80,14 +80,14 @@ struct Worker: Sendable {
     runs[position].credit -= amount
   }
 
-  /// Puts an outcome among those to be recorded.
+  /// Adds an outcome to those that must be recorded.
   mutating func record(_ position: Int, _ index: Int, _ state: UInt8, delay: Int = 0) {
     runs[position].pending.set(
       index, state, attempt: runs[position].attempt[index], isAmbiguous: runs[position].ambiguous.contains(index),
       delay: delay)
   }
 
-  /// Stops sending for a slice: what no connection has taken goes back.
+  /// Stops sending for a slice. Targets that no connection has taken are returned.
   mutating func withdraw(_ position: Int, _ intent: Run.Intent) {
     let old = runs[position].intent
     guard old != intent, old != .lost, old != .cancel else { return }
@@ -100,7 +100,7 @@ struct Worker: Sendable {
     }
   }
 
-  /// A target that was granted and is not going to be sent now: it waits, and is granted again before it is sent.
+  /// Returns a granted target that will not be sent now. It waits and must be granted again.
   mutating func settle(_ position: Int, _ index: Int) {
     runs[position].unsent.remove(index)
     runs[position].unchecked.remove(index)
@@ -111,13 +111,13 @@ struct Worker: Sendable {
     }
   }
 
-  /// A target that was granted and is withheld: it ends, and may have been delivered by an earlier attempt.
+  /// Records a granted target that is withheld. An earlier attempt may have delivered it.
   mutating func withhold(_ position: Int, _ index: Int) {
     let mayHaveIt = runs[position].ambiguous.contains(index)
     record(position, index, mayHaveIt ? Ending.unknown.rawValue : Ending.gone.rawValue)
   }
 
-  /// Lets go of a slice, wherever it was.
+  /// Releases a slice in any state.
   mutating func discard(_ position: Int) {
     let underWay = runs[position].underWay.count
     giveBack(runs[position].credit - underWay, position)
