@@ -1,37 +1,37 @@
 public import PushCore
 
-/// A push service that is in nothing like APNs, for tests: a JSON POST of one path, tokens that are texts, reasons of its
-/// own, and a body for each push.
+/// A push service for tests that is completely different from APNs: a JSON POST to one path, text tokens, reasons of
+/// its own, and a body for each push.
 ///
-/// A push is `POST /v1/send` with `{"to":"t:…","id":"UUID","message":{…}}`. It is accepted by 200 with `{"ok":true}`, or
-/// refused by `{"error":"REASON"}` with a status that says little: most refusals come with 200 too.
+/// A push is `POST /v1/send` with `{"to":"t:…","id":"UUID","message":{…}}`. The answer is 200 with `{"ok":true}`, or
+/// `{"error":"REASON"}` with an uninformative status: most refusals also have 200.
 public struct TextService: PushService {
-  /// Its reasons; the raw value is the code.
+  /// The service's reasons. The raw value is the code.
   public enum Word: UInt8, CaseIterable, Sendable {
-    /// The token is gone for good.
+    /// The token is permanently invalid.
     case gone = 7
-    /// The token is none.
+    /// The text is not a token.
     case nonsense = 8
-    /// The message is not one that it takes.
+    /// The service does not accept the message.
     case unfit = 9
-    /// The bearer token is not taken.
+    /// The service does not accept the bearer token.
     case stranger = 10
-    /// Later, please.
+    /// The service asks for a later attempt.
     case busy = 11
 
-    /// As the service writes it.
+    /// The text in answers.
     public var text: String { "\(self)".uppercased() }
-    /// As stored.
+    /// The stored code.
     public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
   }
 
-  /// Bytes of the longest message that it takes.
+  /// Limit of a message in bytes.
   public static let longestMessage = 256
 
-  /// Where pushes go.
+  /// The path of pushes.
   public static let path = "/v1/send"
 
-  /// It has no settings.
+  /// Creates the service. It has no settings.
   public init() {}
 
   public var name: String { "text" }
@@ -59,7 +59,7 @@ public struct TextService: PushService {
     return PushOptions(pushType: type, priority: 1)
   }
 
-  /// Its one rule: a message has a text.
+  /// The only rule: a message must have a text.
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
     guard case .object(let members) = job.kind, case .object(let payload)? = members.value("payload")?.kind,
       payload.value("text") == nil
@@ -114,7 +114,7 @@ public struct TextService: PushService {
         unknown = reason == .other ? text : nil
       }
     } else if status == 200 {
-      // What says neither is no acceptance.
+      // An answer with neither an error nor JSON is not an acceptance.
       reason = .other
     }
     return PushReply(

@@ -2,23 +2,22 @@ import Foundation
 
 /// A store of its own on a Redis, a configuration for it, and the commands of the built `carillon` that use them.
 public struct CarillonWorld: Sendable {
-  /// For the test's files; it also holds the configuration.
+  /// Folder for the test's files.
   public let folder: ScratchFolder
-  /// The first part of its keys.
+  /// The prefix of its keys.
   public let namespace: String
-  /// Where its Redis is.
+  /// The Redis server.
   public let server: RedisServer
-  /// What commands are told by the environment; may be added to.
+  /// Environment of the commands. Tests may add variables.
   public var environment: [String: String]
-  /// Kept: a simulator ends with the last reference to its process.
+  /// A reference, because a simulator ends with the last reference to its process.
   private var simulator: SimulatorProcess?
 
   /// - Parameters:
   ///   - partitions: few, so that a slice has more than a handful of targets.
-  ///   - engine: what its workers send with, as `worker.engine` has it; `nil` where none of them sends: where there
-  ///     is a simulator, none starts then.
-  ///   - server: `nil` for the one that all tests share.
-  ///   - url: where its Redis is, when it is no single server: then ``server`` is none of it.
+  ///   - engine: engine of its workers, as in `worker.engine`. With `nil` no worker starts if there is a simulator.
+  ///   - server: `nil` for the server that all tests share.
+  ///   - url: URL of its Redis if it is not a single server. Then ``server`` is not used.
   public init(
     partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil
   ) async throws {
@@ -34,14 +33,15 @@ public struct CarillonWorld: Sendable {
     environment["CARILLON_WORKER_ENGINE"] = engine
   }
 
-  /// A store of its own, whose workers send to the simulator of another world.
+  /// Creates a store of its own whose workers send to another world's simulator.
   public init(engine: String, simulator other: CarillonWorld) async throws {
     try await self.init(engine: engine)
     environment["CARILLON_APPS_NEWS_ENDPOINT"] = other.environment["CARILLON_APPS_NEWS_ENDPOINT"]
     simulator = other.simulator
   }
 
-  /// Certificates and keys for all simulators of the process: making them is what a simulator's start is slow at.
+  /// Certificates and keys for all simulators of the process, because their creation dominates a simulator's start
+  /// time.
   private static let simulatorFolder = Task {
     let folder = try ScratchFolder("simulator")
     let output = try await CarillonCommand.run(["simulate", "--init", folder.path("simulator")])
@@ -72,16 +72,16 @@ public struct CarillonWorld: Sendable {
     return output.standardOutput
   }
 
-  /// Starts a command that goes on.
+  /// Starts a command and does not wait for its end.
   public func start(_ arguments: String...) async throws -> ChildProcess {
     try await start(arguments, environment: [:])
   }
 
-  /// Starts a command that goes on.
+  /// Starts a command and does not wait for its end.
   ///
   /// - Parameters:
-  ///   - environment: for this command only; prevails over the world's.
-  ///   - program: the path of another `carillon` than the one that was built with the tests.
+  ///   - environment: variables of this command. They override those of the world.
+  ///   - program: path of another `carillon` than the one that was built with the tests.
   public func start(
     _ arguments: [String], environment: [String: String], program: String? = nil
   ) async throws -> ChildProcess {
@@ -90,21 +90,21 @@ public struct CarillonWorld: Sendable {
     return try await ChildProcess.start(program ?? CarillonCommand.path, arguments, environment: environment)
   }
 
-  /// A worker that can send must have been told with what: not the program's default, which tests one engine only.
+  /// A worker that can send must have an explicit engine, because the program's default would test only one.
   private func check(_ arguments: [String], _ environment: [String: String]) throws {
     guard arguments.first == "worker", simulator != nil, environment["CARILLON_WORKER_ENGINE"] == nil else { return }
     throw TestSupportError("say what workers send with: CarillonWorld(engine:)")
   }
 
-  /// Starts a simulator, and points the commands that follow at it.
+  /// Starts a simulator and points later commands at it.
   ///
-  /// - Parameter options: of `simulate`.
+  /// - Parameter options: options of `simulate`.
   @discardableResult
   public mutating func startSimulator(_ options: String...) async throws -> SimulatorProcess {
     try await startSimulator(options: options)
   }
 
-  /// The same, with the options in an array.
+  /// Does the same with the options in an array.
   @discardableResult
   public mutating func startSimulator(options: [String]) async throws -> SimulatorProcess {
     let simulator = try await Self.simulator(options: options)
@@ -113,11 +113,11 @@ public struct CarillonWorld: Sendable {
     return simulator
   }
 
-  /// Starts a simulator that no command is pointed at.
+  /// Starts a simulator without pointing commands at it.
   ///
   /// - Parameters:
   ///   - port: for pushes; 0 lets the system choose.
-  ///   - options: of `simulate`.
+  ///   - options: options of `simulate`.
   public static func simulator(port: Int = 0, options: [String]) async throws -> SimulatorProcess {
     try await SimulatorProcess.start(
       directory: simulatorFolder.value.path("simulator"), port: port, options: options)
@@ -131,8 +131,8 @@ public struct CarillonWorld: Sendable {
   /// Imports users `u0`, `u1`, … with one device each.
   ///
   /// - Parameters:
-  ///   - columns: names of more columns.
-  ///   - row: the user of a device, where that is another, and its values in those columns.
+  ///   - columns: names of additional columns.
+  ///   - row: returns the user of a device, if it is another one, and its values in those columns.
   /// - Returns: their tokens, in order.
   @discardableResult
   public func importDevices(
@@ -149,15 +149,15 @@ public struct CarillonWorld: Sendable {
     return tokens
   }
 
-  /// A token of 32 bytes, in hex.
+  /// Returns a token of 32 bytes in hex.
   public static func token(_ number: Int) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0a", count: 28) + String(repeating: "0", count: 8 - digits.count) + digits
   }
 
-  /// A job, for the app of the configuration unless it names another.
+  /// Returns a job. The default app is that of the configuration.
   ///
-  /// - Parameter content: the member that says what it says: a payload, or a template.
+  /// - Parameter content: the member with the content: a payload or a template.
   public static func job(
     _ id: String, app: String = "news", audience: String = #"{"segment":"*"}"#,
     content: String = #""payload":{"aps":{"alert":"hi"}}"#, more: String = ""
@@ -170,12 +170,12 @@ public struct CarillonWorld: Sendable {
     try await succeed("campaign", "submit", "-", input: Self.job(id, audience: audience, more: more))
   }
 
-  /// What `campaign show --json` says.
+  /// Returns the output of `campaign show --json`.
   public func show(_ id: String) async throws -> JSONObject {
     try JSONObject(await succeed("campaign", "show", id, "--json"))
   }
 
-  /// Asks again and again what `campaign show` says, until it is so.
+  /// Polls `campaign show` until a condition is true.
   public func until(_ id: String, _ condition: (JSONObject) -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     var last = ""
@@ -218,20 +218,20 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
-  /// Loads devices from a file of such lines: as many as there are.
+  /// Loads devices from a file of such lines, of any length.
   public func load(file: String) async throws {
     _ = try await control("/devices", ["--data-binary", "@" + file])
   }
 
-  /// What it has counted so far.
+  /// Returns the current counters.
   public func counters() async throws -> JSONObject { try JSONObject(try await control("/counters", [])) }
 
-  /// Sets how long every answer waits from now on.
+  /// Sets the delay of every answer.
   public func setLatency(milliseconds: Int) async throws {
     try await set(#"{"latencyMilliseconds":\#(milliseconds)}"#)
   }
 
-  /// Changes knobs: a JSON object with their names and values; those that it doesn't name stay.
+  /// Changes knobs: a JSON object with their names and values. Other knobs stay.
   public func set(_ knobs: String) async throws {
     _ = try await control("/knobs", ["--request", "PUT", "--data", knobs])
   }

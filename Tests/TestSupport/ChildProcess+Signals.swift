@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 
 extension ChildProcess {
-  /// Whether the program has a handler for a signal, or holds it back until it has one (proc(5), `SigCgt` and `SigBlk`).
+  /// Returns whether the program has a handler for a signal, or blocks it until it has one (proc(5), `SigCgt` and
+  /// `SigBlk`).
   ///
-  /// A program that is just being started blocks all signals for a moment: that does not count.
+  /// A program that is just starting blocks all signals for a moment, which does not count.
   public func handles(_ signal: Int32) -> Bool {
     let status = (try? String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)) ?? ""
     func has(_ signal: Int32, _ name: String) -> Bool {

@@ -3,17 +3,17 @@ public import Foundation
 import Glibc
 import Synchronization
 
-/// A program that a test runs, and that does not outlive the tests.
+/// A program that a test runs. It never outlives the tests.
 public final class ChildProcess: Sendable {
   /// How a program ended.
   public enum Exit: Equatable, Sendable {
-    /// By itself, with this status; 127 when there is no such program.
+    /// With this status; 127 if the program does not exist.
     case status(Int32)
     /// By a signal.
     case signal(Int32)
   }
 
-  /// All that a finished program said.
+  /// The output of a finished program.
   public struct Output: Sendable {
     /// How it ended.
     public var exit: Exit
@@ -23,9 +23,9 @@ public final class ChildProcess: Sendable {
     public var standardError: String
   }
 
-  /// The lines of standard output, as they come, kept until somebody asks. For one reader.
+  /// The lines of standard output, buffered until they are read. For one reader.
   public let lines: AsyncStream<String>
-  /// The lines of standard error, as they come, kept until somebody asks. For one reader.
+  /// The lines of standard error, buffered until they are read. For one reader.
   public let errorLines: AsyncStream<String>
   /// The process id.
   public let processIdentifier: Int32
@@ -35,10 +35,10 @@ public final class ChildProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - executable: a path, or a name to be found in `PATH`.
+  ///   - executable: a path, or a name in `PATH`.
   ///   - arguments: without the program's name.
-  ///   - environment: added to this process' own.
-  ///   - folder: where it runs; `nil` for here.
+  ///   - environment: added to the environment of this process.
+  ///   - folder: the working folder; `nil` for the current one.
   ///   - input: its standard input, of at most 64 kB.
   public static func start(
     _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:], folder: URL? = nil,
@@ -48,10 +48,11 @@ public final class ChildProcess: Sendable {
     var words = ["env"]
     if let folder { words += ["-C", folder.path] }
     words += environment.map { "\($0)=\($1)" }
-    // The kernel then kills it when we die, however we die; every Debian and Ubuntu has it (util-linux).
+    // With setpriv the kernel kills the program when this process dies for any reason. Every Debian and Ubuntu has it
+    // (util-linux).
     if access("/usr/bin/setpriv", X_OK) == 0 { words += ["setpriv", "--pdeathsig", "KILL"] }
     let child = try await Spawner.shared.start(words + [executable] + arguments)
-    // A child that ended at once, or reads nothing, must not take us with it.
+    // A child that ended immediately or reads nothing must not end this process.
     signal(SIGPIPE, SIG_IGN)
     Array(input.utf8).withUnsafeBytes { _ = write(child.input, $0.baseAddress, $0.count) }
     close(child.input)
@@ -82,13 +83,13 @@ public final class ChildProcess: Sendable {
   @discardableResult
   public func waitForExit() async -> Exit { await outcome.wait() }
 
-  /// How it ended; `nil` while it runs.
+  /// How the program ended; `nil` while it runs.
   public var exit: Exit? { outcome.current }
 
-  /// Sends a signal, unless the program has ended.
+  /// Sends a signal if the program still runs.
   public func send(signal: Int32) { outcome.send(signal) }
 
-  /// Waits for a line of standard output that contains `text`; other lines are dropped.
+  /// Waits for a line of standard output that contains `text`. Other lines are dropped.
   ///
   /// - Returns: the line, or `nil` if the program ended without it.
   public func line(containing text: String) async -> String? {
@@ -96,13 +97,13 @@ public final class ChildProcess: Sendable {
     return nil
   }
 
-  /// The same as ``line(containing:)``, of standard error.
+  /// Does the same as ``line(containing:)`` for standard error.
   public func errorLine(containing text: String) async -> String? {
     for await line in errorLines where line.contains(text) { return line }
     return nil
   }
 
-  /// Reads to the end, and closes the descriptor there.
+  /// Reads a descriptor to its end and closes it.
   private static func lines(of descriptor: Int32) -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     let thread = Thread {
@@ -123,7 +124,7 @@ public final class ChildProcess: Sendable {
   }
 }
 
-/// How a process ended, and who waits for that.
+/// The exit of a process, and the tasks that wait for it.
 private final class Outcome: Sendable {
   private struct State {
     var exit: ChildProcess.Exit?
@@ -141,8 +142,8 @@ private final class Outcome: Sendable {
 
   var current: ChildProcess.Exit? { state.withLock { $0.exit } }
 
-  /// Under the lock, so that the id can't have been given to another process: it is free only once ``watch()`` collected
-  /// the child.
+  /// Sends a signal under the lock. The id can't belong to another process yet, because it is free only after
+  /// ``watch()`` has collected the child.
   func send(_ signal: Int32) {
     state.withLock { if $0.exit == nil { kill(child, signal) } }
   }
@@ -159,12 +160,12 @@ private final class Outcome: Sendable {
 
   private func watch() {
     var information = siginfo_t()
-    // Leaves the child uncollected (waitid(2), WNOWAIT), so that its end can be noted and its id freed in one step.
+    // Leaves the child uncollected (waitid(2), WNOWAIT), so that one step can record its end and free its id.
     while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     let (exit, waiters) = state.withLock { state in
       var status: Int32 = 0
       while waitpid(child, &status, 0) < 0, errno == EINTR {}
-      // The macros of wait(2) are not imported: the low seven bits are the signal, the next byte the status.
+      // The macros of wait(2) are not imported. The low seven bits are the signal, the next byte is the status.
       let exit: ChildProcess.Exit = status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
       state.exit = exit
       defer { state.waiters = [] }

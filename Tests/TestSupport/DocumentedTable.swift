@@ -1,6 +1,7 @@
 import Foundation
 
-/// A table on the page `Tests/Pages/NAME.md` that a test renders from its own data, so the page always agrees with the test.
+/// A table on the page `Tests/Pages/NAME.md` that a test renders from its own data, so the page always agrees with the
+/// test.
 ///
 /// The table is between `<!-- NAME -->` and `<!-- end of NAME -->`.
 public struct DocumentedTable: Sendable {

@@ -1,20 +1,20 @@
 import Glibc
 import Synchronization
 
-/// Finds ports that nobody listens on.
+/// Finds ports without a listener.
 public enum FreePort {
-  /// The ports that ``find()`` returned last. A test that stops its server expects that nobody answers on its port, so
-  /// the port is not handed out again while that test may still run.
+  /// The ports that ``find()`` returned last. A test that stops its server expects no answer on its port, so the port
+  /// is not used again while that test may still run.
   private static let recent = Mutex<[UInt16]>([])
 
-  /// How many ports are kept from reuse: more than all tests of one run need, and a third of the range.
+  /// Number of ports that are kept from reuse: more than all tests of one run need, and a third of the range.
   private static let kept = 4000
 
-  /// Returns a port that is free and that no test of this process got before.
+  /// Returns a free port that no test of this process got before.
   ///
-  /// The range is below the one from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768 and
-  /// up), so no connection takes the port in between. Another process still can: the caller tries again when binding
-  /// fails. A Redis Cluster node also listens 10,000 above its port, which is below that range too.
+  /// The range is below the one from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768
+  /// and up), so no connection takes the port in between. Another process still can, and then the caller tries again. A
+  /// Redis Cluster node also listens 10,000 above its port, which is below that range too.
   public static func find() throws -> UInt16 {
     try recent.withLock { recent in
       for _ in 0..<1000 {
@@ -32,7 +32,7 @@ public enum FreePort {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    // As servers do: connections of the last test that linger in TIME_WAIT are no obstacle (socket(7)).
+    // As in servers: connections of the last test in TIME_WAIT don't prevent the bind (socket(7)).
     var yes: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()

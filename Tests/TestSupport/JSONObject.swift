@@ -2,11 +2,11 @@ import Foundation
 
 /// A JSON object that a command printed.
 public struct JSONObject: CustomStringConvertible {
-  /// What it was read from.
+  /// The original text.
   public let description: String
   private let members: [String: Any]
 
-  /// - Throws: `TestSupportError` when the text is anything else.
+  /// - Throws: `TestSupportError` if the text is not a JSON object.
   public init(_ text: String) throws {
     guard let members = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
       throw TestSupportError("not a JSON object: \(text)")
@@ -14,7 +14,7 @@ public struct JSONObject: CustomStringConvertible {
     self.init(members: members)
   }
 
-  /// The objects of a JSON array, or of lines of them.
+  /// Returns the objects of a JSON array, or of lines with one object each.
   public static func all(in text: String) throws -> [JSONObject] {
     if text.hasPrefix("[") {
       guard let array = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]] else {
@@ -33,32 +33,32 @@ public struct JSONObject: CustomStringConvertible {
   /// The names of its members.
   public var names: Set<String> { Set(members.keys) }
 
-  /// A member that is a string.
+  /// Returns a member that is a string.
   public func text(_ name: String) -> String? { members[name] as? String }
 
-  /// A member that is a whole number.
+  /// Returns a member that is an integer.
   public func number(_ name: String) -> Int? { members[name] as? Int }
 
-  /// A member that is a number.
+  /// Returns a member that is a number.
   public func double(_ name: String) -> Double? { members[name] as? Double }
 
-  /// A member that is a boolean.
+  /// Returns a member that is a boolean.
   public func bool(_ name: String) -> Bool? { members[name] as? Bool }
 
-  /// A member that is null.
+  /// Returns whether a member is null.
   public func isNull(_ name: String) -> Bool { members[name] is NSNull }
 
-  /// A member that is an object.
+  /// Returns a member that is an object.
   public func object(_ name: String) -> JSONObject? { (members[name] as? [String: Any]).map(JSONObject.init(members:)) }
 
-  /// A member that is an array of strings.
+  /// Returns a member that is an array of strings.
   public func texts(_ name: String) -> [String]? { members[name] as? [String] }
 
-  /// A member that is an array of objects.
+  /// Returns a member that is an array of objects.
   public func objects(_ name: String) -> [JSONObject]? {
     (members[name] as? [[String: Any]])?.map(JSONObject.init(members:))
   }
 
-  /// The members that are whole numbers.
+  /// The members that are integers.
   public var numbers: [String: Int] { members.compactMapValues { $0 as? Int } }
 }

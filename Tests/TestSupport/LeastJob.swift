@@ -1,4 +1,4 @@
-/// A job of the least that is needed, with members added, replaced or (empty) taken out.
+/// Returns a job with only the required members. `changes` adds, replaces or (if empty) removes members.
 public func job(_ changes: [String: String] = [:]) -> String {
   var members = [
     "id": "\"c1\"", "app": "\"news\"", "audience": "{\"segment\":\"*\"}", "payload": "{\"aps\":{\"alert\":\"hi\"}}",

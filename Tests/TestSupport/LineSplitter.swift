@@ -1,8 +1,8 @@
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 struct LineSplitter {
   private var rest: [UInt8] = []
 
-  /// - Returns: the lines that `bytes` complete, without their ends.
+  /// - Returns: the lines that `bytes` complete, without their line breaks.
   mutating func feed(_ bytes: some Sequence<UInt8>) -> [String] {
     var lines: [String] = []
     for byte in bytes {
@@ -16,7 +16,7 @@ struct LineSplitter {
     return lines
   }
 
-  /// The last line, if it had no end.
+  /// Returns the last line if it has no line break.
   mutating func finish() -> String? {
     defer { rest = [] }
     return rest.isEmpty ? nil : String(decoding: rest, as: UTF8.self)

@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Lets a moment pass between two looks at what a test waits for, so that what it waits for gets the processor meanwhile: one
-/// look after the other keeps a core busy, and eight tests share two.
+/// Waits for a moment between two checks of a condition. Without the pause, polling would keep a core busy that the
+/// tested code needs: eight tests share two cores.
 ///
-/// For something that gives no signal. Nothing may depend on how long it takes.
+/// Use it only if there is no signal. No test may depend on its duration.
 ///
-/// - Parameter pause: in ms, longer than the look itself takes: the default is for one by a command line.
+/// - Parameter pause: in ms, longer than the check itself takes. The default is for a check with a command.
 public func nextLook(milliseconds pause: Int = 20) async {
   await withCheckedContinuation { continuation in
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(pause)) { continuation.resume() }

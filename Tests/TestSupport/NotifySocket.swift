@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// The end of systemd's notification protocol at which a service manager reads: what services tell it.
+/// The service manager's end of systemd's notification protocol: it receives the messages of services.
 public final class NotifySocket: Sendable {
   /// Its value for `NOTIFY_SOCKET`.
   public let address: String
-  /// What was told, a datagram each, kept until somebody asks. For one reader; ends with the socket.
+  /// The messages, one per datagram, buffered until they are read. For one reader; ends with the socket.
   public let messages: AsyncStream<String>
   private let descriptor: Int32
 
-  /// - Parameter address: a path, or `@` and a name that only the kernel knows (unix(7)).
+  /// - Parameter address: a path, or `@` and an abstract name (unix(7)).
   public init(_ address: String) throws {
     self.address = address
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -32,7 +32,7 @@ public final class NotifySocket: Sendable {
       while true {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         if count < 0, errno == EINTR { continue }
-        // shutdown(2) of the reading side: nothing more comes.
+        // After shutdown(2) of the reading side no more messages arrive.
         guard count > 0 else { break }
         continuation.yield(String(decoding: buffer[..<count], as: UTF8.self))
       }
@@ -44,9 +44,9 @@ public final class NotifySocket: Sendable {
 
   deinit { shutdown(descriptor, Int32(SHUT_RD)) }
 
-  /// Waits for a message that contains `text`; others are dropped.
+  /// Waits for a message that contains `text`. Other messages are dropped.
   ///
-  /// - Returns: the message, or `nil` when the socket ended without it.
+  /// - Returns: the message, or `nil` if the socket ended without it.
   public func message(containing text: String) async -> String? {
     for await message in messages where message.contains(text) { return message }
     return nil

@@ -1,22 +1,22 @@
-/// `rate.lua`, in Swift and with a clock of the test's own: what a fleet of workers is lent, without Redis. A test holds the
-/// two against each other.
+/// A model of `rate.lua` in Swift with a clock of the test's own: it grants permits to a fleet of workers without
+/// Redis. A test compares it with the script.
 public struct RateBucketModel: Sendable {
-  /// What a rate follows from.
+  /// The kinds of rate.
   public enum Rate: Sendable {
     case perSecond(Double)
-    /// Spread over so many µs.
+    /// Spread over this number of µs.
     case over(Double)
-    /// Until that many µs since the epoch.
+    /// Until this number of µs since the epoch.
     case until(Double)
   }
 
-  /// What is known of the campaign's targets, where the rate follows from them.
+  /// Known values of the campaign's targets, for rates that depend on them.
   public struct Progress: Sendable {
-    /// All slices.
+    /// Number of all slices.
     public var slices = 1
-    /// Slices that are finished, and their targets.
+    /// Number of finished slices, and of their targets.
     public var finished = (slices: 0, targets: 0)
-    /// Slices that the worker who asks has in hand, and their targets.
+    /// Number of slices that the requesting worker holds, and of their targets.
     public var inHand = (slices: 0, targets: 0)
     /// µs since the epoch.
     public var startedAt = 0
@@ -35,9 +35,9 @@ public struct RateBucketModel: Sendable {
   private var before = 0
 
   /// - Parameters:
-  ///   - slice: µs, as `RateBucket` has it.
-  ///   - burst: µs, likewise.
-  ///   - memory: µs, likewise.
+  ///   - slice: µs, as in `RateBucket`.
+  ///   - burst: µs, as in `RateBucket`.
+  ///   - memory: µs, as in `RateBucket`.
   public init(_ rate: Rate, slice: Int, burst: Int, memory: Int) {
     self.rate = rate
     self.slice = Double(slice)
@@ -45,11 +45,11 @@ public struct RateBucketModel: Sendable {
     self.memory = Double(memory)
   }
 
-  /// Redis has forgotten it.
+  /// Simulates that Redis lost the bucket.
   public mutating func forget() { (clocks, schedule, slot, asks, before) = (nil, nil, -1, 0, 0) }
 
   /// - Parameter now: µs since the epoch.
-  /// - Returns: the script's answer, and the µs that a push takes.
+  /// - Returns: the script's answer, and the µs per push.
   public mutating func lend(
     _ wanted: Int, returned: Int, now: Int, _ progress: Progress = Progress()
   ) -> (lent: Int, wait: Int, interval: Double) {
@@ -77,7 +77,7 @@ public struct RateBucketModel: Sendable {
     return (lent, Int(wait.rounded(.up)), interval)
   }
 
-  /// µs that a push takes.
+  /// Returns the µs per push.
   private mutating func interval(_ now: Double, _ returned: Double, _ progress: Progress) -> Double {
     if case .perSecond(let perSecond) = rate { return 1_000_000 / perSecond }
     let (known, targets) = (

@@ -1,15 +1,15 @@
 import Dispatch
 import Glibc
 
-/// A client that sends bytes as they are given, and reads until the server hangs up, or has said something.
+/// A client that sends the given bytes, and reads until the server closes the connection or has sent a given text.
 public final class RawClient: Sendable {
   private let descriptor: Int32
 
-  /// Seconds without a byte after which ``read(until:limit:)`` gives up: a server that neither answers nor hangs up then fails
-  /// the test rather than holding it.
+  /// Seconds without a byte after which ``read(until:limit:)`` gives up. A server that neither answers nor closes then
+  /// fails the test instead of blocking it.
   private static let patience = 45
 
-  /// - Parameter source: an address of this machine to connect from, such as another one of 127.0.0.0/8.
+  /// - Parameter source: a local address for the connection, such as another one of 127.0.0.0/8.
   public init(port: Int, host: String = "127.0.0.1", source: String? = nil) throws {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST
@@ -20,9 +20,8 @@ public final class RawClient: Sendable {
     }
     defer { freeaddrinfo(list) }
     descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    // deinit runs for a class that throws once all its properties are set: it closes the descriptor, which may be another's
-    // if it were closed here as well.
-    // socket(7): recv fails with EAGAIN then.
+    // deinit runs for a class that throws after all its properties are set, and closes the descriptor. Closing it here
+    // too could close a descriptor of another owner. After the timeout recv fails with EAGAIN (socket(7)).
     var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     if let source {
@@ -45,7 +44,7 @@ public final class RawClient: Sendable {
 
   deinit { close(descriptor) }
 
-  /// - Returns: whether all of it went out.
+  /// - Returns: whether all bytes were sent.
   @discardableResult
   public func send(_ text: String) async -> Bool {
     let bytes = Array(text.utf8)
@@ -62,7 +61,7 @@ public final class RawClient: Sendable {
     }
   }
 
-  /// Reads until the server hangs up, or until what came ends with `end`.
+  /// Reads until the server closes the connection, or until the text contains `end`.
   public func read(until end: String? = nil, limit: Int = 64 << 20) async -> String {
     await blocking { descriptor in
       var text: [UInt8] = []
@@ -77,7 +76,7 @@ public final class RawClient: Sendable {
     }
   }
 
-  /// One request over a connection of its own.
+  /// Sends one request on a connection of its own and returns the answer.
   public static func exchange(_ request: String, port: Int, host: String = "127.0.0.1") async throws -> String {
     let client = try RawClient(port: port, host: host)
     await client.send(request)

@@ -2,11 +2,11 @@ import EventLoop
 import Glibc
 public import TLS
 
-/// The server's end of one HTTP/2 connection over TLS, frame by frame: it says what no server should.
+/// The server's end of one HTTP/2 connection over TLS, frame by frame. It can send frames that no server should send.
 ///
-/// For threads of a ``RawServer``: it blocks, and gives up when the client has gone or `isOver` says so.
+/// For threads of a ``RawServer``: it blocks, and gives up if the client has disconnected or `isOver` returns true.
 public final class RawPeer {
-  /// A frame as it stands on the wire (RFC 9113 section 4.1).
+  /// A frame in wire format (RFC 9113 section 4.1).
   public struct Frame: Equatable, Sendable {
     public var kind: UInt8
     public var flags: UInt8
@@ -21,7 +21,7 @@ public final class RawPeer {
       self.payload = payload
     }
 
-    /// On the wire.
+    /// The bytes in wire format.
     public var bytes: [UInt8] {
       let length = payload.count
       return [
@@ -30,29 +30,30 @@ public final class RawPeer {
       ] + payload
     }
 
-    /// HEADERS, whole, of a literal header block.
+    /// Returns a complete HEADERS frame with a literal header block.
     public static func headers(_ stream: UInt32, _ block: [UInt8], ends: Bool) -> Frame {
       Frame(1, flags: ends ? 5 : 4, stream: stream, block)
     }
-    /// DATA.
+    /// Returns a DATA frame.
     public static func data(_ stream: UInt32, _ payload: [UInt8], ends: Bool) -> Frame {
       Frame(0, flags: ends ? 1 : 0, stream: stream, payload)
     }
-    /// RST_STREAM.
+    /// Returns an RST_STREAM frame.
     public static func reset(_ stream: UInt32, _ code: UInt8) -> Frame { Frame(3, stream: stream, [0, 0, 0, code]) }
-    /// GOAWAY.
+    /// Returns a GOAWAY frame.
     public static func goAway(_ last: UInt32, _ code: UInt8 = 0) -> Frame {
       Frame(7, [UInt8(last >> 24), UInt8(last >> 16 & 255), UInt8(last >> 8 & 255), UInt8(last & 255), 0, 0, 0, code])
     }
-    /// SETTINGS that say nothing.
+    /// An empty SETTINGS frame.
     public static var settings: Frame { Frame(4) }
-    /// WINDOW_UPDATE of one byte.
+    /// Returns a WINDOW_UPDATE frame of one byte.
     public static func windowUpdate(_ stream: UInt32) -> Frame { Frame(8, stream: stream, [0, 0, 0, 1]) }
-    /// PING.
+    /// A PING frame.
     public static var ping: Frame { Frame(6, .init(repeating: 0, count: 8)) }
   }
 
-  /// A header field in HPACK, literal and not indexed (RFC 7541 section 6.2.2). Name and value have less than 127 bytes.
+  /// Returns a header field in HPACK, literal and not indexed (RFC 7541 section 6.2.2). Name and value must have less
+  /// than 127 bytes.
   public static func field(_ name: String, _ value: String) -> [UInt8] {
     [0, UInt8(name.utf8.count)] + name.utf8 + [UInt8(value.utf8.count)] + value.utf8
   }
@@ -61,12 +62,12 @@ public final class RawPeer {
   private let isOver: @Sendable () -> Bool
   private var input: [UInt8] = []
 
-  /// RFC 9113 section 3.4.
+  /// Length of the client's preface in bytes (RFC 9113 section 3.4).
   private static let preface = 24
-  /// ms after which `isOver` is asked again.
+  /// Interval in ms at which `isOver` is called.
   private static let patience: Int32 = 50
 
-  /// Shakes hands; `nil` when the client left meanwhile.
+  /// Performs the handshake. Returns `nil` if the client disconnected.
   public init?(_ descriptor: Int32, _ context: TLSContext, isOver: @escaping @Sendable () -> Bool) {
     self.isOver = isOver
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -81,14 +82,14 @@ public final class RawPeer {
     }
   }
 
-  /// Takes the client's preface, without which there are no frames.
+  /// Reads the client's preface, which precedes all frames.
   public func takePreface() -> Bool {
     while input.count < Self.preface { guard readMore() else { return false } }
     input.removeFirst(Self.preface)
     return true
   }
 
-  /// The client's next frame; `nil` when it has gone.
+  /// Returns the client's next frame; `nil` if it has disconnected.
   public func next() -> Frame? {
     while true {
       if input.count >= 9 {
@@ -104,7 +105,7 @@ public final class RawPeer {
     }
   }
 
-  /// The stream of the next request that has come whole; `nil` when the client has gone.
+  /// Returns the stream of the next complete request; `nil` if the client has disconnected.
   public func nextRequest() -> UInt32? {
     while let frame = next() {
       if frame.kind <= 1, frame.flags & 1 != 0 { return frame.stream }
@@ -112,11 +113,11 @@ public final class RawPeer {
     return nil
   }
 
-  /// - Returns: whether all of it was taken.
+  /// - Returns: whether all bytes were accepted.
   @discardableResult
   public func write(_ frames: Frame...) -> Bool { write(frames.flatMap(\.bytes)) }
 
-  /// - Returns: whether all of it was taken.
+  /// - Returns: whether all bytes were accepted.
   @discardableResult
   public func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
@@ -131,15 +132,15 @@ public final class RawPeer {
     return true
   }
 
-  /// Writes frames again and again, until the client has gone.
+  /// Writes frames repeatedly until the client has disconnected.
   public func flood(_ frames: Frame...) {
     let once = frames.flatMap(\.bytes)
-    // Some records at a time: as fast as the way there takes them.
+    // Some records at a time, to reach the highest possible rate.
     let many = [[UInt8]](repeating: once, count: max(1, 65_536 / once.count)).flatMap(\.self)
     while write(many), !isOver() {}
   }
 
-  /// Reads, and says nothing more, until the client has gone.
+  /// Reads without answers until the client has disconnected.
   public func fallSilent() { while next() != nil {} }
 
   private func readMore() -> Bool {

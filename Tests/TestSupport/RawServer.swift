@@ -1,12 +1,12 @@
 public import Foundation
 import Glibc
 
-/// A TCP server on a free port of this machine, whose connections are served by a closure on threads of their own.
+/// A TCP server on a free local port. A closure serves each connection on a thread of its own.
 public final class RawServer: Sendable {
   public let port: UInt16
   private let listener: Int32
 
-  /// - Parameter serve: Gets the descriptor of a connection, which is closed when it returns.
+  /// - Parameter serve: gets the descriptor of a connection, which is closed when the closure returns.
   public init(_ serve: @escaping @Sendable (Int32) -> Void) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
@@ -33,12 +33,12 @@ public final class RawServer: Sendable {
     }
   }
 
-  /// Accepts nothing more.
+  /// Accepts no more connections.
   public func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// Writes bytes to a connection.
   ///
-  /// - Returns: whether all of them were taken.
+  /// - Returns: whether all bytes were accepted.
   public static func write(_ text: String, to client: Int32) -> Bool {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -49,7 +49,7 @@ public final class RawServer: Sendable {
     return true
   }
 
-  /// Reads from a connection up to the empty line behind a request's headers.
+  /// Reads from a connection up to the empty line after a request's headers.
   public static func readHead(of client: Int32) -> String? {
     var head: [UInt8] = []
     var byte: UInt8 = 0

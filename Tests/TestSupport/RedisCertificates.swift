@@ -1,28 +1,28 @@
 import Foundation
 import TLS
 
-/// The files by which a Redis and its clients speak TLS, made on the spot.
+/// New TLS files for a Redis and its clients.
 public final class RedisCertificates: Sendable {
-  /// What clients must believe: the authority of the server's certificate.
+  /// The authority of the server's certificate, for clients.
   public let trustRoots: String
-  /// A certificate of a client that the server believes.
+  /// A client certificate that the server accepts.
   public let clientCertificate: String
   /// The key of ``clientCertificate``.
   public let clientKey: String
-  /// Whether the server lets nobody in who shows no certificate.
+  /// Whether the server requires client certificates.
   public let asksClients: Bool
 
   /// The server's own certificate.
   public let serverCertificate: String
   let serverKey: String
-  /// What servers believe: clients' certificates, and each other's.
+  /// The authorities for servers: those of clients' certificates and of other servers.
   let serverRoots: String
   private let clientAuthority: String
   private let folder: ScratchFolder
 
   /// - Parameters:
-  ///   - names: what the server's certificate is for.
-  ///   - asksClients: whether the server lets nobody in who shows no certificate.
+  ///   - names: names in the server's certificate.
+  ///   - asksClients: whether the server requires client certificates.
   public init(names: [String] = ["localhost", "127.0.0.1"], asksClients: Bool = false) throws {
     self.asksClients = asksClients
     folder = try ScratchFolder("certificates")
@@ -38,8 +38,8 @@ public final class RedisCertificates: Sendable {
     try renew(names: names)
   }
 
-  /// Writes another certificate for the server, of another authority, over the one there is. Clients that read their files
-  /// from now on believe both, until the server has read its own.
+  /// Replaces the server's certificate by one of another authority. Clients that read their files later trust both,
+  /// until the server has read its own files.
   public func renew(names: [String] = ["localhost", "127.0.0.1"]) throws {
     let server = try SelfSignedIdentity(names: names)
     let before = (try? String(contentsOfFile: trustRoots, encoding: .utf8)) ?? ""
@@ -49,7 +49,7 @@ public final class RedisCertificates: Sendable {
     try folder.writeSecret("server.key", server.identity.privateKeyPEM)
   }
 
-  /// What makes a server speak TLS on a port, and nothing else.
+  /// Returns the options of a server that uses only TLS on a port.
   func serverArguments(port: UInt16) -> [String] {
     [
       "--port", "0", "--tls-port", String(port), "--tls-cert-file", serverCertificate, "--tls-key-file", serverKey,
@@ -57,7 +57,7 @@ public final class RedisCertificates: Sendable {
     ]
   }
 
-  /// What makes `redis-cli` speak TLS.
+  /// The options of `redis-cli` for TLS.
   var clientArguments: [String] {
     ["--tls", "--cacert", trustRoots, "--cert", clientCertificate, "--key", clientKey]
   }

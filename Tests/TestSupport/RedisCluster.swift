@@ -1,53 +1,54 @@
 import Foundation
 
-/// A cluster of the test's own: primaries that share the slots, and replicas of each.
+/// A private cluster: primaries that share the slots, and replicas of each.
 public actor RedisCluster {
-  /// All servers; the first ones began as primaries, the others as their replicas.
+  /// All servers. The first ones started as primaries, the others as their replicas.
   public private(set) var servers: [RedisServer]
-  /// `cluster://HOST:PORT,…`, of the servers at the start.
+  /// `cluster://HOST:PORT,…` with the servers at the start.
   public nonisolated let url: String
-  /// By which they speak TLS; `nil` where they don't.
+  /// The certificates for TLS; `nil` without TLS.
   public nonisolated let certificates: RedisCertificates?
   private let arguments: [String]
   private let password: String?
 
-  /// What one server says of another.
+  /// A server in the report of another one.
   public struct Node: Sendable {
-    /// Its name among the servers: 40 hex digits.
+    /// Its id in the cluster: 40 hex digits.
     public let id: String
-    /// Where it listens.
+    /// Its port.
     public let port: UInt16
     /// Such as `myself`, `master`, `slave`, `fail?`.
     public let flags: Set<String>
-    /// The name of the primary that it copies; `-` for none.
+    /// The id of its primary; `-` for none.
     public let primary: String
-    /// The slots it has.
+    /// Its slots.
     public let slots: [ClosedRange<Int>]
   }
 
-  /// The cluster of six that all tests of the process share; use keys of your own, and leave its servers alone.
+  /// The cluster of six that all tests of the process share. Use keys of your own, and don't change its servers.
   public static var shared: RedisCluster { get async throws { try await sharedCluster.value } }
   private static let sharedCluster = Task { try await RedisCluster(nodeTimeout: 15_000) }
 
-  /// Starts the servers, and waits until each knows who has which slots.
+  /// Starts the servers, and waits until all of them know the owners of all slots.
   ///
   /// - Parameters:
-  ///   - primaries: how many; three at least, or nobody can decide on a failover.
-  ///   - replicas: of each.
-  ///   - nodeTimeout: ms of silence after which a server is taken for dead.
+  ///   - primaries: number of primaries; at least three, or no failover is possible.
+  ///   - replicas: number of replicas for each primary.
+  ///   - nodeTimeout: ms of silence after which a server counts as dead.
   ///   - arguments: more options for each server.
-  ///   - password: of the default user.
-  ///   - certificates: for servers that speak TLS, also among each other.
+  ///   - password: password of the default user.
+  ///   - certificates: for servers with TLS, also between each other.
   public init(
     primaries: Int = 3, replicas: Int = 1, nodeTimeout: Int = 3000, arguments: [String] = [], password: String? = nil,
     certificates: RedisCertificates? = nil
   ) async throws {
     self.certificates = certificates
     self.password = password
-    // A replica has its data at once, not after the five seconds in which others may join in.
+    // A replica gets its data immediately instead of after the usual five seconds for further replicas.
     var all = ["--cluster-node-timeout", String(nodeTimeout), "--repl-diskless-sync-delay", "0"]
     if let certificates {
-      // Among each other they are clients as well, and show it: a server's certificate is not good for that.
+      // The servers are also clients of each other and need a client certificate. A server's certificate is not valid
+      // for that.
       all += [
         "--tls-replication", "yes", "--tls-cluster", "yes", "--tls-client-cert-file", certificates.clientCertificate,
         "--tls-client-key-file", certificates.clientKey,
@@ -70,9 +71,9 @@ public actor RedisCluster {
     try await awaitReplicas(primaries * replicas)
   }
 
-  /// Waits until all know of all replicas, and those have their data: before that none can take over.
+  /// Waits until all servers know all replicas and the replicas have their data. Before that none can take over.
   ///
-  /// - Parameter count: how many there are; `nil` for as many as there are servers without slots.
+  /// - Parameter count: number of replicas; `nil` for the number of servers without slots.
   public func awaitReplicas(_ count: Int? = nil) async throws {
     try await until {
       for server in self.servers where await server.isRunning {
@@ -86,9 +87,9 @@ public actor RedisCluster {
     }
   }
 
-  /// Waits until all servers that run agree on who has all the slots.
+  /// Waits until all running servers agree on the owners of all slots.
   ///
-  /// - Parameter primaries: how many of them have slots; `nil` for any number.
+  /// - Parameter primaries: number of servers with slots; `nil` for any number.
   public func awaitAgreement(primaries: Int? = nil) async throws {
     try await until {
       var views: Set<String> = []
@@ -104,7 +105,7 @@ public actor RedisCluster {
     }
   }
 
-  /// What a server says of all.
+  /// Returns a server's report on all servers.
   public func nodes(asking server: RedisServer? = nil) async throws -> [Node] {
     let asked: RedisServer
     if let server { asked = server } else { asked = try await running() }
@@ -125,13 +126,13 @@ public actor RedisCluster {
     }
   }
 
-  /// The servers that have slots.
+  /// Returns the servers with slots.
   public func primaries() async throws -> [RedisServer] {
     let ports = Set(try await nodes().filter { !$0.slots.isEmpty }.map(\.port))
     return servers.filter { ports.contains($0.port) }
   }
 
-  /// The server that has a slot now.
+  /// Returns the current owner of a slot.
   public func owner(of slot: Int) async throws -> RedisServer {
     let nodes = try await nodes()
     guard let node = nodes.first(where: { $0.slots.contains { $0.contains(slot) } }),
@@ -140,25 +141,25 @@ public actor RedisCluster {
     return server
   }
 
-  /// The replicas of a server.
+  /// Returns the replicas of a server.
   public func replicas(of server: RedisServer) async throws -> [RedisServer] {
     let nodes = try await nodes()
     let id = nodes.first { $0.port == server.port }?.id
     return nodes.filter { $0.primary == id }.compactMap { node in servers.first { $0.port == node.port } }
   }
 
-  /// The slot of a key.
+  /// Returns the slot of a key.
   public func slot(of key: String) async throws -> Int {
     Int(try await running().command("cluster", "keyslot", key)) ?? 0
   }
 
-  /// Waits until another server has the slots of one.
+  /// Waits until another server has the slots of a server.
   public func awaitOwner(of slot: Int, otherThan old: RedisServer) async throws {
     try await until { (try? await self.owner(of: slot))?.port != old.port }
     try await awaitAgreement()
   }
 
-  /// Has a replica of a server take over, in peace.
+  /// Starts a planned failover to a replica of a server.
   public func failOver(_ server: RedisServer) async throws {
     guard let slot = try await nodes().first(where: { $0.port == server.port })?.slots.first?.lowerBound else {
       throw TestSupportError("the server has no slots")
@@ -167,7 +168,8 @@ public actor RedisCluster {
     var asked: ContinuousClock.Instant?
     try await until {
       if (try? await self.owner(of: slot))?.port != server.port { return true }
-      // Asking again begins anew; an attempt that fails is over after five seconds (cluster.h, CLUSTER_MF_TIMEOUT).
+      // Another request restarts the failover. A failed attempt ends after five seconds (cluster.h,
+      // CLUSTER_MF_TIMEOUT).
       if asked.map({ ContinuousClock.now - $0 > .seconds(6) }) ?? true {
         _ = try? await replica.command("cluster", "failover")
         asked = .now
@@ -176,9 +178,9 @@ public actor RedisCluster {
     }
   }
 
-  // MARK: Slots that move
+  // MARK: Slot migration
 
-  /// Opens a slot: its keys may go from the one who has it to another.
+  /// Opens a slot for the migration of its keys from its owner to another server.
   public func open(_ slot: Int, to target: RedisServer) async throws {
     let source = try await owner(of: slot)
     let (from, to) = (try await id(of: source), try await id(of: target))
@@ -188,8 +190,8 @@ public actor RedisCluster {
 
   /// Moves keys of an open slot.
   ///
-  /// - Parameter limit: how many at most.
-  /// - Returns: how many there were to move.
+  /// - Parameter limit: limit of the number of keys.
+  /// - Returns: number of keys that were moved.
   @discardableResult
   public func moveKeys(_ slot: Int, from source: RedisServer, to target: RedisServer, limit: Int) async throws -> Int {
     let keys = try await source.command("cluster", "getkeysinslot", String(slot), String(limit))
@@ -200,7 +202,7 @@ public actor RedisCluster {
     return keys.count
   }
 
-  /// Closes a slot whose keys have all moved.
+  /// Closes a slot after all its keys were moved.
   public func close(_ slot: Int, at target: RedisServer) async throws {
     let id = try await id(of: target)
     try await target.command("cluster", "setslot", String(slot), "node", id)
@@ -209,7 +211,7 @@ public actor RedisCluster {
     }
   }
 
-  /// Moves a slot while others use it, key by key.
+  /// Moves a slot key by key while others use it.
   public func move(_ slot: Int, to target: RedisServer) async throws {
     let source = try await owner(of: slot)
     guard source.port != target.port else { return }
@@ -218,7 +220,7 @@ public actor RedisCluster {
     try await close(slot, at: target)
   }
 
-  /// Starts another primary, without slots.
+  /// Starts another primary without slots.
   public func addServer() async throws -> RedisServer {
     let server = try await RedisServer.start(
       .member, arguments: arguments, password: password, certificates: certificates)
@@ -235,7 +237,7 @@ public actor RedisCluster {
     return server
   }
 
-  /// Ends everything.
+  /// Stops all servers.
   public func stop() async {
     for server in servers { await server.kill(SIGKILL) }
   }
@@ -251,7 +253,7 @@ public actor RedisCluster {
 
   private func cli(_ words: [String]) async throws {
     let login = password.map { ["--no-auth-warning", "-a", $0] } ?? []
-    // It waits for the servers to find each other, for ever if need be.
+    // redis-cli waits without a limit until the servers have found each other.
     let output = try await ChildProcess.run(
       "timeout", ["90", "redis-cli"] + login + (certificates?.clientArguments ?? []) + words)
     guard output.exit == .status(0) else {
@@ -259,7 +261,7 @@ public actor RedisCluster {
     }
   }
 
-  /// Asks again and again until it is so.
+  /// Polls until a condition is true.
   private func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(90)
     while try await !condition() {

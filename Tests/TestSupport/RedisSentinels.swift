@@ -1,19 +1,19 @@
 import Foundation
 
-/// A primary, its replicas, and sentinels that watch them, all of the test's own.
+/// A private primary with its replicas, and sentinels that watch them.
 public actor RedisSentinels {
-  /// What the sentinels call the primary.
+  /// The sentinels' name of the primary.
   public static let name = "main"
 
   /// One sentinel.
   public struct Sentinel: Sendable {
     /// Its port.
     public let port: UInt16
-    /// It.
+    /// Its process.
     public let process: ChildProcess
   }
 
-  /// All servers, the first primary first.
+  /// All servers, beginning with the first primary.
   public nonisolated let servers: [RedisServer]
   /// All sentinels.
   public nonisolated let sentinels: [Sentinel]
@@ -23,14 +23,14 @@ public actor RedisSentinels {
   private let certificates: RedisCertificates?
   private let password: String?
 
-  /// Starts everything, and waits until all know each other.
+  /// Starts all servers and sentinels, and waits until they know each other.
   ///
   /// - Parameters:
-  ///   - replicas: how many.
-  ///   - sentinels: how many; a majority decides on a failover.
-  ///   - certificates: for servers and sentinels that speak TLS.
-  ///   - password: of the sentinels' default user.
-  ///   - users: users of the sentinels, each as `ACL SETUSER` takes it.
+  ///   - replicas: number of replicas.
+  ///   - sentinels: number of sentinels. A majority decides on a failover.
+  ///   - certificates: for servers and sentinels with TLS.
+  ///   - password: password of the sentinels' default user.
+  ///   - users: users of the sentinels, each in the form of `ACL SETUSER`.
   public init(
     replicas: Int = 2, sentinels count: Int = 3, certificates: RedisCertificates? = nil, password: String? = nil,
     users: [String] = []
@@ -39,7 +39,7 @@ public actor RedisSentinels {
     self.folder = folder
     self.certificates = certificates
     self.password = password
-    // A replica has its data at once, not after the five seconds in which others may join in.
+    // A replica gets its data immediately instead of after the usual five seconds for further replicas.
     var arguments = ["--repl-diskless-sync-delay", "0"]
     if certificates != nil { arguments += ["--tls-replication", "yes"] }
     let primary = try await RedisServer.start(arguments: arguments, certificates: certificates)
@@ -66,7 +66,7 @@ public actor RedisSentinels {
     }
   }
 
-  /// The server that the sentinels take for the primary now.
+  /// Returns the primary according to the sentinels.
   public func primary() async throws -> RedisServer? {
     for sentinel in sentinels where sentinel.process.exit == nil {
       let lines = try await run(sentinel, "sentinel", "get-master-addr-by-name", Self.name)
@@ -75,13 +75,13 @@ public actor RedisSentinels {
     return nil
   }
 
-  /// Has the sentinels make another server the primary, as for maintenance.
+  /// Requests a planned failover from the sentinels.
   public func failOver() async throws {
-    // A sentinel knows of the replicas what they said last, at most a second ago; without that it refuses.
+    // A sentinel needs a report of the replicas that is at most a second old. Without one it refuses.
     try await until { try await self.run(self.sentinels[0], "sentinel", "failover", Self.name) == ["OK"] }
   }
 
-  /// Waits until the sentinels name another primary than `old`.
+  /// Waits until the sentinels report another primary than `old`.
   public func awaitPrimary(otherThan old: RedisServer) async throws {
     try await until {
       guard let primary = try await self.primary() else { return false }
@@ -89,7 +89,7 @@ public actor RedisSentinels {
     }
   }
 
-  /// Waits until the sentinels' primary has all the others for its replicas, each with its data: before that a failover
+  /// Waits until all other servers are replicas of the sentinels' primary and have its data. Before that a failover
   /// would lose more than the last writes.
   public func awaitReplicas() async throws {
     try await until {
@@ -99,7 +99,7 @@ public actor RedisSentinels {
     }
   }
 
-  /// Ends everything.
+  /// Stops all servers and sentinels.
   public func stop() async {
     for sentinel in sentinels {
       sentinel.process.send(signal: SIGKILL)
@@ -137,7 +137,7 @@ public actor RedisSentinels {
   private func run(_ sentinel: Sentinel, _ words: [String]) async throws -> [String] {
     let login = password.map { ["--no-auth-warning", "-a", $0] } ?? []
     let way = ["-h", "127.0.0.1", "-p", String(sentinel.port)] + (certificates?.clientArguments ?? [])
-    // One that is frozen never answers.
+    // A frozen sentinel never answers.
     let output = try await ChildProcess.run("timeout", ["5", "redis-cli"] + way + login + words)
     return output.standardOutput.split(separator: "\n").map(String.init)
   }
@@ -149,9 +149,9 @@ public actor RedisSentinels {
     return facts
   }
 
-  /// Asks again and again until it is so.
+  /// Polls until a condition is true.
   private func until(_ condition: () async throws -> Bool) async throws {
-    // One whose clock has jumped decides nothing for 30 seconds (sentinel.c, SENTINEL_TILT_PERIOD).
+    // A sentinel whose clock has jumped makes no decisions for 30 seconds (sentinel.c, SENTINEL_TILT_PERIOD).
     let deadline = ContinuousClock.now + .seconds(120)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the sentinels") }

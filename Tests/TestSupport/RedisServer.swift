@@ -1,31 +1,31 @@
 import Foundation
 
-/// A private redis-server on 127.0.0.1, in a scratch folder, without persistence unless asked for. It ends with the last
-/// reference or with the tests, whatever comes first.
+/// A private redis-server on 127.0.0.1 in a scratch folder, by default without persistence. It ends with the last
+/// reference or with the tests.
 public actor RedisServer {
-  /// What to run besides an ordinary server.
+  /// The mode of the server.
   public enum Mode: Sendable {
     /// A single server with 16 databases.
     case single
-    /// A cluster of one node that serves all slots: what touches two slots at once fails.
+    /// A cluster of one node that serves all slots. A command that touches two slots fails.
     case cluster
-    /// A server of a cluster that others join to it, see ``RedisCluster``.
+    /// A server for a cluster of several, see ``RedisCluster``.
     case member
   }
 
-  /// Which server.
+  /// The program of the server.
   public enum Program: String, Sendable {
-    /// The distribution's.
+    /// The distribution's Redis.
     case distribution = "redis-server"
-    /// The oldest that Carillon takes. `deploy/install-foreign-servers` makes it, as the next.
+    /// The oldest supported Redis. `deploy/install-foreign-servers` builds it, and also Valkey.
     case redis62 = "redis-6.2"
-    /// Valkey, where the open source of Redis went on.
+    /// Valkey, the open-source successor of Redis.
     case valkey
 
-    /// Whether it is on this machine.
+    /// Whether the program is installed.
     public var isPresent: Bool { self == .distribution || FileManager.default.isExecutableFile(atPath: command) }
 
-    /// What starts it.
+    /// The command that starts it.
     var command: String {
       if self == .distribution { return rawValue }
       let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
@@ -33,13 +33,13 @@ public actor RedisServer {
     }
   }
 
-  /// Its port, the same after a restart.
+  /// Its port, which stays the same after a restart.
   public nonisolated let port: UInt16
   /// `redis://127.0.0.1:PORT`, or `rediss://` with certificates.
   public nonisolated let url: String
-  /// By which it speaks TLS; `nil` where it does not.
+  /// The certificates for TLS; `nil` without TLS.
   public nonisolated let certificates: RedisCertificates?
-  /// Its working folder, where dumps and append-only files are.
+  /// Its working folder with dumps and append-only files.
   public nonisolated let folder: ScratchFolder
 
   private struct Options {
@@ -55,10 +55,10 @@ public actor RedisServer {
   private var process: ChildProcess
   private var isFrozen = false
 
-  /// The process id; another one after a restart.
+  /// The process id, which changes with a restart.
   public var processIdentifier: Int32 { process.processIdentifier }
 
-  /// A server that all tests of the process share; use keys of your own, and leave its settings and scripts alone.
+  /// A server that all tests of the process share. Use keys of your own, and don't change its settings and scripts.
   public static var shared: RedisServer { get async throws { try await sharedServer.value } }
   private static let sharedServer = Task { try await RedisServer.start() }
 
@@ -66,11 +66,11 @@ public actor RedisServer {
   public static var sharedCluster: RedisServer { get async throws { try await sharedClusterServer.value } }
   private static let sharedClusterServer = Task { try await RedisServer.start(.cluster) }
 
-  /// The same as ``shared``, by the oldest Redis that Carillon takes.
+  /// The same as ``shared``, with the oldest supported Redis.
   public static var sharedRedis62: RedisServer { get async throws { try await sharedRedis62Server.value } }
   private static let sharedRedis62Server = Task { try await RedisServer.start(program: .redis62) }
 
-  /// The same as ``shared``, by Valkey.
+  /// The same as ``shared``, with Valkey.
   public static var sharedValkey: RedisServer { get async throws { try await sharedValkeyServer.value } }
   private static let sharedValkeyServer = Task { try await RedisServer.start(program: .valkey) }
 
@@ -82,17 +82,17 @@ public actor RedisServer {
   ///
   /// - Parameters:
   ///   - mode: a single server, or a cluster of one.
-  ///   - program: which server; it has to be on this machine.
-  ///   - arguments: more options, such as `["--appendonly", "yes"]`; they come last and so prevail.
-  ///   - password: of the default user.
-  ///   - certificates: for a server that speaks TLS.
-  ///   - launcher: words that go before `redis-server`, such as `["unshare", "--mount"]`; it has to become the server.
+  ///   - program: the program, which must be installed.
+  ///   - arguments: more options, such as `["--appendonly", "yes"]`. They come last and override the others.
+  ///   - password: password of the default user.
+  ///   - certificates: for a server with TLS.
+  ///   - launcher: words before `redis-server`, such as `["unshare", "--mount"]`. The launcher must exec the server.
   public static func start(
     _ mode: Mode = .single, program: Program = .distribution, arguments: [String] = [], password: String? = nil,
     certificates: RedisCertificates? = nil, launcher: [String] = []
   ) async throws -> RedisServer {
     var failure = TestSupportError("\(program.rawValue) did not start")
-    // Another process may take the port between the probe and the server's own bind.
+    // Another process may take the port before the server binds it.
     for _ in 0..<5 {
       let folder = try ScratchFolder("redis")
       let port = try FreePort.find()
@@ -120,20 +120,20 @@ public actor RedisServer {
     url = "redis\(options.certificates == nil ? "" : "s")://127.0.0.1:\(port)"
   }
 
-  /// Ends the server in an orderly way (SIGTERM: it persists what it is configured to) and waits for its end.
+  /// Stops the server in an orderly way (SIGTERM: it persists its data if configured) and waits for its end.
   public func stop() async { await kill(SIGTERM) }
 
-  /// Whether the process is there, and not stopped by ``kill(_:)``.
+  /// Whether the process runs and was not stopped by ``kill(_:)``.
   public var isRunning: Bool { process.exit == nil && !isFrozen }
 
-  /// Sends a signal, and waits for the server's end unless it is one of SIGSTOP and SIGCONT.
+  /// Sends a signal, and waits for the server's end unless it is SIGSTOP or SIGCONT.
   public func kill(_ signal: Int32) async {
     process.send(signal: signal)
     isFrozen = signal == SIGSTOP
     if signal != SIGSTOP, signal != SIGCONT { await process.waitForExit() }
   }
 
-  /// Starts the server again on its port and in its folder, after killing it if it still runs.
+  /// Starts the server again on its port and in its folder. Kills it first if it still runs.
   public func restart() async throws {
     process.send(signal: SIGKILL)
     await process.waitForExit()
@@ -142,13 +142,13 @@ public actor RedisServer {
     try await join()
   }
 
-  /// Runs one command through redis-cli, for looking at the server from outside the module under test.
+  /// Runs one command with redis-cli, to inspect the server without the module under test.
   ///
-  /// - Returns: what redis-cli prints, without the last line end.
+  /// - Returns: the output of redis-cli without the last line break.
   @discardableResult
   public func command(_ words: String...) async throws -> String { try await command(words) }
 
-  /// The same with words from a list.
+  /// Does the same with words from a list.
   @discardableResult
   public func command(_ words: [String]) async throws -> String {
     let login = options.password.map { ["--no-auth-warning", "-a", $0] } ?? []
@@ -172,20 +172,20 @@ public actor RedisServer {
     let process = try await ChildProcess.start(command[0], Array(command.dropFirst()), folder: folder.url)
     var log: [String] = []
     for await line in process.lines {
-      // Said after the data is loaded and the port is bound (server.c, InitServerLast and loadDataFromDisk).
+      // Logged after the data is loaded and the port is bound (server.c, InitServerLast and loadDataFromDisk).
       if line.contains("eady to accept connections") { return process }
       log.append(line)
     }
     throw TestSupportError("\(options.program.rawValue) ended at its start:\n" + log.joined(separator: "\n"))
   }
 
-  /// Makes a new cluster node serve all slots.
+  /// Assigns all slots to a new cluster node.
   private func join() async throws {
     guard options.mode == .cluster else { return }
     if try await !command("cluster", "info").contains("cluster_slots_assigned:16384") {
       try await command("cluster", "addslotsrange", "0", "16383")
     }
-    // A node takes a second or two to believe in its own cluster (cluster.c, CLUSTER_WRITABLE_DELAY).
+    // A node needs one or two seconds until its cluster is usable (cluster.c, CLUSTER_WRITABLE_DELAY).
     let deadline = ContinuousClock.now + .seconds(20)
     while try await !command("cluster", "info").contains("cluster_state:ok") {
       guard ContinuousClock.now < deadline else { throw TestSupportError("the cluster node did not come up") }

@@ -1,12 +1,12 @@
 public import Foundation
 import Synchronization
 
-/// A folder of its own for a test, deleted with the last reference, or at the end of the process.
+/// A private folder for a test. It is deleted with the last reference or at the end of the process.
 public final class ScratchFolder: Sendable {
-  /// Where it is.
+  /// The folder.
   public let url: URL
 
-  /// - Parameter name: makes the folder recognisable while the test runs.
+  /// - Parameter name: a name that identifies the folder while the test runs.
   public init(_ name: String = "carillon") throws {
     url = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -15,7 +15,7 @@ public final class ScratchFolder: Sendable {
 
   deinit { Leftovers.delete(url) }
 
-  /// The path of something in the folder.
+  /// Returns the path of a file in the folder.
   public func path(_ name: String) -> String { url.appending(path: name).path }
 
   /// Writes a file into the folder.
@@ -28,7 +28,7 @@ public final class ScratchFolder: Sendable {
     return file.path
   }
 
-  /// Writes a file that only its owner can read, as one with a key must be.
+  /// Writes a file that only its owner can read, which is required for keys.
   ///
   /// - Returns: its path.
   @discardableResult
@@ -39,7 +39,7 @@ public final class ScratchFolder: Sendable {
   }
 }
 
-/// Folders that nobody let go of, such as those of servers that all suites share, go when the process exits.
+/// Folders that were never released, such as those of shared servers. They are deleted when the process exits.
 private enum Leftovers {
   private static let urls: Mutex<Set<URL>> = {
     atexit { Leftovers.deleteAll() }

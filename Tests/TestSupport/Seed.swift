@@ -1,14 +1,14 @@
 import Foundation
 
-/// A repeatable source of randomness that says how to repeat it.
+/// A repeatable source of random numbers that prints its seed.
 ///
-/// `CARILLON_TEST_SEED` sets the seed; otherwise it is drawn, and printed with the name of what uses it.
+/// `CARILLON_TEST_SEED` sets the seed. Without it the seed is random. It is printed with the name of the test.
 public struct Seed: RandomNumberGenerator, Sendable {
-  /// What the sequence began with.
+  /// The seed.
   public let value: UInt64
   private var state: UInt64
 
-  /// - Parameter name: of the test, printed with the seed.
+  /// - Parameter name: name of the test, printed with the seed.
   public init(_ name: String) {
     let environment = ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) }
     self.value = environment ?? UInt64.random(in: .min ... .max)
@@ -16,13 +16,13 @@ public struct Seed: RandomNumberGenerator, Sendable {
     print("seed of \(name): CARILLON_TEST_SEED=\(self.value)")
   }
 
-  /// A fixed seed of which nothing need be said, because whoever gave it has.
+  /// Creates a generator with a given seed and does not print it.
   public init(value: UInt64) {
     self.value = value
     state = value
   }
 
-  // SplitMix64 (Steele, Lea, Flood, 2014): any seed will do, and every value occurs once in a period.
+  // SplitMix64 (Steele, Lea, Flood, 2014): any seed is valid, and every value occurs once in a period.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Starts all children from one thread that lives as long as the process.
 ///
-/// The kernel kills a child with a death signal when the *thread* that started it ends (prctl(2)), and the threads of
-/// Dispatch and of Swift's pool come and go. And since the ends of pipes are made on that one thread too, no child
-/// inherits another's, which would keep the other's output from ever ending; Foundation's `Process` can't promise that.
+/// The kernel kills a child with a death signal when the *thread* that started it ends (prctl(2)), and threads of
+/// Dispatch and of Swift's pool are temporary. The pipes are also created on this thread. So no child inherits an end
+/// of another's pipe, which would keep the other's output open. Foundation's `Process` can't guarantee that.
 final class Spawner: Sendable {
   static let shared = Spawner()
 
@@ -32,7 +32,7 @@ final class Spawner: Sendable {
     thread.start()
   }
 
-  /// Starts a program that is found in `PATH`.
+  /// Starts a program from `PATH`.
   func start(_ words: [String]) async throws -> Child {
     try await withCheckedThrowingContinuation { continuation in
       queue.withLock { $0.append { continuation.resume(with: Result { try Self.spawn(words) }) } }
@@ -54,7 +54,7 @@ final class Spawner: Sendable {
       posix_spawn_file_actions_adddup2(&actions, end, number)
     }
 
-    // Dispatch blocks signals on its threads, and children inherit that: a blocked SIGTERM would never arrive.
+    // Dispatch blocks signals on its threads, and children inherit this. A blocked SIGTERM would never arrive.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The Lua files of `Sources/CampaignStore`, which each room keeps in its folder `Scripts`.
+/// The Lua files of `Sources/CampaignStore`, from the folder `Scripts` of each room.
 public enum StoreScriptFiles {
-  /// Returns the source of each file by its name without the ending.
+  /// Returns the source of each file by its name without the extension.
   public static func sources() throws -> [String: String] {
     let store = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore").standardized
     var sources: [String: String] = [:]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The short and the long form of tests that take long.
+/// The short and the long form of slow tests.
 public enum TestForm {
   /// Whether the long form runs: `CARILLON_TEST_FORM=long`, as `make faults` sets it.
   public static let isLong = ProcessInfo.processInfo.environment["CARILLON_TEST_FORM"] == "long"
@@ -17,8 +17,8 @@ public enum TestForm {
     return rows.filter { seen.insert(kind($0)).inserted }
   }
 
-  /// Returns every combination of two lists in the long form. In the short form each value of either list occurs at least
-  /// once.
+  /// Returns every combination of two lists in the long form. In the short form each value of either list occurs at
+  /// least once.
   public static func pairs<First, Second>(_ first: [First], _ second: [Second]) -> [(First, Second)] {
     if isLong { return first.flatMap { one in second.map { (one, $0) } } }
     return (0..<max(first.count, second.count)).map { (first[$0 % first.count], second[$0 % second.count]) }

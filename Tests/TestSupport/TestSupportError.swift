@@ -1,8 +1,8 @@
-/// Something that the test needs is missing or did not come up: the test's surroundings are wrong, not the subject.
+/// An error of the test environment: something that the test needs is missing or did not start.
 public struct TestSupportError: Error, CustomStringConvertible {
-  /// What is wrong, with the output of whatever failed.
+  /// The problem, with the output of the failed command.
   public var description: String
 
-  /// - Parameter description: what is wrong.
+  /// - Parameter description: the problem.
   public init(_ description: String) { self.description = description }
 }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A folder of time zones that a test makes up, so that clocks show what it needs just now.
+/// A folder with generated time zones, so that a test controls the local times.
 public enum ZoneFile {
-  /// A TZif file (RFC 8536) of a zone whose clocks never change.
+  /// Returns a TZif file (RFC 8536) of a zone with a constant offset.
   ///
   /// - Parameter offset: seconds ahead of UTC, less than a day.
   public static func fixed(_ offset: Int) -> [UInt8] {
@@ -21,7 +21,7 @@ public enum ZoneFile {
 
   /// Writes zones into a folder.
   ///
-  /// - Parameter zones: offsets in seconds, by names; `UTC` is there anyhow.
+  /// - Parameter zones: offsets in seconds by name. `UTC` is always included.
   public static func write(_ zones: [String: Int], to folder: URL) throws {
     for (name, offset) in zones.merging(["UTC": 0], uniquingKeysWith: { given, _ in given }) {
       let file = folder.appending(path: name)
