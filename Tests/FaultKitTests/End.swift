@@ -1,8 +1,8 @@
 import EventLoop
 
-/// One end of a TCP connection, for tests that say what they write and expect.
+/// One end of a TCP connection. A test specifies the bytes that it writes and expects.
 actor End {
-  /// How it came to its end.
+  /// How the connection ended.
   enum Ending: Equatable {
     case closed
     case failed
@@ -22,7 +22,7 @@ actor End {
     End(try Socket.connect(to: try SocketAddress.resolve(host: "127.0.0.1", port: port)[0]))
   }
 
-  /// Returns when the connection stands.
+  /// Returns when the connection is established.
   func connected() async throws {
     await waitUntilWritable()
     if let error = socket.connectionError() { throw error }
@@ -39,7 +39,7 @@ actor End {
     }
   }
 
-  /// The next bytes, exactly that many.
+  /// Reads exactly `count` bytes.
   func read(_ count: Int) async throws -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -53,7 +53,7 @@ actor End {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Reads to the end, and tells how it came.
+  /// Reads to the end and returns how the connection ended.
   func end() async -> Ending {
     var buffer = [UInt8](repeating: 0, count: 1024)
     while true {

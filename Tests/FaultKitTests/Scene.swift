@@ -1,7 +1,7 @@
 import EventLoop
 import FaultKit
 
-/// A client, a proxy, and a port behind it.
+/// A client, a proxy, and the target behind it.
 struct Scene: Sendable {
   let client: End
   let proxy: TCPProxy
@@ -22,10 +22,10 @@ struct Scene: Sendable {
     await proxy.stop()
   }
 
-  /// The target's end of the next connection.
+  /// Returns the target's end of the next connection.
   func accepted() async throws -> End { await acceptor.next() }
 
-  /// Sends something each way, so that the connection is known to stand.
+  /// Sends bytes in both directions, which proves that the connection is established.
   ///
   /// - Returns: the target's end.
   func exchange() async throws -> End {
@@ -38,7 +38,7 @@ struct Scene: Sendable {
   }
 }
 
-/// Takes the connections that the proxy makes.
+/// Accepts the proxy's connections.
 private actor TargetAcceptor {
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

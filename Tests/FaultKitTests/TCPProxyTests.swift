@@ -2,7 +2,7 @@ import EventLoop
 import FaultKit
 import Testing
 
-/// Two ends with a proxy between them: what one end writes the other reads, or not.
+/// Two ends with a proxy between them, with and without faults.
 @Suite(.timeLimit(.minutes(1))) struct TCPProxyTests {
   @Test func bytesPassBothWaysAndAnEndIsToldInOrder() async throws {
     try await Scene.run { scene in
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func swallowedReplyIsLostWhileItsRequestArrivesAndTheConnectionEndsWithTheFault() async throws {
+  @Test func swallowedReplyIsLostAndConnectionIsReset() async throws {
     try await Scene.run { scene in
       let target = try await scene.exchange()
       await scene.proxy.set(.swallow(requests: false, replies: true))
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func refusedConnectionsAreRefusedOnceMoreWelcomeOnTheSamePort() async throws {
+  @Test func proxyAcceptsAgainOnSamePortAfterRefusal() async throws {
     try await Scene.run { scene in
       for _ in 0..<3 {
         await scene.proxy.refuse()

@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 
 struct FaultTests {
-  /// One case of each kind, small: that its faults fire, that nothing is violated, and that each rule of the checker objects to
-  /// a mutant. `make faults` plays all of them in earnest.
+  /// Plays one small case of each kind. Its faults must fire, no invariant may be violated, and each rule of the
+  /// checker must object to a mutant. `make faults` plays all cases in full size.
   ///
-  /// Half of the cases have each engine; the seed says which.
+  /// Each engine has half of the cases, selected by the seed.
   ///
-  /// One test, so that the runner decides how many worlds there are at a time: each has half a dozen processes.
+  /// This is one test, so that the runner can limit the number of worlds: each has half a dozen processes.
   @Test(.timeLimit(.minutes(15))) func everyKindOfFaultOnce() async {
     let seed =
       ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
@@ -31,15 +31,15 @@ struct FaultTests {
     #expect(known.count >= 17 && Set(known) == Set(AlertCases.alerts))
   }
 
-  /// A worker whose mutation does not apply ends at once, and its case waits for it in vain.
-  @Test func whatMutantsChangeStandsInTheirScripts() throws {
+  /// A worker whose mutation does not apply ends immediately, and its case would wait in vain.
+  @Test func everyMutationMatchesItsScript() throws {
     let files = try StoreScriptFiles.sources()
     let mutations = FaultCases.all.compactMap { $0.environment["CARILLON_FAULT_SCRIPT"] }
     #expect(mutations.count >= 7)
     for mutation in mutations {
       let parts = mutation.split(separator: "|", omittingEmptySubsequences: false)
       try #require(parts.count == 3, "\(mutation)")
-      // Or in what the loader puts in front of it.
+      // The mutation may also be in the code that the loader puts before the script.
       let sources = try [String(parts[0]), "grant"].map { try #require(files[$0], "\(mutation)") }
       #expect(sources.contains { $0.contains(parts[1]) }, "\(mutation)")
     }

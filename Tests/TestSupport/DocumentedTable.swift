@@ -25,7 +25,8 @@ public struct DocumentedTable: Sendable {
     return line(head) + line(head.map { _ in "---" }) + rows.map(line).joined()
   }
 
-  /// Returns the table of the page. With `CARILLON_WRITE_TABLES=1` in the environment it writes the table to the page first.
+  /// Returns the table of the page. With `CARILLON_WRITE_TABLES=1` in the environment it first writes the table to the
+  /// page.
   ///
   /// - Throws: if the page has no such marks.
   public func documented() throws -> String {
