@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Starts a private Redis and simulator for a script: in a private folder, on free ports, and removed when the script ends.
-# Sourced by demo/run.
+# Starts a private Redis and simulator for a script: in a private folder, on free ports, and removed when the script
+# ends. Sourced by demo/run.
 #
 # Expects $CARILLON (the binary). Sets $sandbox (the folder), $redis_port, $apns_port, $control_port.
 
@@ -8,7 +8,7 @@ sandbox=
 redis_port=
 apns_port=
 control_port=
-# Only processes that were started here are ever signalled.
+# The script sends signals only to processes that it started itself.
 started=()
 
 open_sandbox() { # name
@@ -63,7 +63,7 @@ wait_for() { # pid, seconds, what is waited for, command...
 
 redis() { redis-cli -h 127.0.0.1 -p "$redis_port" "$@"; }
 
-# As a production Redis should be: nothing is evicted, and the append-only file is synced every second.
+# Starts Redis with production settings: no eviction, and an append-only file that is synced every second.
 start_redis() {
   mkdir "$sandbox/redis"
   local attempt pid
@@ -74,7 +74,7 @@ start_redis() {
       --appendonly yes --appendfsync everysec --maxmemory-policy noeviction >"$sandbox/redis.log" 2>&1 &
     pid=$!
     started+=("$pid")
-    # Asks for its process id, so that another server on this port can't be taken for ours.
+    # Compares the process id, so that another server on this port is not used.
     if wait_for "$pid" 20 "Redis on port $redis_port" redis_is "$pid"; then
       # shellcheck disable=SC2034  # read by the scripts that source this
       redis_pid=$pid
@@ -87,7 +87,7 @@ start_redis() {
 
 redis_is() { [[ $(redis info server | tr -d '\r' | sed -n 's/^process_id://p') == "$1" ]]; }
 
-# Makes keys and certificates, starts the simulator, and points the app `news` at it by the environment.
+# Creates keys and certificates, starts the simulator, and points the app `news` at it with environment variables.
 start_simulator() { # options of simulate...
   "$CARILLON" simulate --init "$sandbox/simulator" >"$sandbox/simulator-init.log" 2>&1 ||
     fail "simulate --init: $(cat "$sandbox/simulator-init.log")"
@@ -107,7 +107,7 @@ start_simulator() { # options of simulate...
   export CARILLON_APPS_NEWS_ENDPOINT=https://127.0.0.1:$apns_port
 }
 
-# The simulator's control API.
+# Sends a request to the simulator's control API.
 control() { # path, curl options...
   local path=$1
   shift
@@ -115,14 +115,14 @@ control() { # path, curl options...
     "https://127.0.0.1:$control_port$path" "$@"
 }
 
-# The app's devices and what the simulator should know of them, the same on every machine.
+# Generates the devices for Carillon and for the simulator, the same on every machine.
 #
 # Writes devices.csv (for `devices import`), apns.csv (for the simulator), users and optedout (for `segment import`) and
-# expected.json (what a campaign to `everyone & !optedout` must come to) to the sandbox.
-# Every fourth user has a second device until the rows are used up; 3 % are unregistered, 1 % bad; 5 % of users opted out.
+# expected.json (the expected results of a campaign to `everyone & !optedout`) to the sandbox. Every fourth user has a
+# second device until the rows are used up; 3 % are unregistered, 1 % bad; 5 % of users opted out.
 generate_devices() { # rows, users
   awk -v rows="$1" -v users="$2" -v folder="$sandbox" '
-    # A linear congruential generator (Numerical Recipes): its product stays below 2^53, so awk computes it exactly.
+    # A linear congruential generator (Numerical Recipes). Its product is below 2^53, so awk computes it exactly.
     function draw() { state = (1664525 * state + 1013904223) % 4294967296; return int(state / 65536) }
     BEGIN {
       state = 20260101
@@ -137,7 +137,7 @@ generate_devices() { # rows, users
         kind = draw() % 100
         state_name = kind < 3 ? "unregistered" : kind < 4 ? "bad" : "registered"
         printf "u%d,%s,news,production,%s,5.%d,2026-01-01T00:00:00Z\n", user, token, locale[draw() % 5 + 1], draw() % 4 > devices
-        # Gone since 2026-02-01, so after it registered.
+        # Unregistered since 2026-02-01, which is after the registration.
         printf "%s,%s,com.example.news,%s\n", token, state_name, state_name == "unregistered" ? "1769904000000" : "" > apns
         if (user % 20 != 0) { targets++; count[state_name]++ }
       }
@@ -150,8 +150,8 @@ generate_devices() { # rows, users
     }'
 }
 
-# Highest memory a process has used so far, in MiB.
+# Prints the peak memory of a process in MiB.
 peak_memory() { awk '/^VmHWM:/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
 
-# Seconds between two RFC 3339 times.
+# Prints the seconds between two RFC 3339 times.
 seconds_between() { awk -v a="$(date -d "$1" +%s.%N)" -v b="$(date -d "$2" +%s.%N)" 'BEGIN { printf "%.3f", b - a }'; }
