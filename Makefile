@@ -1,4 +1,4 @@
-# What can be done here; `make` alone lists it. Nothing here asks a question or leaves anything running.
+# Tasks of this repository; `make` lists them. No task asks a question or leaves a process running.
 
 SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
@@ -6,18 +6,17 @@ CARILLON := .build/release/carillon
 .DEFAULT_GOAL := help
 .PHONY: help build test faults fuzz soak lint demo bench deb clean
 
-help: ## this list
+help: ## list the tasks
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-build: ## the release binary, .build/release/carillon
+build: ## build the release binary, .build/release/carillon
 	@deploy/install-dependencies build
 	swift build -c release --product carillon
 
-# The runner's own closing line comes last, after a failure once more with what failed: among thousands of lines nobody
-# finds it. Eight tests at a time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
-# would only wait for each other until they run out of patience.
-# XCTest is off because no test uses it: its "Executed 0 tests" would mislead.
-test: ## installs what is missing, lints, builds, runs every test
+# After a failure the last lines repeat the failed tests, which are hard to find among thousands of lines. At most eight
+# tests run at the same time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
+# would only cause timeouts. XCTest is off because no test uses it, and its "Executed 0 tests" would mislead.
+test: ## install missing packages, lint, build, and run every test
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
 	@deploy/install-foreign-servers
@@ -27,8 +26,9 @@ test: ## installs what is missing, lints, builds, runs every test
 	@mkdir -p .build; set -o pipefail; swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
 
-# Debug, because only that build can be broken on purpose. In the world's folder are the logs of what failed.
-faults: ## kills, stops, fills, cuts and delays everything there is, and checks what is left (half an hour)
+# A debug build, because only this build contains the fault injection. After a failure the folder of the world has the
+# logs.
+faults: ## run all fault cases and the long form of the tests (half an hour)
 	@deploy/install-dependencies test
 	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
@@ -41,14 +41,14 @@ ifeq ($(ARGS),)
 endif
 
 EXAMPLES := 100
-fuzz: ## ask the API what its description allows and forbids, EXAMPLES=100 times an operation; measure time against input size
+fuzz: ## test each API operation with EXAMPLES=100 generated requests; compare CPU time with input size
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
 	swift build --build-tests
 	CARILLON_TEST_FUZZ=$(EXAMPLES) swift test --skip-build --disable-xctest --filter 'APITests/fuzzed|InputGrowthTests'
 
 HOURS := 1
-soak: ## the same for HOURS=1 in one world, with memory measured
+soak: ## inject faults into one world for HOURS=1, and measure memory
 	@deploy/install-dependencies test
 	swift build --product faults
 	@.build/debug/faults --soak $(HOURS) $(ARGS)
@@ -61,22 +61,22 @@ lint: ## check formatting, import directions, forbidden words and prose
 	@.ci/check-prose
 
 KEEP ?=
-demo: ## a private Redis, the simulator, 100,000 devices, three workers, one killed; KEEP=1 leaves it up with the page
+demo: ## send a campaign to 100,000 simulated devices and kill a worker; KEEP=1 keeps the dashboard running
 	@deploy/install-dependencies demo
 	swift build -c release --product carillon
 	@CARILLON=$(CARILLON) KEEP=$(KEEP) deploy/demo/run
 
-bench: ## everything measured beside what is asked of it, on this machine (ARGS='--only engine --rounds 3')
+bench: ## measure performance and compare it with the targets (ARGS='--only engine --rounds 3')
 	@deploy/install-dependencies bench
 	swift build -c release --product carillon && swift build -c release --product carillon-bench
 	@$${CC:-cc} -O2 -o .build/release/curl-loop deploy/bench/curl-loop.c -lcurl
 	@$(CARILLON)-bench --curl-loop .build/release/curl-loop $(ARGS)
 
-# With the Swift library in it, so that it runs where there is no Swift.
-deb: ## a Debian package with units, man pages and completions, in .build
+# Statically linked with the Swift library, so that it runs on machines without Swift.
+deb: ## build a Debian package with units, man pages and completions in .build
 	@deploy/install-dependencies build
 	swift build -c release --product carillon --static-swift-stdlib
 	@deploy/debian/build $(CARILLON) .build
 
-clean: ## removes everything that was built
+clean: ## remove all build results
 	swift package clean

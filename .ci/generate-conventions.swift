@@ -1,11 +1,11 @@
-// Writes Sources/PushCore/Languages/ConventionTable.swift: how people write numbers and dates, by locale.
+// Writes Sources/PushCore/Languages/ConventionTable.swift: the formats of numbers and dates by locale.
 //
 //     cp .ci/generate-conventions.swift /tmp/main.swift
 //     swiftc -o /tmp/conventions /tmp/main.swift Sources/PushCore/Languages/Language{Tag,Subtags,Index,Table}.swift
 //     /tmp/conventions > Sources/PushCore/Languages/ConventionTable.swift
 //
-// The data is that of the toolchain's Foundation: ICU 76 with CLDR 46 in Swift 6.3. A locale whose convention is that of its
-// parent has no entry. Digits are Latin everywhere.
+// The data comes from the toolchain's Foundation: ICU 76 with CLDR 46 in Swift 6.3. A locale with the convention of its
+// parent has no entry. All digits are Latin.
 import Foundation
 
 let languages = Set(
@@ -46,7 +46,7 @@ func convention(_ identifier: String) -> Convention {
     months: long.contains("MMMM") ? dates.monthSymbols.joined(separator: "|") : "")
 }
 
-/// A text in a multi-line string literal: what can't be seen is written as its number.
+/// Returns the contents of a multi-line string literal, with invisible characters as numbers.
 func escaped(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars {
@@ -67,7 +67,7 @@ let tags = Locale.availableIdentifiers.compactMap { LanguageTag($0.utf8) }
   .filter { tag in languages.contains(LanguageSubtags.text(UInt64(tag.language))) && tag.variant == 0 }
 func depth(_ tag: LanguageTag) -> Int { tag.parent.map { depth($0) + 1 } ?? 0 }
 
-// Parents first, so that a child is compared with what the table has for it.
+// Parents come first, so that a child is compared with its parent's row in the table.
 for tag in Set(tags).sorted(by: { (depth($0), $0.description) < (depth($1), $1.description) }) {
   guard !known.contains(where: { $0.tag.isSame(as: tag) }) else { continue }
   let own = convention(tag.description.replacingOccurrences(of: "-", with: "_"))
