@@ -1,6 +1,6 @@
-// Preloaded into a worker, this sets its wall clock CLOCK_SHIFT_SECONDS ahead (behind, if negative) and leaves its timers
-// alone, as a wrong clock does. libfaketime also takes timerfd_settime for itself and mistakes the monotonic times that
-// Dispatch gives it for wall-clock times: a worker's timers then never fire.
+// Preloaded into a worker, this library sets its wall clock CLOCK_SHIFT_SECONDS ahead (behind, if negative), like a
+// wrong clock. It does not change timers. libfaketime also replaces timerfd_settime and mistakes the monotonic times of
+// Dispatch for wall-clock times, so a worker's timers never fire.
 
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -13,7 +13,7 @@ static time_t shift(void) {
   return seconds ? atol(seconds) : 0;
 }
 
-// Straight to the kernel: looking up libc's own function may itself ask for the time.
+// Calls the kernel directly, because looking up libc's own function may itself read the time.
 int clock_gettime(clockid_t clock, struct timespec *now) {
   int result = (int)syscall(SYS_clock_gettime, clock, now);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += shift();

@@ -6,7 +6,7 @@ import Glibc
 import LedgerModel
 import TestSupport
 
-/// `make faults`: plays the cases and prints what came of them.
+/// `make faults`: plays the cases and prints the results.
 @main
 struct FaultsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -54,7 +54,7 @@ struct FaultsCommand: AsyncParsableCommand {
       seed: seed, engines: try engines(), worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
       logs: URL(fileURLWithPath: logs))
     say("seed \(seed), \(cases.count) cases, \(worlds) worlds at a time")
-    // Not beside a few cases: whoever picks those wants to know about those.
+    // The model does not run with selected cases, because its output would distract from them.
     let model = only.isEmpty && !short ? try await ModelRun(schedules: schedules, seed: seed).start() : nil
     let result = await runner.run(cases) { say($0.line) }
     var isGood = result.isGood
@@ -85,6 +85,6 @@ struct FaultsCommand: AsyncParsableCommand {
     if result.verdict != .passed { throw ExitCode(1) }
   }
 
-  /// Unlike `print`, at once, also into a file.
+  /// Prints a line immediately, also into a file. `print` would buffer it.
   private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

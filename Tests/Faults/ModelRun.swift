@@ -2,18 +2,18 @@ import Foundation
 import LedgerModel
 import TestSupport
 
-/// Random schedules of the ledger's model, in a process of its own that gets what the worlds leave of the machine.
+/// Random schedules of the ledger's model, in a process of its own that uses the CPU time that the worlds leave.
 struct ModelRun {
-  /// How many.
+  /// Number of schedules.
   var schedules: Int
-  /// Of the first.
+  /// Seed of the first schedule.
   var seed: UInt64
-  /// The rule that is broken, if any.
+  /// The broken rule, if any.
   var mutant: Mutant?
 
-  /// Runs them here.
+  /// Runs the schedules in this process.
   ///
-  /// - Returns: a line to print, and whether no rule was broken.
+  /// - Returns: a line to print, and whether no rule was violated.
   func run() async -> (line: String, isGood: Bool) {
     let summary = await runSchedules(count: schedules, seed: seed, mutant: mutant, cores: 1)
     let head = "model: \(summary.schedules) schedules, \(summary.steps) steps, \(summary.takeovers) with takeovers, "
@@ -22,7 +22,7 @@ struct ModelRun {
     return (lines.joined(separator: "\n"), summary.violations.isEmpty)
   }
 
-  /// Starts this program again for them, at the lowest priority.
+  /// Starts this program again for the schedules, at the lowest priority.
   func start() async throws -> ChildProcess {
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return try await ChildProcess.start(

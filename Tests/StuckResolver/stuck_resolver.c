@@ -1,5 +1,5 @@
-// Preloaded into a worker, this never answers when it is asked for a name that ends in ".stuck.example", as a name server
-// that is out of reach doesn't for a long time. It makes the file STUCK_RESOLVER_ASKED when it is asked.
+// Preloaded into a worker, this library never answers a request for a name that ends in ".stuck.example", like an
+// unreachable name server. It creates the file STUCK_RESOLVER_ASKED at a request.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

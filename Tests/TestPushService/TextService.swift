@@ -59,7 +59,7 @@ public struct TextService: PushService {
     return PushOptions(pushType: type, priority: 1)
   }
 
-  /// The only rule: a message must have a text.
+  /// Checks the only rule: a message must have a text.
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
     guard case .object(let members) = job.kind, case .object(let payload)? = members.value("payload")?.kind,
       payload.value("text") == nil

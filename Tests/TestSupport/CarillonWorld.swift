@@ -90,7 +90,7 @@ public struct CarillonWorld: Sendable {
     return try await ChildProcess.start(program ?? CarillonCommand.path, arguments, environment: environment)
   }
 
-  /// A worker that can send must have an explicit engine, because the program's default would test only one.
+  /// Throws if a worker that can send has no explicit engine, because the program's default would test only one.
   private func check(_ arguments: [String], _ environment: [String: String]) throws {
     guard arguments.first == "worker", simulator != nil, environment["CARILLON_WORKER_ENGINE"] == nil else { return }
     throw TestSupportError("say what workers send with: CarillonWorld(engine:)")

@@ -17,7 +17,7 @@ public actor RedisServer {
   public enum Program: String, Sendable {
     /// The distribution's Redis.
     case distribution = "redis-server"
-    /// The oldest supported Redis. `deploy/install-foreign-servers` builds it, and also Valkey.
+    /// The oldest supported Redis. `deploy/install-foreign-servers` installs it, and also Valkey.
     case redis62 = "redis-6.2"
     /// Valkey, the open-source successor of Redis.
     case valkey

@@ -10,6 +10,6 @@ struct ErrorBudget {
 
   mutating func rejected(_ weight: Int) { points += Double(weight) }
 
-  /// Whether `budget` points are used up. A budget of 0 has no limit.
+  /// Returns whether `budget` points are used up. A budget of 0 has no limit.
   func isSpent(_ budget: Int) -> Bool { budget > 0 && points >= Double(budget) }
 }

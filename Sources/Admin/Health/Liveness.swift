@@ -13,7 +13,7 @@ public final class Liveness: Sendable {
     let name: String
     /// Limit in ns without progress. After it the part counts as stuck.
     let deadline: UInt64
-    /// Returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
+    /// Time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
     let owes: @Sendable () -> UInt64?
     /// Called by the timer.
     fileprivate let look: @Sendable () -> Void
@@ -49,7 +49,8 @@ public final class Liveness: Sendable {
       look = { if pulse.begin() { ask { pulse.end() } } }
     }
 
-    /// The threads on which Swift runs tasks. There are as many as cores, and blocking tasks occupy them.
+    /// Creates a part for the threads on which Swift runs tasks. There are as many as cores, and blocking tasks occupy
+    /// them.
     public static func executor(within deadline: Duration) -> Part {
       Part("Swift's executor", within: deadline) { answer in
         Task.detached { answer() }

@@ -136,7 +136,7 @@ struct ScalePart: BenchPart {
   }
 }
 
-/// Messages that the workers get from others.
+/// State that the workers of the fleet share.
 private final class SimulatedFleet: Sendable {
   let count: Int
   private let campaignHasEnded = Atomic(false)

@@ -97,7 +97,7 @@ public enum AlertCases {
     try await scene.finish()
   }
 
-  /// The service recovers and fails several times.
+  /// Lets the service recover and fail several times.
   private static func storm(_ scene: AlertScene) async throws {
     let more = FaultCampaign("storm") { $0.more["rate"] = "200" }
     for opening in 1...6 {
@@ -166,7 +166,7 @@ public enum AlertCases {
     try await scene.finish()
   }
 
-  /// Two campaigns wait for approval: one that should have started, and one for tomorrow.
+  /// Submits two campaigns that need approval: one that should have started, and one for tomorrow.
   private static func approval(_ scene: AlertScene) async throws {
     let world = scene.world
     let tomorrow = try await world.store.time() / 1000 + 86_400_000

@@ -16,11 +16,11 @@ enum APNsAnswerCases {
   private struct Knobs {
     var on: String
     var off: String
-    /// Returns how often the fault has fired since the start.
+    /// Number of times that the fault has fired since the start.
     var fired: @Sendable (JSONObject) -> Int
-    /// Returns the number of duplicates that the fault allows if targets in doubt are sent again.
+    /// Number of duplicates that the fault allows if targets in doubt are sent again.
     var allowed: @Sendable (JSONObject) -> Int = { _ in 0 }
-    /// Returns the limit of targets that the fault can put in doubt. It assumes the knowledge of libcurl.
+    /// Limit of targets that the fault can put in doubt. It assumes the knowledge of libcurl.
     var doubts: @Sendable (JSONObject) -> Int = { _ in 0 }
     /// Duration in ms for which the knobs stay set after the fault has fired.
     var lasting = 1000...4000

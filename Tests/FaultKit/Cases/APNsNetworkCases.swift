@@ -55,7 +55,7 @@ enum APNsNetworkCases {
     }
   }
 
-  /// A fault that the worker can detect only by a timeout.
+  /// Returns a case with a fault that the worker can detect only by a timeout.
   ///
   /// It affects both connections of a worker. A push whose first connection was given up may be sent on the second one,
   /// before that is given up too.

@@ -29,7 +29,7 @@ public enum FaultCases {
     return all.filter { names.contains($0.name) }
   }()
 
-  /// Returns the engine of a case. It depends only on the seed, not on the other cases of the run.
+  /// Returns the engine of a case. It does not depend on the other cases of the run.
   ///
   /// The cases of ``quick`` alternate between the engines, and so do the others. The seed selects the first engine, so
   /// each case has the other engine with the next seed.

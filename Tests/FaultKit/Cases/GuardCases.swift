@@ -177,7 +177,7 @@ enum GuardCases {
     return campaigns
   }
 
-  /// A campaign that reaches all devices.
+  /// Sends a campaign that reaches all devices.
   private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
     try await world.setDevices(Flood.mended)
     try await turn(world, latency: latency, streams: 1000)

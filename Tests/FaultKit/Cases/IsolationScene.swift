@@ -7,8 +7,8 @@ import TestSupport
 struct IsolationScene {
   static let workers = 2
   static let window = 1000
-  /// Limit in seconds of a healthy campaign during trouble: three times its time alone, for other load of the machine,
-  /// plus the limit in the table of the README.
+  /// Returns the limit in seconds of a healthy campaign during trouble: three times its time alone, for other load of
+  /// the machine, plus the limit in the table of the README.
   private static func bound(alone: Double) -> Double { 3 * alone + 1.5 }
   /// Time in which `campaign show` must report that a blocked campaign waits, with the reason.
   private static let explanation = Duration.seconds(15)

@@ -140,7 +140,7 @@ struct CountedUsers {
     return records
   }
 
-  /// FNV-1a.
+  /// Returns the FNV-1a hash of a name.
   private static func digest(_ name: String) -> UInt64 {
     name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }

@@ -19,7 +19,7 @@ public final class FaultWorld: Sendable {
     public var devices = 2000
     /// Names of additional columns of the import.
     var columns: [String] = []
-    /// Returns the user of each device, if it is not a user of its own, and its values in the columns.
+    /// User of each device, if it is not a user of its own, and its values in the columns.
     var row: @Sendable (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
     /// More configuration: lines of YAML after those of the app `news`, with their indentation.
     var settings: [String] = []

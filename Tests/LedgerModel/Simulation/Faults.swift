@@ -44,7 +44,7 @@ public struct FaultCounts: Sendable {
 
   init() {}
 
-  /// The count of one kind.
+  /// Returns the count of one kind.
   public subscript(kind: FaultKind) -> Int { Int(counts[Int(kind.rawValue)]) }
 
   mutating func add(_ kind: FaultKind) { counts[Int(kind.rawValue)] += 1 }

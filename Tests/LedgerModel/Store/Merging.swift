@@ -1,5 +1,5 @@
 extension SliceState {
-  /// `commit.lua`: merges records and grants targets. A replay is a commit with acknowledged records.
+  /// Merges records and grants targets, like `commit.lua`. A replay is a commit with acknowledged records.
   mutating func commit(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {
     var reply = StoreReply()
     let isReplay = call.kind == .replay

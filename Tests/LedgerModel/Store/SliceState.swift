@@ -88,7 +88,7 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  /// Only the owner can seal. A stale owner appends to a list with its own name, which the model does not keep.
+  /// Appends targets to the owner's list. A stale owner can't seal; it appends to another list, which the model omits.
   mutating func append(_ call: StoreCall) -> StoreReply {
     guard claim == call.claim, phase == .expanding else { return StoreReply() }
     // A list that does not fit is wrong: the seal will refuse it.

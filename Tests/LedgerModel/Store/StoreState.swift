@@ -3,7 +3,7 @@ public struct StoreState: Sendable {
   public internal(set) var slices = Four(repeating: SliceState())
   public internal(set) var control: ControlState
 
-  /// The state before the campaign's job is activated.
+  /// Creates the state before the campaign's job is activated.
   public init(slices: Int) { control = ControlState(slices: slices) }
 
   /// Executes a call.
