@@ -15,7 +15,7 @@ final class DeviceRegistry: Sendable {
 
   /// The number that represents any topic.
   static let anyTopic: TopicID = 0
-  /// The number of new topics when the table is full. No device is registered for it.
+  /// The number of all further topics when the table is full.
   private static let overflow = TopicID.max
   /// An app has about a dozen topics. The bound protects the memory from a sender of random topics.
   private static let mostTopics = 10_000
