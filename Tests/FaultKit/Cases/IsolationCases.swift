@@ -54,7 +54,7 @@ enum IsolationCases {
     try await stage.check(scene.world)
   }
 
-  /// Sends lists in succession, so that there is always one in flight.
+  /// Sends lists in succession, so that one is always in flight.
   ///
   /// - Returns: number of lists.
   private static func sendLists(_ scene: IsolationScene, until isEnough: @Sendable () -> Bool) async throws -> Int {
