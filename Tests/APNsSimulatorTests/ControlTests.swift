@@ -81,6 +81,7 @@ import Testing
   @Test(
     arguments: [
       "", "[]", #"{"latency":1}"#, #"{"latencyMilliseconds":"5"}"#, #"{"latencyMilliseconds":-1}"#,
+      #"{"clockSkewSeconds":9223372036854775807}"#,
       #"{"failures":[{"share":2,"status":500,"reason":"x"}]}"#, #"{"goAwayAfterRequests":-1}"#,
       #"{"withheldShare":-0.1}"#, #"{"resetAfterRequests":-1}"#, #"{"streamLimit":-1}"#,
       #"{"tokenFailures":[{"token":"ab","status":200,"reason":"x","times":1}]}"#,

@@ -35,6 +35,14 @@ import Testing
     }
   }
 
+  @Test func reasonOfAKnobIsQuotedAsJSON() async throws {
+    try await run {
+      $0.failures = [.init(share: 1, status: 503, reason: #"a "quoted" word"#)]
+    } _: { (scene) async throws in
+      #expect(try await scene.push(try scene.request("01")).body == #"{"reason":"a \"quoted\" word"}"#)
+    }
+  }
+
   @Test func identifierMayBeRaisedOrMissing() async throws {
     try await run {
       $0.raisesID = true

@@ -51,6 +51,10 @@ enum KnobPatch {
     for (name, delay) in delays where !(0...3_600_000).contains(delay) {
       throw Problem(description: "\(name) goes from 0 to 3600000")
     }
+    // Ten years: enough for every test of clocks, and no sum with a time of day overflows.
+    guard (-315_360_000...315_360_000).contains(result.clockSkewSeconds) else {
+      throw Problem(description: "clockSkewSeconds goes from -315360000 to 315360000")
+    }
     guard result.streamWindow <= UInt32(Int32.max) else {
       throw Problem(description: "streamWindow goes from 0 to \(Int32.max)")
     }

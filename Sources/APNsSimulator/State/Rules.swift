@@ -1,3 +1,5 @@
+import Foundation
+
 /// The knobs for judging requests, with values derived from them once. Each change of a knob creates a new object.
 final class Rules: Sendable {
   let knobs: SimulatorKnobs
@@ -54,6 +56,8 @@ final class Rules: Sendable {
 
   private static func json(_ reason: String, timestamp: Int64?) -> [UInt8] {
     let tail = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
-    return Array("{\"reason\":\"\(reason)\"\(tail)}".utf8)
+    // A knob may set any text, so it is quoted as JSON. A string can always be encoded.
+    let text = (try? JSONEncoder().encode(reason)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+    return Array("{\"reason\":\(text)\(tail)}".utf8)
   }
 }

@@ -25,20 +25,23 @@ enum ControlCases {
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 10) {
-      let campaign = FaultCampaign("cancel-\(number)") { $0.end = "cancelled" }
-      try await world.submit(campaign)
+      var campaign = FaultCampaign("cancel-\(number)") { $0.end = "cancelled" }
+      try await world.submit(
+        job: CarillonWorld.job(
+          campaign.id, app: campaign.app, audience: campaign.audience, content: campaign.content))
       try await world.reached(stage.random(20...600), of: campaign)
       async let cancelling = world.succeed("campaign", "cancel", campaign.id)
       await stage.elapse(milliseconds: 0...250)
       let isKilled = try await fleet.killOne()
       do {
         _ = try await cancelling
+        if isKilled { stage.fired("cancel racing a SIGKILL", duplicates: window) }
       } catch {
-        // The campaign had ended before the command ran, so there was no race.
-        if try await world.hasEnded(campaign) { return }
-        throw error
+        // The campaign ended before the command ran, so there was no race.
+        guard try await world.hasEnded(campaign) else { throw error }
+        campaign.end = "completed"
       }
-      if isKilled { stage.fired("cancel racing a SIGKILL", duplicates: window) }
+      world.expect(campaign)
       try await world.ended(campaign)
       try await stage.check(world)
     }
