@@ -1,4 +1,3 @@
-import APNs
 import Admin
 import CampaignStore
 import CommandSupport

@@ -1,5 +1,4 @@
 import PushTransport
-import APNs
 import CampaignStore
 import CommandSupport
 import Logging

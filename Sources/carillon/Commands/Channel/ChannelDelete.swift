@@ -1,4 +1,3 @@
-import APNs
 import ArgumentParser
 import CommandSupport
 import PushCore
