@@ -61,7 +61,8 @@ let package = Package(
     module("PushCore", ["TextInput"]),
     module(
       "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
-    module("APNs", ["PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
+    module("ServiceTools", ["PushTransport", "PushCore"]),
+    module("APNs", ["ServiceTools", "PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: storeRooms.map { .embedInCode("\($0)/Scripts") }),
@@ -78,7 +79,8 @@ let package = Package(
     .target(
       name: "CommandSupport",
       dependencies: [
-        "TextInput", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs", "CampaignStore", "PushWorker",
+        "TextInput", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "ServiceTools", "APNs",
+        "CampaignStore", "PushWorker",
         "APNsSimulator",
         "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -88,8 +90,8 @@ let package = Package(
     .executableTarget(
       name: "carillon",
       dependencies: [
-        "Admin", "HTTPServer", "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs",
-        "CampaignStore",
+        "Admin", "HTTPServer", "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport",
+        "ServiceTools", "APNs", "CampaignStore",
         "PushWorker",
         "APNsSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -99,8 +101,8 @@ let package = Package(
     .executableTarget(
       name: "CarillonBench",
       dependencies: [
-        "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs", "CampaignStore",
-        "PushWorker",
+        "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "ServiceTools", "APNs",
+        "CampaignStore", "PushWorker",
         "APNsSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -113,7 +115,8 @@ let package = Package(
       swiftSettings: settings),
     // A second push service: what may not be Apple's is tested with both.
     .target(
-      name: "TestPushService", dependencies: ["PushCore"], path: "Tests/TestPushService", swiftSettings: settings),
+      name: "TestPushService", dependencies: ["PushCore", "PushTransport", "ServiceTools"],
+      path: "Tests/TestPushService", swiftSettings: settings),
     // Whole worlds of processes with something broken in them, and the judge of what came of it.
     .target(
       name: "FaultKit",
@@ -148,9 +151,11 @@ let package = Package(
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
     tests("RedisTests", ["Redis", "EventLoop", "TLS", "FaultKit", "TestSupport"]),
     tests(
-      "PushCoreTests", ["PushCore", "APNs", "TestSupport"],
+      "PushCoreTests", ["PushCore", "ServiceTools", "APNs", "TestSupport"],
       exclude: ["Timing/zone_witness.py", "job_schema_witness.py"]),
-    tests("APNsTests", ["APNs", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),
+    tests(
+      "APNsTests",
+      ["APNs", "ServiceTools", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),
     tests(
       "PushTransportTests",
       ["PushTransport", "APNs", "PushCore", "TLS", "HTTP2", "EventLoop", "APNsSimulator", "TestSupport"]),
@@ -170,8 +175,9 @@ let package = Package(
     tests(
       "CommandLineTests",
       [
-        "carillon", "CommandSupport", "PushTransport", "APNs", "APNsSimulator", "PushCore", "PushWorker", "Redis",
-        "TLS", "EventLoop", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "carillon", "CommandSupport", "PushTransport", "ServiceTools", "APNs", "APNsSimulator", "PushCore",
+        "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], exclude: ["Browser", "Clients"]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),

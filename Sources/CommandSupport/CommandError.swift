@@ -2,6 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 import Redis
+import ServiceTools
 import TLS
 
 /// Why a command failed: what is wrong and where, what to do next, and the exit status that scripts go by.
@@ -54,6 +55,8 @@ package struct CommandError: Error, Equatable {
     switch error {
     case let error as CommandError: self = error
     case let error as ConfigurationError: self.init(.configuration, error.description, hint: error.hint)
+    case let error as ServiceError:
+      self.init(error.code == .usage ? .usage : .configuration, error.message, hint: error.hint)
     case let error as FileError: self.init(.input, "\(error.path): \(error.reason)")
     case let error as JobError:
       self.init(.input, (error.field.isEmpty ? "" : error.field + ": ") + error.message, hint: error.hint)

@@ -1,5 +1,6 @@
-import APNs
+@testable import APNs
 import PushCore
+import ServiceTools
 import TestSupport
 import Testing
 
@@ -174,14 +175,14 @@ struct ActivityDatesTests {
   func lint() throws {
     let update = #"{"aps":{"event":"update","content-state":{},"stale-date":"2h"}}"#
     let good = Array(job(["payload": update, "pushType": "\"liveactivity\""]).utf8)
-    #expect(try PushLint(good, apps: Self.apps, now: Self.start).findings.map(\.message) == [])
-    #expect(try PushLint(Array(#"{"payload":\#(update)}"#.utf8), now: Self.start).findings.map(\.message) == [])
+    #expect(try APNsLint(good, apps: Self.apps, now: Self.start).result.findings.map(\.message) == [])
+    #expect(try APNsLint(Array(#"{"payload":\#(update)}"#.utf8), now: Self.start).result.findings.map(\.message) == [])
     let bad = Array(#"{"payload":\#(update.replacing("2h", with: "2x"))}"#.utf8)
-    let finding = try #require(PushLint(bad, now: Self.start).findings.first)
+    let finding = try #require(APNsLint(bad, now: Self.start).result.findings.first)
     #expect(finding.path == "payload.aps.stale-date" && finding.message.contains("is no date"))
     #expect(finding.position != nil)
     // A payload by itself may be for another sender, which knows no durations.
-    let payload = try PushLint(Array(update.utf8), now: Self.start).findings
+    let payload = try APNsLint(Array(update.utf8), now: Self.start).result.findings
     #expect(
       payload.map(\.rule.id) == ["activity-timestamp", "aps-type"]
         || payload.map(\.rule.id) == ["aps-type", "activity-timestamp"])

@@ -1,5 +1,6 @@
-import APNs
+@testable import APNs
 import PushCore
+import ServiceTools
 import Testing
 
 /// A file with more mistakes than anybody reads at once.
@@ -7,7 +8,7 @@ struct LintBoundTests {
   @Test func atMostAHundredFindingsAreTold() throws {
     let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
     let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"
-    let lint = try PushLint(Array(text.utf8))
+    let lint = try APNsLint(Array(text.utf8)).result
     #expect(lint.findings.count == PushLint.mostFindings)
     // The first ones, each at its place.
     for finding in lint.findings {
@@ -26,7 +27,7 @@ struct LintBoundTests {
     ] {
       let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\(tail)}"
       #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any(APNsService())) }
-      let lint = try PushLint(Array(job.utf8))
+      let lint = try APNsLint(Array(job.utf8)).result
       #expect(lint.findings.count <= PushLint.mostFindings && !lint.findings(.error).isEmpty)
     }
   }
@@ -36,13 +37,13 @@ struct LintBoundTests {
     let names = (0..<60_000).map { "\"lane\($0)\":1" }.joined(separator: ",")
     let job =
       "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"payload\":{\"aps\":{\"badge\":1}},\(names)}"
-    let lint = try PushLint(Array(job.utf8))
+    let lint = try APNsLint(Array(job.utf8)).result
     #expect(lint.kind == .job && lint.findings(.error).contains { $0.message == "unknown field" })
   }
 
   @Test func tracesOfTheBinaryInterfaceShareTheBound() throws {
     let text = String(repeating: "gateway.push.apple.com 2195\n", count: 1000)
-    #expect(try PushLint(Array(text.utf8)).findings.count == PushLint.mostFindings)
+    #expect(try APNsLint(Array(text.utf8)).result.findings.count == PushLint.mostFindings)
   }
 
   @Test func positionsAreThoseOfTheText() {
@@ -58,7 +59,7 @@ struct LintBoundTests {
     let job =
       "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"payload\":{\"aps\":{\"alrt\":\"a\"}},"
       + "\"localized\":{\(languages)}}"
-    let lint = try PushLint(Array(job.utf8))
+    let lint = try APNsLint(Array(job.utf8)).result
     #expect(lint.findings.count <= PushLint.mostFindings)
     #expect(lint.findings.count { $0.path.hasSuffix("alrt") } == 1)
   }

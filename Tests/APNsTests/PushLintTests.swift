@@ -1,12 +1,13 @@
 @testable import APNs
 import PushCore
+import ServiceTools
 import TestSupport
 import Testing
 
 @Suite("Lint of a file")
 struct PushLintTests {
   private func lint(_ text: String, as type: PushType? = nil, now: Int? = nil) throws -> PushLint {
-    try PushLint(Array(text.utf8), as: type, now: now)
+    try APNsLint(Array(text.utf8), as: type, now: now).result
   }
 
   @Test("findings are pointed at, in the order of the text")
@@ -69,10 +70,10 @@ struct PushLintTests {
     ]
     for (text, type) in cases {
       let lint = try lint(text)
-      #expect(lint.pushType == type && lint.isInferred)
+      #expect(lint.pushType == type.rawValue && lint.isInferred)
     }
     let given = try lint(#"{"aps":{"content-available":1}}"#, as: .alert)
-    #expect(given.pushType == .alert && !given.isInferred)
+    #expect(given.pushType == "alert" && !given.isInferred)
     #expect(given.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.alertSilent])
   }
 
@@ -97,7 +98,7 @@ struct PushLintTests {
        "payload": {"aps": {"alert": "hi"}}}
       """
     let report = try lint(text)
-    #expect(report.kind == .job && report.pushType == .background)
+    #expect(report.kind == .job && report.pushType == "background")
     #expect(
       report.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [
         .job, .backgroundPriority, .backgroundSilent, .backgroundVisible,
@@ -108,8 +109,10 @@ struct PushLintTests {
     // With apps, what depends on them.
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news.push-type.liveactivity"))])
     let bytes = Array(job(["payload": #"{"aps":{"alert":"a"}}"#]).utf8)
-    #expect(try PushLint(bytes, apps: apps).findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.topicSuffix])
-    #expect(try PushLint(bytes, apps: .known([:])).findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.job])
+    #expect(
+      try APNsLint(bytes, apps: apps).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.topicSuffix])
+    #expect(
+      try APNsLint(bytes, apps: .known([:])).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.job])
   }
 
   @Test("data of an activity is counted together")
@@ -197,7 +200,7 @@ struct PushLintTests {
         }
       }
       for type in [nil, PushType.liveactivity, .background] {
-        guard let lint = try? PushLint(bytes, as: type, now: 0) else { continue }
+        guard let lint = try? APNsLint(bytes, as: type, now: 0).result else { continue }
         #expect(lint.findings.allSatisfy { $0.position != nil })
         looked += 1
       }
@@ -208,15 +211,16 @@ struct PushLintTests {
   @Test("a template is judged in every language, and the largest counts")
   func templatesAreJudged() throws {
     let long = String(repeating: "x", count: 4100)
-    let lint = try PushLint(
+    let lint = try APNsLint(
       Array(
-        #"{"payload":{"aps":{"alert":"Hi {{name}}"}},"localized":{"de":{"aps":{"alert":"\#(long)"}},"fr":{}}}"#.utf8))
-    #expect(lint.kind == .template && lint.pushType == .alert)
+        #"{"payload":{"aps":{"alert":"Hi {{name}}"}},"localized":{"de":{"aps":{"alert":"\#(long)"}},"fr":{}}}"#.utf8)
+    ).result
+    #expect(lint.kind == .template && lint.pushType == "alert")
     #expect(lint.findings.map(\.path) == ["localized.de"] && lint.findings.map(\.rule.id) == ["payload-size"])
     #expect(lint.sizes.first?.bytes == 4100 + #"{"aps":{"alert":""}}"#.utf8.count)
-    let broken = try PushLint(Array(#"{"payload":{"aps":{"alert":"{{}}"}},"trim":"aps"}"#.utf8))
+    let broken = try APNsLint(Array(#"{"payload":{"aps":{"alert":"{{}}"}},"trim":"aps"}"#.utf8)).result
     #expect(broken.findings(.error).map(\.path) == ["payload.aps.alert"])
-    let job = try PushLint(Array(#"{"id":"a","app":"n","audience":{"segment":"*"},"template":"x@1"}"#.utf8))
+    let job = try APNsLint(Array(#"{"id":"a","app":"n","audience":{"segment":"*"},"template":"x@1"}"#.utf8)).result
     #expect(job.kind == .job && job.findings(.error).map(\.path) == ["template"])
   }
 }

@@ -1,4 +1,5 @@
 import PushCore
+import ServiceTools
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import APNs
 import Foundation
 import PushCore
 import PushWorker
+import ServiceTools
 import TestSupport
 import Testing
 
@@ -42,10 +43,14 @@ struct ConfigurationTests {
     #expect(
       configuration.apps == [
         "news": .init(
-          service: .apns, topic: "com.example.news", environment: .production,
-          credential: .token(
-            .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
-          endpoint: nil, port: 443, trustRoots: nil, proxy: nil)
+          service: ConfiguredService(
+            APNsTools(),
+            APNsSettings(
+              path: "apps.news", topic: "com.example.news", environment: .production,
+              credential: .token(
+                .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
+              endpoint: nil, port: 443)),
+          trustRoots: nil, proxy: nil)
       ])
     #expect(
       configuration.worker
@@ -72,8 +77,8 @@ struct ConfigurationTests {
               endpoint: https://127.0.0.1:2197
               trustRoots: /tmp/ca.pem
           """))
-    #expect(configuration.apps["news"]?.environment == .sandbox)
-    #expect(configuration.apps["news"]?.endpoint == .init(host: "127.0.0.1", port: 2197))
+    #expect(configuration.apps["news"]?.apns?.environment == .sandbox)
+    #expect(configuration.apps["news"]?.apns?.endpoint == .init(host: "127.0.0.1", port: 2197))
     #expect(configuration.apps["news"]?.trustRoots == "/tmp/ca.pem")
     #expect(
       configuration.worker
@@ -104,9 +109,9 @@ struct ConfigurationTests {
       """)
     let app = try #require(configuration.apps["news"])
     #expect(
-      app.credential
+      app.apns?.credential
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
-    #expect(app.port == 2197)
+    #expect(app.apns?.port == 2197)
     #expect(app.rate == 2500.5)
     #expect(app.approvalAbove == 100_000)
     #expect(
@@ -263,7 +268,7 @@ struct ConfigurationTests {
       ])
     #expect(configuration.redis.url == "redis://elsewhere")
     #expect(configuration.worker.window == 7)
-    #expect(configuration.apps["news"]?.credential.files == ["/etc/carillon/keys/other.p8"])
+    #expect(configuration.apps["news"]?.apns?.credentialFiles == ["/etc/carillon/keys/other.p8"])
     #expect(configuration.apps["news"]?.trustRoots == nil)
     #expect(configuration.retry.tooManyRequests == .seconds(5))
   }
@@ -306,7 +311,7 @@ struct ConfigurationTests {
 
   @Test func everyKeyCanBeSetByTheEnvironmentAndIsDocumented() throws {
     let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
-    for path in ConfigurationSchema.paths(apps: ["NAME"], webhooks: ["NAME"]) {
+    for path in ConfigurationSchema(.all).paths(apps: ["NAME"], webhooks: ["NAME"]) {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
@@ -315,7 +320,7 @@ struct ConfigurationTests {
       "trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo",
       "tokenFile", "certificate", "key",
     ]
-    for path in ConfigurationSchema.paths(apps: ["news"])
+    for path in ConfigurationSchema(.all).paths(apps: ["news"])
     where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"])
       && !path.starts(with: ["redis", "sentinel"])
     {
@@ -340,7 +345,7 @@ struct ConfigurationTests {
     for name in ["carillon.yaml", "simulator.yaml"] {
       let file = folder.appending(path: name).path
       let configuration = try ConfigurationLoader(argument: file, environment: [:]).load()
-      #expect(configuration.apps["news"]?.topic == "com.example.news")
+      #expect(configuration.apps["news"]?.apns?.topic == "com.example.news")
     }
     let full = folder.appending(path: "carillon.yaml").path
     let documented = try ConfigurationLoader(argument: full, environment: [:]).load()

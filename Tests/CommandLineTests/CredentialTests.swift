@@ -4,6 +4,7 @@ import APNsSimulator
 import Foundation
 import PushCore
 import PushWorker
+import ServiceTools
 import Synchronization
 import TLS
 import TestSupport
@@ -23,9 +24,11 @@ import Testing
   }
 
   private func app(
-    _ credential: CarillonConfiguration.Credential, topic: String = "com.example.news"
+    _ credential: APNsSettings.Credential, topic: String = "com.example.news"
   ) -> CarillonConfiguration.App {
-    .init(service: .apns, topic: topic, environment: .production, credential: credential)
+    .init(
+      service: ConfiguredService(
+        APNsTools(), APNsSettings(path: "apps.news", topic: topic, credential: credential)))
   }
 
   /// Writes a certificate with its key, as PEM, and gives the app that uses it.
@@ -63,7 +66,7 @@ import Testing
   @Test func appsOfTheSameCertificateOrKeyShareIt() throws {
     let identity = try authority.issue(topic: "com.example.news")
     let key = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
-    let token = CarillonConfiguration.Token(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+    let token = APNsSettings.Token(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
     var otherTeam = token
     otherTeam.teamID = "OTHERTEAM1"
     let channels = try AppChannels.make([
@@ -78,23 +81,23 @@ import Testing
 
   @Test func certificateMustBeForTheAppAndItsEnvironment() throws {
     let other = try certificateApp(authority.issue(topic: "com.example.other"))
-    let error = #expect(throws: CommandError.self) { try AppChannels.make(["news": other]) }
+    let error = #expect(throws: ServiceError.self) { try AppChannels.make(["news": other]) }
     #expect(error?.code == .configuration)
     #expect(error?.message.contains("apps.news.certificate: ") == true)
     #expect(error?.message.contains("is for com.example.other, not for com.example.news") == true)
     let sandbox = try certificateApp(authority.issue(topic: "com.example.news", environments: [.sandbox]))
-    let wrong = #expect(throws: CommandError.self) { try AppChannels.make(["news": sandbox]) }
+    let wrong = #expect(throws: ServiceError.self) { try AppChannels.make(["news": sandbox]) }
     #expect(wrong?.message.contains("is not for production") == true)
     #expect(wrong?.hint?.contains("set apps.news.environment to sandbox") == true)
   }
 
   @Test func aFileThatIsNoCertificateKeepsFromStarting() throws {
     let path = try folder.writeSecret("push.p12", "hello")
-    let error = #expect(throws: CommandError.self) {
+    let error = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path)))])
     }
     #expect(error?.message == "apps.news.certificate.file: \(path): neither PKCS#12 nor PEM")
-    let missing = #expect(throws: CommandError.self) {
+    let missing = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path, passphraseFile: "/nowhere")))])
     }
     #expect(missing?.message == "apps.news.certificate.passphraseFile: /nowhere: No such file or directory")
@@ -164,7 +167,7 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("push.p12"))
     }
     try await export()
-    let files = CarillonConfiguration.Certificate(
+    let files = APNsSettings.Certificate(
       file: folder.path("push.p12"), passphraseFile: folder.path("pass"))
     let (watcher, _, told) = try watch(["news": app(.certificate(files))])
     await watcher.look(now: now)
@@ -183,7 +186,7 @@ import Testing
 
   @Test func changedSigningKeySignsTheNextToken() async throws {
     let path = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
-    let token = CarillonConfiguration.Token(keyFile: path, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+    let token = APNsSettings.Token(keyFile: path, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
     let (watcher, channels, told) = try watch(["news": app(.token(token))])
     let source = try #require(channels["news"]?.credential as? ProviderTokenSource)
     await watcher.look(now: now)

@@ -4,6 +4,7 @@ import Foundation
 import PushTransport
 import PushWorker
 import Redis
+import ServiceTools
 import TLS
 import TestSupport
 import Testing
@@ -88,13 +89,18 @@ struct DoctorRuleTests {
 
   // MARK: Credentials
 
-  @Test func keyFileOfAnotherIdIsSaid() {
-    func findings(_ file: String) -> [DoctorFinding] {
-      CredentialRules.findings("news", .init(keyFile: file, keyID: "ABC123DEFG", teamID: "DEF123GHIJ"))
+  @Test func keyFileOfAnotherIdIsSaid() throws {
+    let folder = try ScratchFolder()
+    func findings(_ name: String) throws -> [DoctorFinding] {
+      let file = try folder.writeSecret(name, ECPrivateKey.generate().pem)
+      let settings = APNsSettings(
+        path: "apps.news", topic: "com.example.news",
+        credential: .token(.init(keyFile: file, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+      return CredentialRules.findings("news", .init(service: ConfiguredService(APNsTools(), settings)), now: 0)
     }
-    #expect(levels(findings("/a/AuthKey_ABC123DEFG.p8")) == [.well])
-    #expect(levels(findings("news.p8")) == [.well])
-    expect(findings("keys/AuthKey_ZZZZZZZZZZ.p8"), .advice, "its id is said to be ABC123DEFG")
+    #expect(try levels(findings("AuthKey_ABC123DEFG.p8")) == [.well])
+    #expect(try levels(findings("news.p8")) == [.well])
+    expect(try findings("AuthKey_ZZZZZZZZZZ.p8"), .advice, "its id is said to be ABC123DEFG")
   }
 
   // MARK: The way there

@@ -1,3 +1,4 @@
+import ServiceTools
 import Testing
 
 @testable import CommandSupport
@@ -9,7 +10,7 @@ struct EndpointTests {
     ("https://[::1]:2197", "::1", 2197), ("https://[::1]", "::1", 443),
   ])
   func reads(url: String, host: String, port: Int) {
-    #expect(CarillonConfiguration.Endpoint(url: url) == .init(host: host, port: port))
+    #expect(EndpointAddress(url: url) == .init(host: host, port: port))
   }
 
   @Test(arguments: [
@@ -17,6 +18,6 @@ struct EndpointTests {
     "https://u@a", "https://:443",
   ])
   func refuses(url: String) {
-    #expect(CarillonConfiguration.Endpoint(url: url) == nil)
+    #expect(EndpointAddress(url: url) == nil)
   }
 }

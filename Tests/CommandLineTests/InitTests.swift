@@ -1,5 +1,7 @@
+import APNs
 import Foundation
 import PushCore
+import ServiceTools
 import TLS
 import TestSupport
 import Testing
@@ -19,7 +21,7 @@ struct InitTests {
     _ = try key(folder)
     let words = [
       "init", "--redis", world.server.url, "--namespace", world.namespace, "--app", "news", "--topic",
-      "com.example.news",
+      "com.example.news", "--environment", "sandbox",
       "--key-file", "AuthKey_ABC123DEFG.p8", "--team-id", "DEF123GHIJ", "--output", "conf/carillon.yaml",
     ]
     let url = URL(filePath: folder.path(""))
@@ -29,12 +31,12 @@ struct InitTests {
       output.standardOutput.hasPrefix("wrote conf/carillon.yaml\n\nok  configuration  1 app, every key is known\n"))
     #expect(output.standardOutput.contains("ok  credential  news: key ABC123DEFG of team DEF123GHIJ can be read"))
     let written = try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load()
-    let app = try #require(written.apps["news"])
-    #expect(app.topic == "com.example.news" && app.environment == .production && written.redis.url == world.server.url)
+    let app = try #require(written.apps["news"]?.apns)
+    #expect(app.topic == "com.example.news" && app.environment == .sandbox && written.redis.url == world.server.url)
     guard case .token(let token) = app.credential else { throw TestSupportError("no token: \(app)") }
     #expect(token.keyID == "ABC123DEFG" && token.keyFile.hasSuffix("/conf/../AuthKey_ABC123DEFG.p8"))
 
-    let again = try await CarillonCommand.run(words + ["--environment", "sandbox"], folder: url)
+    let again = try await CarillonCommand.run(words, folder: url)
     #expect(again.exit == .status(65) && again.standardError.contains("conf/carillon.yaml is there already"))
     #expect(try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load() == written)
   }
@@ -89,9 +91,9 @@ struct InitTests {
     }
     #expect(said.contains("wrote \(file)") && !said.contains("bundle id"))
     let written = try ConfigurationLoader(argument: file, environment: [:]).load()
-    #expect(written.redis.url == world.server.url && written.apps["mail"]?.topic == "com.example.x")
+    #expect(written.redis.url == world.server.url && written.apps["mail"]?.apns?.topic == "com.example.x")
     #expect(
-      written.apps["mail"]?.credential == .token(.init(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+      written.apps["mail"]?.apns?.credential == .token(.init(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
   }
 
   @Test func pathsLeadThereFromTheFile() {
@@ -105,10 +107,13 @@ struct InitTests {
   @Test func valuesAreReadBackAsTheyWereWritten() throws {
     for value in ["it's", "a: b", "# x", "true", "0x1", "-", "rediss://h:1/0", "ü", "1", "a:", "~"] {
       var draft = ConfigurationDraft()
-      (draft.app, draft.topic, draft.keyFile, draft.keyID, draft.teamID) = ("a", "x", value, "ABC123DEFG", "DEF123GHIJ")
+      draft.app = "a"
+      let options = ["topic": "x", "key-file": value, "key-id": "ABC123DEFG", "team-id": "DEF123GHIJ"]
+      draft.settings = try APNsTools().setUp(SetupInterview(options: options, ask: nil) { $0 })
       let node = try ConfigurationNode.parse(yaml: draft.text, file: "f")
       let read = try ConfigurationReader(directory: "").read(node)
-      #expect(read.apps["a"]?.credential == .token(.init(keyFile: value, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+      #expect(
+        read.apps["a"]?.apns?.credential == .token(.init(keyFile: value, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import ServiceTools
 import TLS
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import APNs
 import Logging
 import PushCore
+import ServiceTools
 import TestSupport
 import Testing
 

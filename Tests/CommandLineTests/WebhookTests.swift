@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushTransport
+import ServiceTools
 import TLS
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import APNs
+import ServiceTools
 import TestSupport
 import Testing
 
@@ -181,7 +182,9 @@ struct CampaignStagesTests {
     let stages = #"[{"share":0.1,"wait":"1h"}]"#
     let now = 1_796_115_600
     func problems(_ more: [String: String]) throws -> [String] {
-      try PushLint(bytes(stages, more), apps: Self.apps, now: now).findings(.error).map(\.path)
+      try APNsTools().lint(
+        bytes(stages, more), resolved: nil, as: nil, app: nil, apps: Self.apps, now: now
+      ).findings(.error).map(\.path)
     }
     #expect(try problems(["expiration": "\"2026-12-01T09:30:00Z\""]) == ["expiration"])
     #expect(try problems(["finishBy": "\"2026-12-01T09:30:00Z\""]) == ["finishBy"])

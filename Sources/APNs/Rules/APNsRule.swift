@@ -1,4 +1,5 @@
 public import PushCore
+internal import ServiceTools
 
 /// The rules for what is sent to APNs: one table for `submit`, the workers, `send` and `lint`.
 ///
@@ -176,12 +177,15 @@ extension APNsRule {
     case .localizationTwice: (.warning, "A localised key stands in the place of the plain one.", Source.payload)
     case .localizationArguments: (.warning, "Arguments need the key of a localised string.", Source.payload)
     case .null: (.warning, "null is no value of any key: what has none is left out.", Source.payload)
-    case .duplicateKey: (.error, "A key stands once in an object.", "RFC 8259, section 4")
+    case .duplicateKey: Self.entry(.duplicateKey)
     case .variantSame: (.warning, "Variants say different things.", "Carillon: deploy/guide/staged-delivery.md")
     case .legacy: (.error, "The binary interface is gone since 31 March 2021.", Source.legacy)
-    default: (.error, "A job is as the contract has it.", "Carillon: deploy/guide/jobs.md")
+    default: Self.entry(.job)
     }
   }
+
+  /// A rule for the files of every service.
+  private static func entry(_ rule: PushRule) -> Entry { (rule.severity, rule.summary, rule.source) }
 
   /// Apple's pages.
   private enum Source {

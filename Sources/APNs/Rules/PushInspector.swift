@@ -1,4 +1,5 @@
 internal import PushCore
+internal import ServiceTools
 
 /// Holds one push against the rules. Pure.
 struct PushInspector {
@@ -37,36 +38,21 @@ struct PushInspector {
     }
     var all = findings(in: first, now: now)
     let own = Set(all.map { Key($0, in: first) })
-    for draft in drafts.dropFirst() where all.count(where: \.isError) < mostFindings {
+    for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
       var inspector = PushInspector(draft, now: now)
       inspector.checkPayload()
-      all = bounded(all + inspector.findings.filter { !own.contains(Key($0, in: draft)) })
+      all = PushLint.bounded(all + inspector.findings.filter { !own.contains(Key($0, in: draft)) })
     }
-    return bounded(all)
-  }
-
-  /// The most findings that are reported about one file.
-  static let mostFindings = 100
-
-  /// Returns at most ``mostFindings`` findings in their order. Errors come before warnings when there are more, because an
-  /// error decides whether a job is accepted.
-  static func bounded(_ findings: [Finding]) -> [Finding] {
-    guard findings.count > mostFindings else { return findings }
-    var errors = min(mostFindings, findings.count(where: \.isError))
-    var others = mostFindings - errors
-    return findings.filter { finding in
-      if finding.isError { errors -= 1 } else { others -= 1 }
-      return finding.isError ? errors >= 0 : others >= 0
-    }
+    return PushLint.bounded(all)
   }
 
   /// Whether as many errors were found as are reported. The rest of the push is not checked then.
-  var isFull: Bool { errors >= Self.mostFindings }
+  var isFull: Bool { errors >= PushLint.mostFindings }
 
   mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
     let finding = Finding(rule, path, message, hint: hint)
     if finding.isError { errors += 1 } else { warnings += 1 }
-    if (finding.isError ? errors : warnings) <= Self.mostFindings { findings.append(finding) }
+    if (finding.isError ? errors : warnings) <= PushLint.mostFindings { findings.append(finding) }
   }
 
   // MARK: Headers

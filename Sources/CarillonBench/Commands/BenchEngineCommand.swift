@@ -49,7 +49,8 @@ struct BenchEngineCommand: CarillonCommand {
 
   func run() async throws {
     let configuration = try global.loadConfiguration()
-    guard let channel = try AppChannels.make(configuration.apps)[app], let settings = configuration.apps[app] else {
+    guard let channel = try AppChannels.make(configuration.apps)[app], let service = channel.service as? APNsService
+    else {
       throw CommandError(
         .configuration, "there is no app \(Excerpt.quoted(app))",
         hint: Nearest.hint(app, among: configuration.apps.keys))
@@ -69,7 +70,8 @@ struct BenchEngineCommand: CarillonCommand {
           engine: engine),
         credential: channel.credential,
         request: PushHeaders(
-          topic: settings.topic, pushType: .alert, priority: 10, collapseID: PushID.collapseID(campaign: "bench")
+          topic: service.app?.topic ?? "", pushType: .alert, priority: 10,
+          collapseID: PushID.collapseID(campaign: "bench")
         ).request,
         payload: Self.body(of: payload), extent: seconds.map { .seconds($0) } ?? .pushes(requests)
       ) { list[$0 % list.count] }

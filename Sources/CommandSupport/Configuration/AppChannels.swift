@@ -1,7 +1,7 @@
 package import PushTransport
-import APNs
 import PushCore
 package import PushWorker
+import ServiceTools
 import TLS
 
 /// The ways to the devices of the configured apps, with every file they name read and checked.
@@ -11,20 +11,19 @@ package enum AppChannels {
 
   package static func make(_ apps: [String: CarillonConfiguration.App]) throws -> [String: AppChannel] {
     // Apps of the same key or certificate share it, and by that their connections.
-    var credentials: [CarillonConfiguration.Credential: any PushCredential] = [:]
+    var credentials: [AnyHashable: any PushCredential] = [:]
     var channels: [String: AppChannel] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
-      let credential = try credentials[app.credential] ?? makeCredential(app.credential, app: name)
-      credentials[app.credential] = credential
-      if let certificate = (credential as? ClientCertificate)?.certificate {
-        try CredentialFiles(app: name).check(certificate, for: app)
-      }
+      let settings = app.service.settings
+      let credential = try credentials[settings.credentialIdentity] ?? settings.makeCredential()
+      credentials[settings.credentialIdentity] = credential
+      try settings.check(credential)
       var channel = AppChannel(
-        service: APNsService(AppTraits(topic: app.topic, authentication: authentication(credential))),
-        environment: app.environment.rawValue, endpoint: try endpoint(of: app, named: name), credential: credential)
-      channel.broadcastEndpoint = app.broadcastEndpoint.map { other in
+        service: settings.service(with: credential), environment: settings.environmentName,
+        endpoint: try endpoint(of: app, named: name), credential: credential)
+      channel.broadcastEndpoint = settings.broadcastURL.map { url in
         var endpoint = channel.endpoint
-        endpoint.url = other.url
+        endpoint.url = url
         return endpoint
       }
       channel.rate = app.rate
@@ -37,33 +36,11 @@ package enum AppChannels {
     return channels
   }
 
-  private static func authentication(_ credential: any PushCredential) -> AppTraits.Authentication {
-    (credential as? ClientCertificate).map { .client($0) } ?? .token
-  }
-
-  private static func makeCredential(
-    _ credential: CarillonConfiguration.Credential, app: String
-  ) throws -> any PushCredential {
-    let files = CredentialFiles(app: app)
-    switch credential {
-    case .certificate(let certificate): return try ClientCertificate(try files.identity(certificate))
-    case .token(let token):
-      let key = try files.key(token)
-      do throws(ProviderTokenError) {
-        return try ProviderTokenSource(keyID: token.keyID, teamID: token.teamID, key: key)
-      } catch {
-        throw CommandError(.configuration, "apps.\(app).token.\(error)")
-      }
-    }
-  }
-
   /// Where an app's pushes go, with the files that this takes.
   package static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> PushEndpoint {
-    var endpoint =
-      app.environment == .production ? PushEndpoint.production(port: app.port) : .sandbox(port: app.port)
-    if let other = app.endpoint { endpoint.url = other.url }
+    var endpoint = PushEndpoint(url: app.service.settings.url)
     if let proxy = app.proxy {
-      endpoint.proxy = .init(url: proxy.url, login: try proxy.credentialsFile.map(CredentialFiles(app: name).login))
+      endpoint.proxy = .init(url: proxy.url, login: try proxy.credentialsFile.map { try login($0, app: name) })
     }
     guard let roots = app.trustRoots else { return endpoint }
     do throws(FileError) {
@@ -79,9 +56,20 @@ package enum AppChannels {
     endpoint.trustRoots = roots
     return endpoint
   }
-}
 
-extension CarillonConfiguration.Endpoint {
-  /// `https://host:port`.
-  package var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  /// Reads the user and the password for a proxy.
+  private static func login(_ file: String, app: String) throws(CommandError) -> PushEndpoint.Proxy.Login {
+    do throws(SecretFileError) {
+      let line = String(decoding: try SecretFile.passphrase(file), as: UTF8.self)
+      if let colon = line.firstIndex(of: ":") {
+        return .init(user: String(line[..<colon]), password: String(line[line.index(after: colon)...]))
+      }
+    } catch {
+      throw CommandError(
+        .configuration, "apps.\(app).proxy.credentialsFile: \(file): \(error.reason)", hint: error.hint)
+    }
+    throw CommandError(
+      .configuration, "apps.\(app).proxy.credentialsFile: \(file): no colon in its first line",
+      hint: "write user:password there")
+  }
 }

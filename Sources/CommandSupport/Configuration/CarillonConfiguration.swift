@@ -3,6 +3,7 @@ package import PushTransport
 package import PushCore
 package import PushWorker
 package import Redis
+package import ServiceTools
 
 /// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
 package struct CarillonConfiguration: Equatable {
@@ -109,29 +110,12 @@ package struct CarillonConfiguration: Equatable {
     package var serverName: String?
   }
 
-  /// Who carries pushes to an app's devices.
-  package enum Service: String, CaseIterable {
-    /// Apple's.
-    case apns
-  }
-
   package struct App: Equatable {
-    package var service: Service
-    /// The bundle id; push types add their suffix.
-    package var topic: String
-    package var environment: PushEnvironment
-    package var credential: Credential
-    /// In the place of Apple's host: the simulator, or a proxy.
-    package var endpoint: Endpoint?
-    /// In the place of ``endpoint`` for broadcasts.
-    package var broadcastEndpoint: Endpoint?
-    /// In the place of ``endpoint`` for channel management.
-    package var channelEndpoint: Endpoint?
-    /// The port of Apple's host: 443 or 2197.
-    package var port: Int = 443
+    /// The push service, with the app's settings for it.
+    package var service: ConfiguredService
     /// A file of PEM certificates to trust instead of the system's.
     package var trustRoots: String?
-    /// An HTTP proxy on the way to APNs.
+    /// An HTTP proxy on the way to the push service.
     package var proxy: Proxy?
     /// Whether a user has one device of it only, the one where a login was last.
     package var lastDeviceOnly = false
@@ -147,35 +131,11 @@ package struct CarillonConfiguration: Equatable {
     package var backend: AppBackend?
   }
 
-  /// What APNs lets an app's pushes in for.
-  package enum Credential: Hashable {
-    case token(Token)
-    case certificate(Certificate)
-  }
-
-  package struct Token: Hashable {
-    package var keyFile: String
-    package var keyID: String
-    package var teamID: String
-  }
-
-  package struct Certificate: Hashable {
-    /// PKCS#12, or PEM with certificate and key.
-    package var file: String
-    /// A file whose first line is the passphrase.
-    package var passphraseFile: String?
-  }
-
   package struct Proxy: Equatable {
     /// `http://host:port` or `https://host:port`.
     package var url: String
     /// A file whose first line is `user:password`.
     package var credentialsFile: String?
-  }
-
-  package struct Endpoint: Equatable {
-    package var host: String
-    package var port: Int
   }
 
   package struct Worker: Equatable {

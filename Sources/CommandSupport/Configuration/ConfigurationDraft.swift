@@ -1,6 +1,7 @@
 import Glibc
 import PushCore
 import Redis
+package import ServiceTools
 
 /// A configuration that is about to be written: what has no good default, and nothing else.
 package struct ConfigurationDraft: Equatable {
@@ -9,63 +10,26 @@ package struct ConfigurationDraft: Equatable {
   package var redisPasswordFile: String?
   package var namespace = "carillon"
   package var app = ""
-  package var topic = ""
-  package var environment = "production"
-  package var keyFile: String?
-  package var keyID: String?
-  package var teamID: String?
-  package var certificateFile: String?
-  package var passphraseFile: String?
+  /// The app's settings for its push service.
+  package var settings = SetupDraft()
 
   package init() {}
-
-  /// The id of a key by its file's name, as Apple gives it: `AuthKey_ABC123DEFG.p8`.
-  package static func keyID(ofFile file: String) -> String? {
-    let name = file.split(separator: "/").last ?? ""
-    guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return nil }
-    let id = name.dropFirst("AuthKey_".count).dropLast(".p8".count)
-    return id.isEmpty ? nil : String(id)
-  }
 
   /// The file's text.
   package var text: String {
     var lines = [
       "# Written by carillon init. Config/README.md has every other key; what is not here has its default.",
-      "redis:", "  url: \(Self.quoted(redisURL))",
+      "redis:", "  url: \(YAMLText.quoted(redisURL))",
     ]
-    if let redisUser { lines.append("  user: \(Self.quoted(redisUser))") }
-    if let redisPasswordFile { lines.append("  passwordFile: \(Self.quoted(redisPasswordFile))") }
-    lines += [
-      "  namespace: \(Self.quoted(namespace))", "", "apps:", "  \(Self.quoted(app)):",
-      "    topic: \(Self.quoted(topic))",
-    ]
-    lines.append("    environment: \(Self.quoted(environment))")
-    if let certificateFile {
-      lines += ["    certificate:", "      file: \(Self.quoted(certificateFile))"]
-      if let passphraseFile { lines.append("      passphraseFile: \(Self.quoted(passphraseFile))") }
-    } else {
-      lines += ["    token:"]
-      for (key, value) in [("keyFile", keyFile), ("keyID", keyID), ("teamID", teamID)] {
-        lines.append("      \(key): \(Self.quoted(value ?? ""))")
-      }
-    }
+    if let redisUser { lines.append("  user: \(YAMLText.quoted(redisUser))") }
+    if let redisPasswordFile { lines.append("  passwordFile: \(YAMLText.quoted(redisPasswordFile))") }
+    lines += ["  namespace: \(YAMLText.quoted(namespace))", "", "apps:", "  \(YAMLText.quoted(app)):"]
+    lines += settings.lines.map { "    \($0)" }
     lines += [
       "", "# Who may ask carillon admin for what: carillon admin token NAME --scope view makes the file.", "admin:",
     ]
-    lines.append("  tokenFile: \(Self.quoted("admin.token"))")
+    lines.append("  tokenFile: \(YAMLText.quoted("admin.token"))")
     return lines.joined(separator: "\n") + "\n"
-  }
-
-  /// A value as YAML has it: as it is, or in single quotes.
-  static func quoted(_ text: String) -> String {
-    let isPlain = text.utf8.allSatisfy {
-      PlainName.isLetter($0) || [UInt8(ascii: "/"), UInt8(ascii: ":")].contains($0)
-    }
-    // What YAML would take for something else than text.
-    let isWord = text.utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
-    let isOther = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
-    if isPlain, isWord, !isOther, !text.hasPrefix("-"), !text.hasSuffix(":"), !text.contains(": ") { return text }
-    return "'" + text.replacing("'", with: "''") + "'"
   }
 
   /// Holds what would be written against the rules of the reader.

@@ -1,4 +1,5 @@
 import Foundation
+package import ServiceTools
 
 /// Finds the configuration file, lays the environment over it, and reads the whole.
 package struct ConfigurationLoader {

@@ -1,4 +1,5 @@
 import PushCore
+import ServiceTools
 
 /// The section `admin`.
 extension ConfigurationReader {
@@ -7,7 +8,7 @@ extension ConfigurationReader {
     guard !section.keys.isEmpty else { return nil }
     return CarillonConfiguration.Admin(
       listen: try readListen(section), tokenFile: try section.string("tokenFile").map(resolve),
-      tls: section.has("tls") ? try readTLS(try section.section("tls", schema: "admin.tls")) : nil)
+      tls: section.has("tls") ? try readTLS(try section.section("tls", keys: schema["admin.tls"])) : nil)
   }
 
   private func readListen(_ section: ConfigurationSection) throws(ConfigurationError) -> ListenAddress? {

@@ -1,13 +1,14 @@
 import PushCore
 import PushTransport
 import PushWorker
+import ServiceTools
 
 /// The section `apps.NAME.backend`.
 extension ConfigurationReader {
   /// - Parameter section: the app's.
   func readBackend(_ section: ConfigurationSection) throws(ConfigurationError) -> AppBackend? {
     guard section.has("backend") else { return nil }
-    let backend = try section.section("backend", schema: "apps.*.backend")
+    let backend = try section.section("backend", keys: schema["apps.*.backend"])
     let timeout = try backend.duration("timeout", in: 100...30_000, default: 5000).milliseconds
     let slowAfter = try backend.duration("slowAfter", in: 10...30_000, default: 1000).milliseconds
     guard slowAfter < timeout else {

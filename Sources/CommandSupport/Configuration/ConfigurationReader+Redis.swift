@@ -1,5 +1,6 @@
 import PushCore
 import Redis
+import ServiceTools
 
 /// The section `redis`.
 extension ConfigurationReader {
@@ -26,7 +27,7 @@ extension ConfigurationReader {
     }
     return CarillonConfiguration.Redis(
       url: url, user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
-      tls: try readRedisTLS(section, schema: "redis.tls"), sentinel: try readSentinel(section, scheme),
+      tls: try readRedisTLS(section, named: "redis.tls"), sentinel: try readSentinel(section, scheme),
       clusterAddresses: try readCluster(section, scheme), namespace: namespace,
       // Redis Cluster has 16384 slots; more partitions than slots would only cost.
       partitions: try section.integer("partitions", in: 1...16384),
@@ -39,7 +40,7 @@ extension ConfigurationReader {
   private func readSentinel(
     _ parent: ConfigurationSection, _ scheme: String
   ) throws(ConfigurationError) -> CarillonConfiguration.Sentinel {
-    let section = try parent.section("sentinel", schema: "redis.sentinel")
+    let section = try parent.section("sentinel", keys: schema["redis.sentinel"])
     guard scheme == "sentinel" || section.keys.isEmpty else {
       throw parent.error(
         "sentinel", "stands beside a URL that names no sentinels",
@@ -47,7 +48,7 @@ extension ConfigurationReader {
     }
     let sentinel = CarillonConfiguration.Sentinel(
       user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
-      tls: try readRedisTLS(section, schema: "redis.sentinel.tls"))
+      tls: try readRedisTLS(section, named: "redis.sentinel.tls"))
     guard sentinel.user == nil || sentinel.passwordFile != nil else {
       throw section.error(
         "user", "there is no password for it", hint: "name a file whose first line it is: passwordFile")
@@ -58,7 +59,7 @@ extension ConfigurationReader {
   private func readCluster(
     _ parent: ConfigurationSection, _ scheme: String
   ) throws(ConfigurationError) -> [RedisAddress: RedisAddress] {
-    let section = try parent.section("cluster", schema: "redis.cluster")
+    let section = try parent.section("cluster", keys: schema["redis.cluster"])
     var addresses: [RedisAddress: RedisAddress] = [:]
     for pair in try section.string("addresses")?.split(separator: ",") ?? [] {
       let sides = pair.split(separator: "=", omittingEmptySubsequences: false)
@@ -85,10 +86,10 @@ extension ConfigurationReader {
   ///
   /// - Returns: `nil` where there is none.
   private func readRedisTLS(
-    _ parent: ConfigurationSection, schema: String
+    _ parent: ConfigurationSection, named name: String
   ) throws(ConfigurationError) -> CarillonConfiguration.RedisTLS? {
     guard parent.has("tls") else { return nil }
-    let section = try parent.section("tls", schema: schema)
+    let section = try parent.section("tls", keys: schema[name])
     let tls = CarillonConfiguration.RedisTLS(
       trustRoots: try trustRoots(of: section),
       certificate: try section.string("certificate").map(resolve), key: try section.string("key").map(resolve),

@@ -1,3 +1,4 @@
+import ServiceTools
 import TextInput
 
 /// Files of trusted certificates. libcurl and OpenSSL read them by their path.

@@ -1,27 +1,38 @@
-import PushTransport
-import APNs
 import Logging
 import PushCore
+import PushTransport
+import ServiceTools
 
 /// Makes the typed configuration of a tree.
 struct ConfigurationReader {
-  /// What relative paths are relative to; empty is the working directory.
-  var directory: String
+  /// The folder of relative paths; empty is the working directory.
+  private let directory: String
+  private let services: KnownServices
+  /// The keys of each section.
+  let schema: ConfigurationSchema
+
+  /// - Parameters:
+  ///   - directory: the folder of relative paths; empty is the working directory.
+  ///   - services: the services that an app can use.
+  init(directory: String, services: KnownServices = .all) {
+    (self.directory, self.services) = (directory, services)
+    schema = ConfigurationSchema(services)
+  }
 
   /// A day in milliseconds.
   private static let day = 86_400_000
 
   func read(_ root: ConfigurationNode) throws(ConfigurationError) -> CarillonConfiguration {
-    let top = try ConfigurationSection(root, path: "", schema: "")
-    let redis = try readRedis(try top.section("redis", schema: "redis"))
-    let apps = try readApps(try top.section("apps", schema: nil))
+    let top = try ConfigurationSection(root, path: "", keys: schema[""])
+    let redis = try readRedis(try top.section("redis", keys: schema["redis"]))
+    let apps = try readApps(try top.section("apps", keys: nil))
     return CarillonConfiguration(
-      redis: redis, apps: apps, worker: try readWorker(try top.section("worker", schema: "worker"), apps),
-      retry: try readRetry(try top.section("retry", schema: "retry")),
-      guard: try readGuard(try top.section("guard", schema: "guard")),
-      admin: try readAdmin(try top.section("admin", schema: "admin")),
-      log: try readLog(try top.section("log", schema: "log")),
-      webhooks: try readWebhooks(try top.section("webhooks", schema: nil)))
+      redis: redis, apps: apps, worker: try readWorker(try top.section("worker", keys: schema["worker"]), apps),
+      retry: try readRetry(try top.section("retry", keys: schema["retry"])),
+      guard: try readGuard(try top.section("guard", keys: schema["guard"])),
+      admin: try readAdmin(try top.section("admin", keys: schema["admin"])),
+      log: try readLog(try top.section("log", keys: schema["log"])),
+      webhooks: try readWebhooks(try top.section("webhooks", keys: nil)))
   }
 
   private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration
@@ -36,29 +47,17 @@ struct ConfigurationReader {
       guard Self.isName(name) else {
         throw section.error(name, "the name of an app must be \(Self.nameForm)")
       }
-      apps[name] = try readApp(try section.section(name, schema: "apps.*"))
+      apps[name] = try readApp(try section.section(name, keys: nil))
     }
     return apps
   }
 
   private func readApp(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.App {
-    let service = try section.choice("service", default: CarillonConfiguration.Service.apns)
-    let topic = try section.required("topic", hint: "the app's bundle id, such as com.example.news")
-    guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ PlainName.isLetter($0) }) else {
-      throw section.error("topic", "\(Excerpt.quoted(topic)) is not a bundle id")
-    }
-    let endpoint = try readEndpoint("endpoint", section)
-    if endpoint != nil, section.has("port") {
-      throw section.error("port", "is for Apple's servers", hint: "write the port into endpoint: https://HOST:PORT")
-    }
+    let name = try section.choice("service", among: services.names, default: services.standard.service.name)
+    let tools = services[name] ?? services.standard
+    try section.check(keys: ConfigurationSchema.keys(ofApp: tools))
     return CarillonConfiguration.App(
-      service: service, topic: topic,
-      environment: try section.choice("environment", default: PushEnvironment.production),
-      credential: try readCredential(section),
-      endpoint: endpoint,
-      broadcastEndpoint: try readEndpoint("broadcastEndpoint", section),
-      channelEndpoint: try readEndpoint("channelEndpoint", section),
-      port: try section.integer("port", in: 1...65535, default: 443),
+      service: ConfiguredService(tools, try tools.settings(section, resolve: resolve)),
       trustRoots: try trustRoots(of: section),
       proxy: try readProxy(section),
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
@@ -70,7 +69,7 @@ struct ConfigurationReader {
 
   private func readApproval(_ section: ConfigurationSection) throws(ConfigurationError) -> Int? {
     guard section.has("approval") else { return nil }
-    let approval = try section.section("approval", schema: "apps.*.approval")
+    let approval = try section.section("approval", keys: schema["apps.*.approval"])
     guard let most = try approval.integer("above", in: 0...1_000_000_000) else {
       throw approval.error("above", "is missing", hint: "above how many targets a campaign needs approval")
     }
@@ -79,7 +78,7 @@ struct ConfigurationReader {
 
   private func readCaps(_ section: ConfigurationSection) throws(ConfigurationError) -> [FrequencyCap] {
     var caps: [FrequencyCap] = []
-    for entry in try section.sections("caps", schema: "apps.*.caps[]") {
+    for entry in try section.sections("caps", keys: schema["apps.*.caps[]"]) {
       let category = try entry.string("category")
       if let category, !PlainName.isValid(category) {
         throw entry.error(
@@ -126,65 +125,21 @@ struct ConfigurationReader {
     return share
   }
 
-  private func readCredential(
-    _ section: ConfigurationSection
-  ) throws(ConfigurationError) -> CarillonConfiguration.Credential {
-    guard section.has("certificate") else {
-      let token = try section.section("token", schema: "apps.*.token")
-      return .token(
-        CarillonConfiguration.Token(
-          keyFile: resolve(try token.required("keyFile", hint: "the .p8 file of an APNs key of developer.apple.com")),
-          keyID: try appleID("keyID", token, hint: "the ten characters in the name of AuthKey_….p8"),
-          teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")))
-    }
-    guard !section.has("token") else {
-      throw section.error("certificate", "stands beside a token", hint: "keep one of the two: a token serves all apps")
-    }
-    let certificate = try section.section("certificate", schema: "apps.*.certificate")
-    return .certificate(
-      CarillonConfiguration.Certificate(
-        file: resolve(try certificate.required("file", hint: "a .p12 file, or PEM with certificate and key")),
-        passphraseFile: try certificate.string("passphraseFile").map(resolve)))
-  }
-
   private func readProxy(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Proxy? {
     guard section.has("proxy") else { return nil }
-    let proxy = try section.section("proxy", schema: "apps.*.proxy")
+    let proxy = try section.section("proxy", keys: schema["apps.*.proxy"])
     let url = try proxy.required("url", hint: "such as http://proxy.example.com:3128")
     guard !url.contains("@") else {
       // The URL holds a password: it is not repeated.
       throw proxy.error("url", "must hold no name and password", hint: "put user:password into a file: credentialsFile")
     }
     let scheme = url.hasPrefix("http://") ? "http://" : "https://"
-    guard url.hasPrefix(scheme), CarillonConfiguration.Endpoint(url: "https://" + url.dropFirst(scheme.count)) != nil
+    guard url.hasPrefix(scheme), EndpointAddress(url: "https://" + url.dropFirst(scheme.count)) != nil
     else {
       throw proxy.error("url", "\(Excerpt.quoted(url)) is not http://HOST:PORT or https://HOST:PORT")
     }
     return CarillonConfiguration.Proxy(
       url: url, credentialsFile: try proxy.string("credentialsFile").map(resolve))
-  }
-
-  private func appleID(
-    _ key: String, _ section: ConfigurationSection, hint: String
-  ) throws(ConfigurationError) -> String {
-    let id = try section.required(key, hint: hint)
-    // Apple, "Establishing a token-based connection to APNs": a 10-character identifier.
-    guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-      throw section.error(key, "\(Excerpt.quoted(id)) is not ten letters and digits", hint: hint)
-    }
-    return id
-  }
-
-  private func readEndpoint(
-    _ key: String, _ section: ConfigurationSection
-  ) throws(ConfigurationError) -> CarillonConfiguration.Endpoint? {
-    guard let text = try section.string(key) else { return nil }
-    guard let endpoint = CarillonConfiguration.Endpoint(url: text) else {
-      throw section.error(
-        key, "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
-        hint: "APNs speaks HTTP/2 over TLS only")
-    }
-    return endpoint
   }
 
   private func readWorker(
@@ -239,7 +194,7 @@ struct ConfigurationReader {
       guard Self.isName(name) else {
         throw section.error(name, "the name of a webhook must be \(Self.nameForm)")
       }
-      webhooks[name] = try readWebhook(try section.section(name, schema: "webhooks.*"))
+      webhooks[name] = try readWebhook(try section.section(name, keys: schema["webhooks.*"]))
     }
     return webhooks
   }
@@ -280,7 +235,7 @@ struct ConfigurationReader {
     var log = CarillonConfiguration.Log()
     log.isJSON = try section.choice("format", default: LogFormat.text) == .json
     log.level = try section.choice("level", default: log.level)
-    let modules = try section.section("modules", schema: "log.modules")
+    let modules = try section.section("modules", keys: schema["log.modules"])
     for key in modules.keys where modules.has(key) { log.modules[key] = try modules.choice(key, default: log.level) }
     return log
   }
@@ -297,24 +252,4 @@ struct ConfigurationReader {
 
   /// Names here have no dot, which separates keys.
   static func isName(_ name: String) -> Bool { PlainName.isValid(name) && !name.contains(".") }
-}
-
-extension CarillonConfiguration.Endpoint {
-  /// Reads `https://host`, `https://host:port` and `https://[v6]:port`.
-  package init?(url: String) {
-    let scheme = "https://"
-    guard url.hasPrefix(scheme) else { return nil }
-    var rest = url.dropFirst(scheme.count)
-    if rest.hasSuffix("/") { rest.removeLast() }
-    var port = 443
-    if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
-      guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else { return nil }
-      port = number
-      rest = rest[..<colon]
-    }
-    if rest.hasPrefix("["), rest.hasSuffix("]") { rest = rest.dropFirst().dropLast() }
-    let isHost = rest.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: ":") }
-    guard !rest.isEmpty, isHost else { return nil }
-    self.init(host: String(rest), port: port)
-  }
 }

@@ -1,6 +1,33 @@
-/// Every key there is, by section: what the reader knows and what environment variables can set. `*` is an app's name.
-enum ConfigurationSchema {
-  static let sections: [String: [String]] = [
+import ServiceTools
+
+/// Every key, by section: the reader knows them and environment variables can set them. `*` is the name of an app.
+struct ConfigurationSchema {
+  private let sections: [String: [String]]
+
+  /// - Parameter services: have keys of their own in the section of an app.
+  init(_ services: KnownServices) {
+    var sections = Self.common
+    for tools in services.tools {
+      for (section, keys) in tools.keys {
+        let name = section.isEmpty ? Self.app : "\(Self.app).\(section)"
+        sections[name, default: []] += keys.filter { !sections[name, default: []].contains($0) }
+      }
+    }
+    self.sections = sections
+  }
+
+  /// The keys of a section.
+  subscript(section: String) -> [String] { sections[section] ?? [] }
+
+  /// The keys of an app that uses this service.
+  static func keys(ofApp tools: any PushServiceTools) -> [String] {
+    (tools.keys[""] ?? []) + (common[app] ?? [])
+  }
+
+  private static let app = "apps.*"
+
+  /// The keys of no service.
+  private static let common: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "log", "webhooks", "admin"],
     "redis": [
       "url", "user", "passwordFile", "tls", "sentinel", "cluster", "namespace", "partitions", "feedbackLength",
@@ -11,15 +38,12 @@ enum ConfigurationSchema {
     "redis.sentinel": ["user", "passwordFile", "tls"],
     "redis.cluster": ["addresses"],
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
-    "apps.*": [
-      "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control", "backend",
+    app: [
+      "service", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control", "backend",
     ],
     "apps.*.approval": ["above"],
     "apps.*.backend": ["healthURL", "slowAfter", "timeout", "every", "rate", "leastShare", "trustRoots"],
     "apps.*.caps[]": ["category", "most", "per"],
-    "apps.*.token": ["keyFile", "keyID", "teamID"],
-    "apps.*.certificate": ["file", "passphraseFile"],
     "apps.*.proxy": ["url", "credentialsFile"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline", "zoneinfo"],
     "retry": ["firstServerError", "serverError", "tooManyRequests", "attempts", "longest", "jitter"],
@@ -32,7 +56,7 @@ enum ConfigurationSchema {
   ]
 
   /// The paths of all keys that hold a value, with these names in the place of `*`.
-  static func paths(apps: some Sequence<String>, webhooks: [String] = []) -> [[String]] {
+  func paths(apps: some Sequence<String>, webhooks: [String] = []) -> [[String]] {
     let apps = Array(apps)
     var paths: [[String]] = []
     // What stands in lists a variable can't set.

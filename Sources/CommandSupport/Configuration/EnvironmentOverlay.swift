@@ -1,4 +1,5 @@
 import PushCore
+import ServiceTools
 import TextInput
 
 /// Environment variables that set keys of the configuration: `CARILLON_REDIS_URL` is `redis.url`,
@@ -38,7 +39,7 @@ package enum EnvironmentOverlay {
     }
     let apps = names("apps")
     var paths: [String: [[String]]] = [:]
-    for path in ConfigurationSchema.paths(apps: apps, webhooks: names("webhooks")) {
+    for path in ConfigurationSchema(.all).paths(apps: apps, webhooks: names("webhooks")) {
       paths[variable(of: path), default: []].append(path)
     }
     var ignored: [String] = []

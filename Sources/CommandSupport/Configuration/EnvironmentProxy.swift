@@ -1,6 +1,7 @@
 package import PushTransport
 import PushCore
 package import PushWorker
+package import ServiceTools
 
 /// A proxy that the environment names for https. libcurl goes through it, the native engine does not: whoever set it
 /// must learn that from us and not from connections that never come about.
@@ -41,7 +42,7 @@ package struct EnvironmentProxy: Equatable {
     guard engine == .native, let proxy = EnvironmentProxy(environment) else { return }
     for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
       for endpoint in [channel.endpoint, channel.broadcastEndpoint].compactMap(\.self) where endpoint.proxy == nil {
-        guard let host = CarillonConfiguration.Endpoint(url: endpoint.url)?.host, proxy.serves(host: host) else {
+        guard let host = EndpointAddress(url: endpoint.url)?.host, proxy.serves(host: host) else {
           continue
         }
         throw ConfigurationError(

@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import HTTPServer
 import PushCore
+import ServiceTools
 
 /// What somebody who writes a job wants to know before it is submitted.
 extension API {
@@ -21,8 +22,7 @@ extension API {
           json.array("apps", configuration.apps.sorted { $0.key < $1.key }) { json, app in
             json.beginObject()
             json.member("name", app.key)
-            json.member("topic", app.value.topic)
-            json.member("environment", app.value.environment.rawValue)
+            app.value.service.settings.describe(to: &json)
             json.member("approvalAbove", app.value.approvalAbove)
             json.endObject()
           }

@@ -1,7 +1,8 @@
-import APNs
 public import APNsSimulator
 public import ArgumentParser
+import CommandSupport
 public import PushCore
+import ServiceTools
 
 // Values of other modules as the command line spells them. Neither module knows of the other, so the conformances can
 // only stand here.
@@ -16,7 +17,18 @@ extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
 
 extension SimulatorEnvironment: ExpressibleByArgument {}
 
-extension PushType: ExpressibleByArgument {}
+/// The name of a push type, of any service.
+struct PushTypeName: ExpressibleByArgument {
+  let name: String
+
+  init?(argument: String) {
+    guard Self.allValueStrings.contains(argument) else { return nil }
+    name = argument
+  }
+
+  static var allValueStrings: [String] { KnownServices.all.tools.flatMap(\.pushTypes) }
+  static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+}
 
 extension Outcome: ExpressibleByArgument {
   public init?(argument: String) { self.init(name: argument) }

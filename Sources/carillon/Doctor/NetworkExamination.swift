@@ -6,6 +6,7 @@ import Glibc
 import PushCore
 import PushTransport
 import PushWorker
+import ServiceTools
 import TLS
 
 /// The way to a push service: its name, a connection, its certificates. No request is made but where a proxy is in
@@ -15,8 +16,10 @@ struct NetworkExamination: Sendable {
   private static let patience = 5000
 
   /// The apps that go there.
-  let apps: [String]
+  var apps: [String]
   let endpoint: PushEndpoint
+  /// The tools of the service that should be there.
+  let tools: any PushServiceTools
 
   private var subject: String { "\(endpoint.url) (\(apps.joined(separator: ", ")))" }
 
@@ -45,13 +48,13 @@ struct NetworkExamination: Sendable {
       return [
         .problem(
           .network, subject, "not reached by way of the proxy \(proxy.url): \(error.message)",
-          cure: "check apps.NAME.proxy, and that the proxy lets CONNECT through to port 443 or 2197")
+          cure: "check apps.NAME.proxy, and that the proxy lets CONNECT through to port \(tools.ports)")
       ]
     }
   }
 
   private func direct() -> [DoctorFinding] {
-    guard let target = CarillonConfiguration.Endpoint(url: endpoint.url) else { return [] }
+    guard let target = EndpointAddress(url: endpoint.url) else { return [] }
     let addresses: [SocketAddress]
     do {
       addresses = try SocketAddress.resolve(host: target.host, port: UInt16(clamping: target.port))
@@ -72,15 +75,13 @@ struct NetworkExamination: Sendable {
             "\(addresses.count) addresses; \(address.host) speaks \(probe.version), \(probe.protocolName)")
         ] + Self.findings(probe.chain, subject, now: Int64(Date().timeIntervalSince1970))
       } catch {
-        last = Self.finding(error, at: address, subject, hasRoots: endpoint.trustRoots != nil)
+        last = finding(error, at: address, hasRoots: endpoint.trustRoots != nil)
       }
     }
     return last.map { [$0] } ?? []
   }
 
-  static func finding(
-    _ error: any Error, at address: SocketAddress, _ subject: String, hasRoots: Bool
-  ) -> DoctorFinding {
+  private func finding(_ error: any Error, at address: SocketAddress, hasRoots: Bool) -> DoctorFinding {
     switch error {
     case let error as TLSError where error.certificateProblem != nil:
       return .problem(
@@ -91,11 +92,14 @@ struct NetworkExamination: Sendable {
             + "look at this machine's clock")
     case let error as TLSError:
       return .problem(
-        .network, subject, error.description, cure: "whoever answers at \(address) does not speak TLS as APNs does")
+        .network, subject, error.description,
+        cure: "whoever answers at \(address) does not speak TLS as \(tools.service.title) does")
     default:
       return .problem(
         .network, subject, "\(address): \(CommandError(error).message)",
-        cure: "let connections out to port \(address.port) (APNs: 443 or 2197), or name a proxy in apps.NAME.proxy")
+        cure:
+          "let connections out to port \(address.port) (\(tools.service.title): \(tools.ports)), or name a proxy in apps.NAME.proxy"
+      )
     }
   }
 

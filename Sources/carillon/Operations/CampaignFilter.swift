@@ -1,7 +1,7 @@
-import APNs
 import CampaignStore
 import CommandSupport
 import PushCore
+import ServiceTools
 
 extension CampaignStore {
   /// What a campaign that begins now asks of devices, as the workers of this configuration see it.
@@ -19,7 +19,7 @@ extension CampaignStore {
       throw CommandError(.input, "no app \(Excerpt.quoted(campaign.app)) in the configuration")
     }
     return DeviceFilter(
-      campaign, service: APNsService(app.traits(named: campaign.app)), environment: app.environment.rawValue,
-      start: start, control: app.control)
+      campaign, service: app.service.settings.service, environment: app.service.settings.environmentName, start: start,
+      control: app.control)
   }
 }

@@ -1,9 +1,10 @@
-import PushTransport
 import APNs
 import CommandSupport
 import Foundation
 import PushCore
+import PushTransport
 import PushWorker
+import ServiceTools
 
 /// Carries out calls of channel management for one app.
 struct ChannelService {
@@ -15,8 +16,13 @@ struct ChannelService {
   init(app: String, _ configuration: CarillonConfiguration) throws {
     try configuration.checkApp(app)
     guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app],
-      let settings = configuration.apps[app]
+      let service = configuration.apps[app]?.service
     else { throw CommandError(.defect, "no channel for app \(app)") }
+    guard let settings = service.settings as? APNsSettings else {
+      throw CommandError(
+        .usage, "app \(app) uses \(service.tools.service.title), which has no broadcast channels",
+        hint: "name an app that uses APNs")
+    }
     self.channel = channel
     bundle = settings.topic
     endpoint = PushEndpoint(url: settings.channelURL, trustRoots: channel.endpoint.trustRoots)
@@ -37,14 +43,5 @@ struct ChannelService {
         hint: "check the network, a firewall (ports 2195 and 2196), and the app's channelEndpoint and trustRoots")
     }
     return try call.result(of: response)
-  }
-}
-
-extension CarillonConfiguration.App {
-  /// Where channels are managed: Apple's own ports for it, unless the app has another server.
-  fileprivate var channelURL: String {
-    if let other = channelEndpoint ?? endpoint { return other.url }
-    return environment == .production
-      ? "https://api-manage-broadcast.push.apple.com:2196" : "https://api-manage-broadcast.sandbox.push.apple.com:2195"
   }
 }

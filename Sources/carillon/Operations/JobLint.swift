@@ -1,9 +1,9 @@
-import APNs
 import CampaignStore
 import CommandSupport
 import PushCore
+import ServiceTools
 
-/// The findings of `lint` in a file: those of ``APNs/PushLint`` and, for a job, those that `submit` gets from the store.
+/// The findings of `lint` in a file: those of the rules and, for a job, those that `submit` gets from the store.
 struct JobLint {
   private(set) var lint: PushLint
   /// Why templates, segments and attributes could not be looked up; `nil` where they were, or nothing asks for them.
@@ -11,26 +11,28 @@ struct JobLint {
 
   /// - Parameters:
   ///   - bytes: a job, a template or a payload.
-  ///   - type: the push type of a payload; `nil` infers it.
+  ///   - pushType: the push type of a payload; `nil` infers it.
   ///   - app: the app that sends a payload.
   ///   - apps: those of the configuration.
+  ///   - services: the services that the apps can use.
   ///   - now: UNIX seconds.
   ///   - store: opens the store. It is called for a job only.
   /// - Throws: ``PushCore/JSONSyntaxError`` if the text is not JSON.
   init(
-    _ bytes: [UInt8], as type: PushType? = nil, app: String? = nil, apps: JobApps, now: Int,
-    store: () async throws -> CampaignStore
+    _ bytes: [UInt8], as pushType: String? = nil, app: String? = nil, apps: JobApps,
+    services: KnownServices = .all, now: Int, store: () async throws -> CampaignStore
   ) async throws {
-    lint = try PushLint(bytes, as: type, app: app, apps: apps, now: now)
+    let tools = services.tools(for: bytes, app: app, apps)
+    lint = try tools.lint(bytes, resolved: nil, as: pushType, app: app, apps: apps, now: now)
     guard lint.kind == .job, bytes.count <= CampaignJob.maximumSize else { return }
     do {
-      try await lookUp(bytes, apps, now, store())
+      try await lookUp(bytes, tools, apps, now, store())
     } catch let error as StoreError where error.code == .invalid {
       lint.removeUnresolved()
       lint.add([Self.finding(error)], in: bytes)
     } catch let error as JobError {
       lint.removeUnresolved()
-      lint.add([Finding(PushRule(.job), error.field, error.message, hint: error.hint)], in: bytes)
+      lint.add([Finding(.job, error.field, error.message, hint: error.hint)], in: bytes)
     } catch let error as JSONSyntaxError {
       throw error
     } catch {
@@ -38,9 +40,13 @@ struct JobLint {
     }
   }
 
-  private mutating func lookUp(_ bytes: [UInt8], _ apps: JobApps, _ now: Int, _ store: CampaignStore) async throws {
+  private mutating func lookUp(
+    _ bytes: [UInt8], _ tools: any PushServiceTools, _ apps: JobApps, _ now: Int, _ store: CampaignStore
+  ) async throws {
     let resolved = try await store.campaigns.resolve(bytes)
-    if resolved != bytes { lint = try PushLint(bytes, resolved: resolved, apps: apps, now: now) }
+    if resolved != bytes {
+      lint = try tools.lint(bytes, resolved: resolved, as: nil, app: nil, apps: apps, now: now)
+    }
     guard lint.findings(.error).isEmpty else { return }
     let judgement = try CampaignJob.judge(resolved, apps, now: now)
     if let untimely = judgement.untimely { throw untimely }
@@ -53,8 +59,8 @@ struct JobLint {
     let parts = error.message.split(separator: ": ", maxSplits: 1)
     let hint = error.hint.isEmpty ? nil : error.hint
     guard parts.count == 2, !parts[0].contains(" ") else {
-      return Finding(PushRule(.job), "", error.message, hint: hint)
+      return Finding(.job, "", error.message, hint: hint)
     }
-    return Finding(PushRule(.job), String(parts[0]), String(parts[1]), hint: hint)
+    return Finding(.job, String(parts[0]), String(parts[1]), hint: hint)
   }
 }

@@ -1,8 +1,8 @@
-import APNs
 import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
+import ServiceTools
 
 /// A job that somebody wants to submit, checked as far as that goes without a store.
 struct JobSubmission {
@@ -117,7 +117,7 @@ struct JobSubmission {
   private static func refusePayload(_ file: [UInt8]) throws {
     guard file.count <= CampaignJob.maximumSize,
       let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),
-      PushLint.isPayload(root)
+      KnownServices.all.tools.contains(where: { $0.isPayload(root) })
     else { return }
     throw CommandError(
       .input, "this is a payload, not a job",

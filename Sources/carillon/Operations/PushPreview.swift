@@ -1,22 +1,16 @@
-import APNs
 import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
 import PushTransport
+import ServiceTools
 
 /// What a campaign sends, or would send, to each device of a user: headers and body of the worker, byte for byte. Whether
 /// the user is in the audience is not looked at, which of the user's devices are meant is.
 struct PushPreview {
-  /// One device's push.
-  struct Push {
-    var headers: PushHeaders
-    /// `apns-id`.
-    var id: UUID
-    var payload: [UInt8]
-  }
-
   let campaign: Campaign
+  /// The tools of the app's push service.
+  let tools: any PushServiceTools
   let user: String
   /// Whether it is fixed already: the campaign knows its targets.
   let isFixed: Bool
@@ -27,7 +21,7 @@ struct PushPreview {
   /// Whether there is a device for it.
   let hasDevices: Bool
   /// `nil` for a device whose payload would be too large: nothing is sent to it.
-  let pushes: [(token: DeviceToken, push: Push?)]
+  let pushes: [(token: DeviceToken, push: PreparedPush?)]
 
   /// Of a job.
   init(
@@ -60,13 +54,15 @@ struct PushPreview {
     }
     let filter = try await store.filter(of: campaign, configuration)
     let known = try await store.campaigns.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
-    guard let service = configuration.pushServices()[campaign.app] else {
+    guard let app = configuration.apps[campaign.app] else {
       throw CommandError(.defect, "no push service for app \(campaign.app)")
     }
+    let service = app.service.settings.service
     let expiration =
       record.map(\.expiration) ?? campaign.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
     let composer = service.composer(for: campaign, expiration: expiration)
     self.campaign = campaign
+    tools = app.service.tools
     self.user = user
     isFixed = known.isSealed
     let winner =
@@ -83,36 +79,25 @@ struct PushPreview {
     hasDevices = !known.positions.isEmpty
     pushes = (waits ? [] : known.positions).compactMap { position in
       guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
-      var batch = composer.batch(isUnproven: false, capacity: 1)
-      let values = known.chunk.values(position)
-      guard batch.append(known.chunk.token(position), values, tag: 0, by: composer),
-        let push = batch.pushes.first
-      else { return (token, nil) }
-      return (
-        token,
-        Push(
-          headers: service.headers(of: campaign, expiration: expiration),
-          id: UUID(uuidString: UUIDText.text(push.id)) ?? UUID(),
-          payload: Array(batch.bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)]))
-      )
+      return (token, PreparedPush(to: token, values: known.chunk.values(position), by: composer, of: service))
     }
   }
 
   /// Without what a provider token or an endpoint would add: whoever shows it need not have the credentials.
   var json: String {
-    json { _, push, json in
+    json { push, json in
       json.name("headers")
       json.beginObject()
-      for header in push.headers.lines(id: push.id) { json.member(header.name, header.value) }
+      for header in push.headers { json.member(header.name, header.value) }
       json.endObject()
       json.name("payload")
-      json.raw(push.payload)
+      json.raw(push.shownBody)
     }
   }
 
   /// - Parameter write: what there is to say of a device's push, as members of its object.
-  func json(_ write: (DeviceToken, Push, inout JSONWriter) -> Void) -> String {
-    let service = APNsService()
+  func json(_ write: (PreparedPush, inout JSONWriter) -> Void) -> String {
+    let service = tools.service
     var json = JSONWriter()
     json.beginObject()
     json.member("campaign", campaign.id)
@@ -128,8 +113,8 @@ struct PushPreview {
       json.beginObject()
       json.member("token", service.text(of: token))
       if let push {
-        write(token, push, &json)
-        json.member("bytes", push.payload.count)
+        write(push, &json)
+        json.member("bytes", push.body.count)
       } else {
         json.member("refused", service.reasonName(of: .payloadTooLarge))
       }

@@ -1,5 +1,6 @@
-import APNs
+import CommandSupport
 import PushCore
+import ServiceTools
 
 /// What `lint` found in a file.
 struct LintReport {
@@ -28,11 +29,11 @@ struct LintReport {
   }
 
   private var summary: String {
-    var parts = [lint.kind == .legacy ? "a set-up for the binary interface" : lint.kind.rawValue]
+    var parts = [lint.title]
     if let type = lint.pushType {
-      parts[0] += " as \(type.rawValue)" + (lint.isInferred ? " (by its keys; --type says otherwise)" : "")
+      parts[0] += " as \(type)" + (lint.isInferred ? " (by its keys; --type says otherwise)" : "")
     }
-    if let own = lint.sizes.first(where: { $0.name == lint.pushType?.rawValue }) ?? lint.sizes.first {
+    if let own = lint.sizes.first(where: { $0.name == lint.pushType }) ?? lint.sizes.first {
       let others = Set(lint.sizes.map(\.limit)).subtracting([own.limit]).sorted()
       let also = others.map { "\($0) as " + names(limit: $0) }.joined()
       parts.append("\(own.bytes) of \(own.limit) bytes" + (also.isEmpty ? "" : " (\(also))"))
@@ -57,7 +58,7 @@ struct LintReport {
     json.beginObject()
     if !file.isEmpty { json.member("file", file) }
     json.member("kind", lint.kind.rawValue)
-    json.member("pushType", lint.pushType?.rawValue)
+    json.member("pushType", lint.pushType)
     json.member("inferred", lint.isInferred)
     json.name("sizes")
     json.beginArray()
@@ -118,7 +119,7 @@ enum FindingText {
 /// The table of rules.
 enum RuleList {
   /// The push rules, and the rules that need the store.
-  private static let rules = APNsRule.allCases.map { PushRule($0) } + [.unknownAttribute]
+  private static let rules = KnownServices.all.tools.flatMap(\.rules) + [.unknownAttribute]
 
   static var text: String {
     rules.map { rule in

@@ -1,5 +1,6 @@
 import PushCore
 import PushWorker
+import ServiceTools
 
 /// What a campaign sends a user, as `campaign preview` shows it: whole requests, with what the app's channel adds.
 struct PreviewReport {
@@ -21,21 +22,20 @@ struct PreviewReport {
 
   private var requests: String {
     guard !preview.pushes.isEmpty else { return "\(Excerpt.quoted(preview.user)) has no device that it goes to" }
-    let service = APNsService()
+    let service = channel.service
     return preview.pushes.map { token, push in
       guard let push else {
         return "! \(service.reasonName(of: .payloadTooLarge)): nothing is sent to \(service.shortText(of: token))"
       }
-      return report(push, to: token).request
+      return report(push).request
     }
     .joined(separator: "\n\n")
   }
 
-  var json: String { preview.json { token, push, json in report(push, to: token).write(to: &json) } }
+  var json: String { preview.json { push, json in report(push).write(to: &json) } }
 
-  private func report(_ push: PushPreview.Push, to token: DeviceToken) -> SendReport {
+  private func report(_ push: PreparedPush) -> SendReport {
     SendReport(
-      push: SinglePush(channel: channel, headers: push.headers, token: token, payload: push.payload, id: push.id),
-      findings: [])
+      push: SinglePush(tools: preview.tools, channel: channel, prepared: push), findings: [])
   }
 }

@@ -1,12 +1,13 @@
-import APNs
 import CampaignStore
+import CommandSupport
 import PushCore
+import ServiceTools
 
 /// Writes what became of targets, as lines of an export. Confined to one thread, as the digest in it.
 struct ResultWriter {
   private let campaign: String
   private let service: any PushService
-  private let ids: PushID
+  private let id: ResultID?
   /// What its users were told; `nil` where all were told the same.
   private let variants: CampaignVariants?
   /// The stages that its users are in; `nil` where there are none.
@@ -27,11 +28,11 @@ struct ResultWriter {
   ) {
     self.campaign = campaign
     self.service = service
-    ids = PushID(campaign: CampaignID(campaign).whole)
+    id = KnownServices.all[service.name]?.resultID(ofCampaign: CampaignID(campaign).whole)
     (variants, stages) = groups
     guard format == .csv else { return }
     var header = CSVWriter(spreadsheetSafe: spreadsheetSafe)
-    let names = ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"]
+    let names = ["campaign", "user", "token", "outcome", "status", "reason"] + (id.map { [$0.name] } ?? []) + ["at"]
     let more = (variants == nil ? [] : ["variant"]) + (stages == nil ? [] : ["stage"])
     for name in names + more { header.cell(name) }
     header.endRecord()
@@ -45,9 +46,9 @@ struct ResultWriter {
       ("token", result.token.map(service.text)),
       ("outcome", result.outcome?.name), ("status", result.status == 0 ? nil : String(result.status)),
       ("reason", result.reason.isEmpty ? nil : result.reason),
-      ("apnsId", result.token.map { UUIDText.text(ids.apnsID(token: $0.bytes)) }),
-      ("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))),
     ]
+    if let id { row.append((id.name, result.token.map(id.text))) }
+    row.append(("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))))
     if let variants {
       row.append(
         ("variant", result.variant.flatMap { variants.all.indices.contains($0) ? variants.all[$0].name : nil }))

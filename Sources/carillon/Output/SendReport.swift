@@ -1,8 +1,8 @@
-import PushTransport
-import APNs
 import PushCore
+import PushTransport
+import ServiceTools
 
-/// One push, what was found in it, and what APNs said, as `send` shows them.
+/// One push, what was found in it, and what the service answered, as `send` shows them.
 struct SendReport {
   let push: SinglePush
   let findings: [Finding]
@@ -12,7 +12,9 @@ struct SendReport {
     var lines = findings.map { "! \(FindingText.line($0))" }
     lines.append("> POST \(push.url)")
     lines += push.shownHeaders.map { "> \($0.name): \($0.value)" }
-    lines += [">", "> " + String(decoding: push.payload, as: UTF8.self), "> (\(push.payload.count) bytes)"]
+    lines += [
+      ">", "> " + String(decoding: push.prepared.shownBody, as: UTF8.self), "> (\(push.prepared.body.count) bytes)",
+    ]
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
@@ -27,13 +29,13 @@ struct SendReport {
   /// The answer with every header, and what it means.
   func response(_ outcome: SinglePush.Outcome) -> String {
     let response = outcome.response
-    let guide = ReasonGuide(status: response.status, reason: response.reason)
-    var lines = ["< \(response.status)" + (response.reasonText.map { " " + $0 } ?? "")]
+    let answer = push.tools.answer(response)
+    var lines = ["< \(response.status)" + (answer.reasonText.map { " " + $0 } ?? "")]
     lines += response.headers.map { "< \($0.name): \($0.value)" }
     if !response.body.isEmpty { lines += ["<", "< " + String(decoding: response.body, as: UTF8.self)] }
-    if let since = since(response) { lines.append("< since \(since)") }
+    if let since = since(answer) { lines.append("< since \(since)") }
     lines += [
-      "", guide.meaning, "  " + guide.advice, "after \(outcome.duration.wholeMilliseconds) ms, connecting included",
+      "", answer.meaning, "  " + answer.advice, "after \(outcome.duration.wholeMilliseconds) ms, connecting included",
     ]
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
@@ -61,23 +63,23 @@ struct SendReport {
     json.name("headers")
     write(push.shownHeaders, to: &json)
     json.name("payload")
-    json.raw(push.payload)
+    json.raw(push.prepared.shownBody)
   }
 
   private func write(_ outcome: SinglePush.Outcome, to json: inout JSONWriter) {
     let response = outcome.response
-    let guide = ReasonGuide(status: response.status, reason: response.reason)
+    let answer = push.tools.answer(response)
     json.name("response")
     json.beginObject()
     json.member("status", Int(response.status))
     json.name("headers")
     write(response.headers, to: &json)
-    json.member("reason", response.reasonText)
-    json.member("timestamp", since(response))
+    json.member("reason", answer.reasonText)
+    json.member("timestamp", since(answer))
     json.endObject()
-    json.member("accepted", response.status == 200)
-    json.member("meaning", guide.meaning)
-    json.member("advice", guide.advice)
+    json.member("accepted", answer.isAccepted)
+    json.member("meaning", answer.meaning)
+    json.member("advice", answer.advice)
     json.member("milliseconds", outcome.duration.wholeMilliseconds)
   }
 
@@ -91,8 +93,8 @@ struct SendReport {
     json.endObject()
   }
 
-  private func since(_ response: HTTPExchange.Response) -> String? {
-    guard response.timestamp > 0 else { return nil }
-    return Timestamp.format(milliseconds: Int(clamping: response.timestamp))
+  private func since(_ answer: ServiceAnswer) -> String? {
+    guard answer.timestamp > 0 else { return nil }
+    return Timestamp.format(milliseconds: Int(clamping: answer.timestamp))
   }
 }

@@ -1,8 +1,8 @@
-import PushTransport
-import APNs
 import CommandSupport
 import Foundation
+import PushTransport
 import PushWorker
+import ServiceTools
 import TLS
 
 /// Keeps the credentials of a worker up to date without a restart: reads their files again when they change, and tells of
@@ -24,7 +24,7 @@ actor CredentialWatcher {
 
   private struct Watched {
     /// Those that use it, in order.
-    var apps: [(name: String, configuration: CarillonConfiguration.App)]
+    var apps: [(name: String, settings: any PushServiceSettings)]
     var files: [String]
     var credential: any PushCredential
     /// As they were at the last look; `nil` before the first.
@@ -55,9 +55,10 @@ actor CredentialWatcher {
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
       guard let credential = channels[name]?.credential else { continue }
       if let index = watched.firstIndex(where: { $0.credential === credential }) {
-        watched[index].apps.append((name, app))
+        watched[index].apps.append((name, app.service.settings))
       } else {
-        watched.append(Watched(apps: [(name, app)], files: app.credential.files, credential: credential))
+        let settings = app.service.settings
+        watched.append(Watched(apps: [(name, settings)], files: settings.credentialFiles, credential: credential))
       }
     }
     self.watched = watched
@@ -88,59 +89,31 @@ actor CredentialWatcher {
     let isFirst = watched.stamps == nil
     watched.stamps = stamps
     let app = watched.apps[0]
-    do throws(CommandError) {
+    do {
       // The first time too: it may have changed since it was read at the start. What is the same changes nothing.
-      try read(app.configuration.credential, for: watched)
+      try app.settings.reload(watched.credential, sharedBy: watched.apps.map(\.settings))
       guard !isFirst else { return }
       watched.credential.resume()
       watched.lastNotice = nil
       tell(.reloaded(app: app.name))
     } catch {
+      let error = CommandError(error)
       tell(.unusable(app: app.name, message: error.message, hint: error.hint))
     }
   }
 
-  private func read(
-    _ credential: CarillonConfiguration.Credential, for watched: Watched
-  ) throws(CommandError) {
-    let files = CredentialFiles(app: watched.apps[0].name)
-    switch (credential, watched.credential) {
-    case (.token(let token), let source as ProviderTokenSource): source.replace(key: try files.key(token))
-    case (.certificate(let certificate), let current as ClientCertificate):
-      let identity = try files.identity(certificate)
-      do {
-        let new = try PushCertificate(CertificateFacts(pem: identity.certificateChainPEM))
-        for app in watched.apps { try CredentialFiles(app: app.name).check(new, for: app.configuration) }
-        try current.replace(identity)
-      } catch {
-        throw error as? CommandError ?? CommandError(error)
-      }
-    default: break
-    }
-  }
-
   private func tellOfExpiry(_ watched: inout Watched, _ now: Int64) {
-    guard let certificate = (watched.credential as? ClientCertificate)?.certificate else { return }
-    let left = certificate.validity.upperBound - now
+    let app = watched.apps[0]
+    guard let expiry = app.settings.expiry(of: watched.credential) else { return }
+    let left = expiry.end - now
     let hasExpired = left < 0
     guard left < Self.warningDays * Self.day else { return }
     if hasExpired == watched.hasExpired, let last = watched.lastNotice, now - last < Self.day { return }
     watched.lastNotice = now
     watched.hasExpired = hasExpired
-    let app = watched.apps[0].name
     tell(
       hasExpired
-        ? .expired(app: app, certificate: certificate.name)
-        : .expiring(app: app, certificate: certificate.name, days: Int(left / Self.day)))
-  }
-}
-
-extension CarillonConfiguration.Credential {
-  /// The files it comes from.
-  var files: [String] {
-    switch self {
-    case .token(let token): [token.keyFile]
-    case .certificate(let certificate): [certificate.file] + (certificate.passphraseFile.map { [$0] } ?? [])
-    }
+        ? .expired(app: app.name, certificate: expiry.name)
+        : .expiring(app: app.name, certificate: expiry.name, days: Int(left / Self.day)))
   }
 }

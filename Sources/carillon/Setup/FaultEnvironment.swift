@@ -1,4 +1,3 @@
-import APNs
 import CommandSupport
 import EventLoop
 import Foundation
@@ -34,7 +33,9 @@ enum FaultEnvironment {
         switches.pass = pass
       }
       if let text = environment["CARILLON_FAULT_POISON"] {
-        guard let token = APNsService().token(text) else { throw unknown("CARILLON_FAULT_POISON", ["a token in hex"]) }
+        guard let token = PushServices.known.standard.token(text) else {
+          throw unknown("CARILLON_FAULT_POISON", ["a token in hex"])
+        }
         switches.poison = token.bytes
       }
       if let text = environment["CARILLON_FAULT_BLOCK"], Blocked(rawValue: text) == nil {

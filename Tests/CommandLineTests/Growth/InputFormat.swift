@@ -1,6 +1,7 @@
 import APNs
 @testable import CommandSupport
 import PushCore
+import ServiceTools
 import Testing
 @testable import carillon
 
@@ -28,8 +29,9 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .job:
       _ = try? CampaignJob.examine(bytes, .any(APNsService()))
-      _ = try? PushLint(bytes)
-    case .payload: _ = try? PushLint(bytes)
+      _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any(APNsService()), now: nil)
+    case .payload:
+      _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any(APNsService()), now: nil)
     case .event: _ = try? RegistrationEvent(parsing: bytes, vocabulary)
     case .receipt: _ = try? ReceiptEvent(parsing: bytes, now: vocabulary.now)
     case .expression: _ = try? AudienceExpression(parsing: text())

@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import ServiceTools
 import TestSupport
 import Testing
 

@@ -190,7 +190,7 @@ struct SavedTextTests {
       argument: yaml,
       environment: ["CARILLON_REDIS_URL": "redis://r:6379/\n", "CARILLON_APPS_NEWS_TOPIC": "com.example.b\r\n"]
     ).load()
-    #expect(configuration.apps["news"]?.topic == "com.example.b")
+    #expect(configuration.apps["news"]?.apns?.topic == "com.example.b")
     #expect(ConfigurationLoader(argument: nil, environment: ["CARILLON_CONFIG": yaml + "\n"]).file == yaml)
   }
 

@@ -1,9 +1,9 @@
-import APNs
 import ArgumentParser
 import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
+import ServiceTools
 
 /// `carillon lint`.
 struct LintCommand: CarillonCommand {
@@ -31,7 +31,7 @@ struct LintCommand: CarillonCommand {
   @OptionGroup var global: GlobalOptions
   @Argument(help: "A payload or a job, JSON; - is standard input.", completion: .file(extensions: ["json"]))
   var file: String?
-  @Option(help: "The push type that a payload is for.") var type: PushType?
+  @Option(help: "The push type that a payload is for.") var type: PushTypeName?
   @Option(help: "The app of the configuration that a payload is for.") var app: String?
   @Flag(help: "Print the rules, with their sources.") var rules = false
 
@@ -54,9 +54,13 @@ struct LintCommand: CarillonCommand {
   private func lint(_ bytes: [UInt8]) async throws -> (PushLint, unchecked: String?) {
     let now = Int(Date.now.timeIntervalSince1970)
     do {
-      let lint = try PushLint(bytes, as: type, now: now)
+      let tools = KnownServices.all.tools(for: bytes, app: nil, .known([:]))
+      let lint = try tools.lint(
+        bytes, resolved: nil, as: type?.name, app: nil, apps: .any(tools.service), now: now)
       guard lint.kind == .job || app != nil, let apps = try apps() else { return (lint, nil) }
-      let job = try await JobLint(bytes, as: type, app: app, apps: apps, now: now) { try await global.openStore() }
+      let job = try await JobLint(bytes, as: type?.name, app: app, apps: apps, now: now) {
+        try await global.openStore()
+      }
       return (job.lint, job.unchecked)
     } catch let error as JSONSyntaxError {
       throw CommandError(

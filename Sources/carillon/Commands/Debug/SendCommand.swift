@@ -1,10 +1,10 @@
-import PushTransport
-import APNs
 import ArgumentParser
 import CommandSupport
 import Foundation
 import PushCore
+import PushTransport
 import PushWorker
+import ServiceTools
 
 /// `carillon send`.
 struct SendCommand: CarillonCommand {
@@ -26,7 +26,7 @@ struct SendCommand: CarillonCommand {
   @Option(help: "An app of the configuration.") var app: String
   @Option(help: "The device token, hex.") var token: String
   @Argument(help: "The payload: JSON, the name of a file, or - for standard input.") var payload: String
-  @Option(help: "alert, background, voip, …") var pushType = PushType.alert.rawValue
+  @Option(help: "alert, background, voip, …") var pushType = KnownServices.all.standard.defaultPushType
   @Option(help: "10, 5 or 1; 10 unless given, 5 for background.") var priority: Int?
   @Option(help: "0, a duration such as 4h, or RFC 3339; 0 for voip and pushtotalk.") var expiration: String?
   @Option(name: .customLong("collapse-id"), help: "At most 64 bytes.") var collapseID: String?
@@ -60,26 +60,23 @@ struct SendCommand: CarillonCommand {
     }
     let outcome = try await push.send()
     try StandardOutput.printLine(global.json ? report.json(outcome) : report.response(outcome))
-    if outcome.response.status != 200 { throw ExitCode(CommandError.Code.failed.exitStatus) }
+    if !push.tools.answer(outcome.response).isAccepted { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
-    let token = try APNsService().token(argument: token)
-    var services = configuration.pushServices()
-    if let topic {
-      services[app]?.app?.topic = topic
-      services[app]?.app?.isTopicExact = true
-    }
+    guard let configured = configuration.apps[app]?.service else { throw CommandError(.defect, "no app \(app)") }
+    let (tools, settings) = (configured.tools, configured.settings)
+    let draft = SinglePushDraft(
+      name: "send", app: app, token: try tools.service.token(argument: token), payload: try readPayload(of: tools),
+      pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID)
+    let service = try topic.map { try settings.service(byHand: $0) } ?? settings.service
     let now = Int(Date.now.timeIntervalSince1970)
-    let (campaign, findings) = try CampaignJob.examine(job(to: token), .known(services), now: now)
-    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app],
-      let service = services[app]
-    else { throw CommandError(.defect, "no channel for app \(app)") }
-    var headers = service.headers(of: campaign, expiration: campaign.message.expiration.instant(startingAt: now))
-    // What is tried by hand replaces nothing unless it is asked to.
-    headers.collapseID = campaign.message.collapseID
-    let push = SinglePush(
-      channel: channel, headers: headers, token: token, payload: campaign.message.payload, id: try readID())
+    let (campaign, findings) = try draft.examine(by: service, now: now)
+    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app] else {
+      throw CommandError(.defect, "no channel for app \(app)")
+    }
+    let push = try draft.push(
+      campaign, by: service, of: tools, through: channel, now: now, id: try readID().uuidString.lowercased())
     return (push, findings)
   }
 
@@ -91,8 +88,8 @@ struct SendCommand: CarillonCommand {
     return id
   }
 
-  /// The push as a job for one token: by that it is checked by the same rules.
-  private func job(to token: DeviceToken) throws -> [UInt8] {
+  /// The payload, if it is JSON and no whole job.
+  private func readPayload(of tools: any PushServiceTools) throws -> [UInt8] {
     let bytes = try readPayload()
     let root: JSONValue
     do {
@@ -101,26 +98,13 @@ struct SendCommand: CarillonCommand {
       throw CommandError(.input, "payload: not valid JSON: \(error)", hint: "such as {\"aps\":{\"alert\":\"Hello\"}}")
     }
     // As a payload it would go to the device whole, and show nothing.
-    guard !PushLint.isJob(root) else {
+    guard !tools.isJob(root) else {
       throw CommandError(
         .input, "payload: this is a whole job, not a payload alone",
         hint: "run it: carillon campaign submit FILE; or send what is under its payload: jq .payload FILE | carillon "
           + "send --app \(app) --token … -")
     }
-    var job = JSONWriter()
-    job.beginObject()
-    job.member("id", "send")
-    job.member("app", app)
-    job.name("audience")
-    job.raw(#"{"tokens":["\#(APNsService().text(of: token))"]}"#.utf8)
-    job.name("payload")
-    job.raw(bytes)
-    job.member("pushType", pushType)
-    if let priority { job.member("priority", priority) }
-    if let expiration { job.member("expiration", expiration) }
-    if let collapseID { job.member("collapseId", collapseID) }
-    job.endObject()
-    return job.bytes
+    return bytes
   }
 
   private func readPayload() throws -> [UInt8] {

@@ -1,11 +1,12 @@
-import PushTransport
 import APNs
 import ArgumentParser
 import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
+import PushTransport
 import PushWorker
+import ServiceTools
 
 extension QuarantineCommand {
   /// `carillon quarantine probe`.
@@ -38,7 +39,7 @@ extension QuarantineCommand {
 
     func validate() throws {
       guard Self.counts.contains(count) else { throw ValidationError("--count is 1 to 10.") }
-      if let endpoint, CarillonConfiguration.Endpoint(url: endpoint) == nil {
+      if let endpoint, EndpointAddress(url: endpoint) == nil {
         throw ValidationError("--endpoint: not an address such as https://127.0.0.1:2197.")
       }
     }
@@ -54,15 +55,20 @@ extension QuarantineCommand {
             + "probed with --campaign")
       }
       try configuration.checkApp(app)
-      guard let settings = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
-      let pushes = try makePushes(to: candidates.filter { $0.app == app }, of: settings, named: app)
+      guard let configured = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
+      guard let settings = configured.service.settings as? APNsSettings else {
+        throw CommandError(
+          .usage, "app \(app) uses \(configured.service.tools.service.title), which has one environment",
+          hint: "name an app that uses APNs")
+      }
+      let pushes = try makePushes(to: candidates.filter { $0.app == app }, of: configured, settings, named: app)
       guard let first = pushes.first else { throw CommandError(.defect, "no push for app \(app)") }
-      try confirm(pushes, app: app, at: first.channel.endpoint.url)
+      try confirm(pushes.count, app: app, at: first.push.channel.endpoint.url)
       var report = QuarantineProbeReport(
         app: app, campaign: selection.campaign, configured: settings.environment, asked: settings.environment.other)
-      for push in pushes {
+      for (token, push) in pushes {
         let answer = try await push.send().response
-        report.answers.append(.init(token: push.token, status: answer.status, reason: answer.reason))
+        report.answers.append(.init(token: token, status: answer.status, reason: answer.reason))
         // It would be refused for the next token too.
         if answer.status == 403 { break }
       }
@@ -103,76 +109,40 @@ extension QuarantineCommand {
     // MARK: What to send
 
     private func makePushes(
-      to candidates: [Candidate], of app: CarillonConfiguration.App, named name: String
-    ) throws -> [SinglePush] {
-      let other = app.environment.other
-      let credential = try AppChannels.make([name: app])[name]?.credential
-      if let certificate = (credential as? ClientCertificate)?.certificate,
-        !certificate.covers(PushCertificate.Environment(other))
-      {
-        throw CommandError(
-          .configuration, "apps.\(name).certificate: “\(certificate.name)” is for \(app.environment.rawValue) only",
-          hint: "the \(other.rawValue) can be asked with a signing key, or with a certificate of the kind “Sandbox & "
-            + "Production”")
-      }
-      guard app.endpoint == nil || endpoint != nil else {
-        throw CommandError(
-          .usage, "apps.\(name).endpoint is set: where the \(other.rawValue) is can't be told from it",
-          hint: "give its address with --endpoint https://HOST:PORT")
-      }
+      to candidates: [Candidate], of app: CarillonConfiguration.App, _ settings: APNsSettings, named name: String
+    ) throws -> [(token: DeviceToken, push: SinglePush)] {
+      let tools = app.service.tools
       var flipped = app
-      flipped.environment = other
-      flipped.endpoint = endpoint.flatMap { CarillonConfiguration.Endpoint(url: $0) }
+      flipped.service = ConfiguredService(
+        tools, try settings.inOtherEnvironment(at: endpoint.flatMap { EndpointAddress(url: $0) }))
       guard let channel = try AppChannels.make([name: flipped])[name] else {
         throw CommandError(.defect, "no channel for app \(name)")
       }
-      let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
-      let headers = PushHeaders(
-        topic: app.traits(named: name).topic(for: .background), pushType: .background, priority: 1, expiration: 0)
-      for candidate in candidates { try check(candidate.token, payload, of: app, named: name) }
-      return candidates.map {
-        SinglePush(channel: channel, headers: headers, token: $0.token, payload: payload, id: UUID())
+      let (service, now) = (settings.service, Int(Date.now.timeIntervalSince1970))
+      return try candidates.map { candidate in
+        let draft = SinglePushDraft(
+          name: "probe", app: name, token: candidate.token, payload: Array(#"{"aps":{"content-available":1}}"#.utf8),
+          pushType: PushType.background.rawValue, priority: 1, expiration: "0")
+        let (campaign, findings) = try draft.examine(by: service, now: now)
+        if let first = findings.first(where: { $0.rule.severity == .error }) {
+          throw CommandError(
+            .configuration, "app \(name) takes no push that shows nothing: \(first.message)",
+            hint: "send one that it takes: carillon send --help")
+        }
+        let push = try draft.push(
+          campaign, by: service, of: tools, through: channel, now: now, id: UUID().uuidString.lowercased())
+        return (candidate.token, push)
       }
-    }
-
-    /// Whether such a push may be sent for the app at all.
-    private func check(
-      _ token: DeviceToken, _ payload: [UInt8], of app: CarillonConfiguration.App, named name: String
-    ) throws {
-      var job = JSONWriter()
-      job.beginObject()
-      job.member("id", "probe")
-      job.member("app", name)
-      job.name("audience")
-      job.raw(#"{"tokens":["\#(APNsService().text(of: token))"]}"#.utf8)
-      job.name("payload")
-      job.raw(payload)
-      job.member("pushType", PushType.background.rawValue)
-      job.member("priority", 1)
-      job.member("expiration", "0")
-      job.endObject()
-      let now = Int(Date.now.timeIntervalSince1970)
-      let (_, findings) = try CampaignJob.examine(
-        job.bytes, .known([name: APNsService(app.traits(named: name))]), now: now)
-      guard let first = findings.first(where: { $0.rule.severity == .error }) else { return }
-      throw CommandError(
-        .configuration, "app \(name) takes no push that shows nothing: \(first.message)",
-        hint: "send one that it takes: carillon send --help")
     }
 
     // MARK: Asking
 
-    private func confirm(_ pushes: [SinglePush], app: String, at url: String) throws {
-      let number = pushes.count == 1 ? "1 push" : "\(pushes.count) pushes"
+    private func confirm(_ count: Int, app: String, at url: String) throws {
+      let number = count == 1 ? "1 push" : "\(count) pushes"
       try Confirmation.obtain(
         yes, for: "this sends \(number) for app \(app) to \(url)",
         detail: ", to devices of users:\nbackground, priority 1, expiration 0; they show nothing",
         refusal: "nothing was sent")
     }
   }
-}
-
-extension PushEnvironment {
-  /// The one that this one is mistaken for.
-  var other: PushEnvironment { self == .production ? .sandbox : .production }
 }

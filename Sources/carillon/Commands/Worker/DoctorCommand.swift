@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
+import ServiceTools
 
 /// `carillon doctor`.
 struct DoctorCommand: CarillonCommand {
@@ -85,7 +86,7 @@ struct Doctor {
   private static func ways(
     _ configuration: CarillonConfiguration
   ) -> (examinations: [NetworkExamination], findings: [DoctorFinding]) {
-    var order: [(endpoint: PushEndpoint, apps: [String])] = []
+    var order: [NetworkExamination] = []
     var findings: [DoctorFinding] = []
     for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
       let endpoint: PushEndpoint
@@ -98,9 +99,9 @@ struct Doctor {
       if let index = order.firstIndex(where: { $0.endpoint == endpoint }) {
         order[index].apps.append(name)
       } else {
-        order.append((endpoint, [name]))
+        order.append(NetworkExamination(apps: [name], endpoint: endpoint, tools: app.service.tools))
       }
     }
-    return (order.map { NetworkExamination(apps: $0.apps, endpoint: $0.endpoint) }, findings)
+    return (order, findings)
   }
 }

@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import Glibc
 import PushCore
+import ServiceTools
 
 /// `carillon init`.
 struct InitCommand: CarillonCommand {
@@ -32,14 +33,7 @@ struct InitCommand: CarillonCommand {
   var redisPasswordFile: String?
   @Option(help: ArgumentHelp("First part of every key in Redis.", valueName: "name")) var namespace: String?
   @Option(help: ArgumentHelp("What jobs call the app.", valueName: "name")) var app: String?
-  @Option(help: ArgumentHelp("Its bundle id.", valueName: "id")) var topic: String?
-  @Option(help: "production or sandbox.") var environment: String?
-  @Option(help: ArgumentHelp("The signing key, a .p8 file.", valueName: "file")) var keyFile: String?
-  @Option(help: ArgumentHelp("Its id; by the file's name unless given.", valueName: "id")) var keyID: String?
-  @Option(help: ArgumentHelp("The id of the team at Apple.", valueName: "id")) var teamID: String?
-  @Option(help: ArgumentHelp("A push certificate instead of a key.", valueName: "file")) var certificate: String?
-  @Option(help: ArgumentHelp("A file whose first line is its passphrase.", valueName: "file"))
-  var passphraseFile: String?
+  @OptionGroup var apns: APNsInitOptions
 
   func run() async throws {
     let named = EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
@@ -54,7 +48,7 @@ struct InitCommand: CarillonCommand {
     if asks { ask = { question, standard in try Question.ask(question, standard: standard) } }
     let draft = try self.draft(for: file, asking: ask)
     try draft.check(file: file)
-    for named in [keyFile, certificate, passphraseFile, redisPasswordFile].compactMap(\.self) {
+    for named in draft.settings.files + [redisPasswordFile].compactMap(\.self) {
       // access(2): whether it can be read; the file that would name it is not written before it can.
       guard access(named, R_OK) == 0 else {
         throw CommandError(
@@ -80,40 +74,20 @@ struct InitCommand: CarillonCommand {
     for file: String, asking ask: ((_ question: String, _ standard: String?) throws -> String)?
   ) throws -> ConfigurationDraft {
     var draft = ConfigurationDraft()
-    func answer(_ option: String?, _ name: String, _ question: String, standard: String? = nil) throws -> String {
-      if let option { return option }
-      if let ask { return try ask(question, standard) }
-      guard let standard else {
-        throw CommandError(
-          .usage, "--\(name) is missing", hint: "on a terminal carillon init asks; see carillon init --help")
-      }
-      return standard
-    }
+    var options = apns.values
+    options["redis"] = redis
+    options["app"] = app
+    let interview = SetupInterview(options: options, ask: ask) { Self.path($0, from: file) }
     // Where the environment names one, all commands use that, the doctor at the end too. A password stays out of files.
     let environment = ProcessInfo.processInfo.environment["CARILLON_REDIS_URL"]
       .flatMap { $0.isEmpty || $0.contains("@") ? nil : $0 }
-    draft.redisURL = try answer(redis, "redis", "Where is Redis?", standard: environment ?? draft.redisURL)
+    draft.redisURL = try interview.answer("redis", "Where is Redis?", standard: environment ?? draft.redisURL)
     draft.redisUser = redisUser
-    draft.redisPasswordFile = redisPasswordFile.map { Self.path($0, from: file) }
+    draft.redisPasswordFile = redisPasswordFile.map(interview.path)
     draft.namespace = namespace ?? draft.namespace
-    draft.app = try answer(app, "app", "What shall jobs call the app?", standard: ask == nil ? nil : "news")
-    draft.topic = try answer(topic, "topic", "What is its bundle id?")
-    draft.environment = try answer(
-      environment, "environment", "production, or sandbox for development builds?", standard: "production")
-    if let certificate {
-      guard keyFile == nil, keyID == nil, teamID == nil else {
-        throw CommandError(
-          .usage, "--certificate stands beside a key", hint: "keep one of the two: a key serves all apps")
-      }
-      draft.certificateFile = Self.path(certificate, from: file)
-      draft.passphraseFile = passphraseFile.map { Self.path($0, from: file) }
-      return draft
-    }
-    let key = try answer(keyFile, "key-file", "Where is the signing key, AuthKey_….p8?")
-    draft.keyFile = Self.path(key, from: file)
-    draft.keyID = try answer(
-      keyID, "key-id", "What is the key's id?", standard: ConfigurationDraft.keyID(ofFile: key))
-    draft.teamID = try answer(teamID, "team-id", "What is the team's id (developer.apple.com, Membership)?")
+    draft.app = try interview.answer(
+      "app", "What shall jobs call the app?", standard: interview.asks ? "news" : nil)
+    draft.settings = try KnownServices.all.standard.setUp(interview)
     return draft
   }
 

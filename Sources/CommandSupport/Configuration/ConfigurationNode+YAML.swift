@@ -1,19 +1,9 @@
 import PushCore
+import ServiceTools
 import Yams
 
-/// A value of the configuration and where it was written.
-struct ConfigurationNode: Equatable {
-  /// What it is. A key without a value is an empty scalar and counts as not given.
-  enum Content: Equatable {
-    case scalar(String)
-    case section([String: ConfigurationNode])
-    case list([ConfigurationNode])
-  }
-
-  var content: Content
-  /// For messages: `carillon.yaml line 3`, or the name of an environment variable.
-  var origin: String
-
+/// Reads values from YAML.
+extension ConfigurationNode {
   /// The most values of a file. Aliases count at every place that they stand for: a few lines of them can stand for
   /// billions. A configuration of a hundred apps has some 2,000 values.
   static let mostValues = 50_000
@@ -33,20 +23,6 @@ struct ConfigurationNode: Equatable {
     } catch {
       throw ConfigurationError(key: "", message: "not valid YAML: \(error)", origin: file)
     }
-  }
-
-  /// Sets a scalar, making the sections on its way.
-  mutating func set(_ path: ArraySlice<String>, to text: String, origin: String) {
-    guard let key = path.first else {
-      self = ConfigurationNode(content: .scalar(text), origin: origin)
-      return
-    }
-    var children: [String: ConfigurationNode] = [:]
-    if case .section(let present) = content { children = present }
-    var child = children[key] ?? ConfigurationNode(content: .section([:]), origin: origin)
-    child.set(path.dropFirst(), to: text, origin: origin)
-    children[key] = child
-    content = .section(children)
   }
 
   private static func convert(

@@ -1,16 +1,19 @@
-import PushCore
+internal import PushCore
 
-/// One section of the configuration, its values read by key. Unknown keys are errors as soon as it is made.
-struct ConfigurationSection {
-  let path: String
+/// One section of the configuration, whose values are read by key.
+public struct ConfigurationSection: Sendable {
+  /// The keys that lead to the section: `apps.news`.
+  public let path: String
   /// Where the section was written; `nil` when it is not there.
-  let origin: String?
+  public let origin: String?
   private let children: [String: ConfigurationNode]
 
   /// - Parameters:
   ///   - node: `nil` is an empty section.
-  ///   - schema: the section's name in ``ConfigurationSchema``, or `nil` when its keys are names of the user's own.
-  init(_ node: ConfigurationNode?, path: String, schema: String?) throws(ConfigurationError) {
+  ///   - path: the keys that lead to the section; empty for the whole configuration.
+  ///   - known: the keys that the section may have; `nil` for any.
+  /// - Throws: for a value that is no section, and for an unknown key.
+  public init(_ node: ConfigurationNode?, path: String, keys known: [String]?) throws(ConfigurationError) {
     self.path = path
     origin = node?.origin
     switch node?.content {
@@ -20,7 +23,11 @@ struct ConfigurationSection {
       throw ConfigurationError(
         key: path, message: "must be a section with keys", origin: node?.origin, hint: "indent its keys below it")
     }
-    guard let schema, let known = ConfigurationSchema.sections[schema] else { return }
+    if let known { try check(keys: known) }
+  }
+
+  /// Checks that the section has no other keys than these.
+  public func check(keys known: [String]) throws(ConfigurationError) {
     for (key, value) in children.sorted(by: { $0.key < $1.key }) where !known.contains(key) {
       throw ConfigurationError(
         key: Self.join(path, key), message: "unknown key", origin: value.origin,
@@ -29,35 +36,43 @@ struct ConfigurationSection {
   }
 
   /// The names of its keys, in order.
-  var keys: [String] { children.keys.sorted() }
+  public var keys: [String] { children.keys.sorted() }
 
-  func section(_ key: String, schema: String?) throws(ConfigurationError) -> ConfigurationSection {
-    try ConfigurationSection(children[key], path: Self.join(path, key), schema: schema)
+  /// A section in this one; an empty one where it is not given.
+  ///
+  /// - Parameter known: the keys that it may have; `nil` for any.
+  public func section(_ key: String, keys known: [String]?) throws(ConfigurationError) -> ConfigurationSection {
+    try ConfigurationSection(children[key], path: Self.join(path, key), keys: known)
   }
 
   /// The sections of a list; none where it is not given.
-  func sections(_ key: String, schema: String) throws(ConfigurationError) -> [ConfigurationSection] {
+  ///
+  /// - Parameter known: the keys that each may have.
+  public func sections(_ key: String, keys known: [String]) throws(ConfigurationError) -> [ConfigurationSection] {
     switch children[key]?.content {
     case nil, .scalar("")?: return []
     case .list(let elements)?:
       var sections: [ConfigurationSection] = []
       for (number, element) in elements.enumerated() {
         sections.append(
-          try ConfigurationSection(element, path: Self.join(path, "\(key)[\(number)]"), schema: schema))
+          try ConfigurationSection(element, path: Self.join(path, "\(key)[\(number)]"), keys: known))
       }
       return sections
     case .section?, .scalar?: throw error(key, "must be a list", hint: "begin each entry with a dash: - most: 3")
     }
   }
 
-  func has(_ key: String) -> Bool { children[key].map { $0.content != .scalar("") } ?? false }
+  /// Whether a key has a value.
+  public func has(_ key: String) -> Bool { children[key].map { $0.content != .scalar("") } ?? false }
 
-  func error(_ key: String, _ message: String, hint: String? = nil) -> ConfigurationError {
+  /// The error of a key, with the place where it was written.
+  public func error(_ key: String, _ message: String, hint: String? = nil) -> ConfigurationError {
     ConfigurationError(
       key: Self.join(path, key), message: message, origin: children[key]?.origin ?? origin, hint: hint)
   }
 
-  func string(_ key: String) throws(ConfigurationError) -> String? {
+  /// A single value; `nil` where it is not given.
+  public func string(_ key: String) throws(ConfigurationError) -> String? {
     switch children[key]?.content {
     case nil, .scalar("")?: return nil
     case .scalar(let text)?: return text
@@ -65,13 +80,14 @@ struct ConfigurationSection {
     }
   }
 
-  func required(_ key: String, hint: String) throws(ConfigurationError) -> String {
+  /// A single value that must be given.
+  public func required(_ key: String, hint: String) throws(ConfigurationError) -> String {
     guard let text = try string(key) else { throw error(key, "is missing", hint: hint) }
     return text
   }
 
   /// Whether a key is `true`; it is not when it is left out.
-  func boolean(_ key: String) throws(ConfigurationError) -> Bool {
+  public func boolean(_ key: String) throws(ConfigurationError) -> Bool {
     switch try string(key) {
     case nil, "false": return false
     case "true": return true
@@ -79,12 +95,15 @@ struct ConfigurationSection {
     }
   }
 
-  func integer(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(ConfigurationError) -> Int {
+  /// A whole number of a range.
+  ///
+  /// - Parameter value: where it is not given.
+  public func integer(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(ConfigurationError) -> Int {
     try integer(key, in: range) ?? value
   }
 
-  /// - Returns: `nil` where it is not given.
-  func integer(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
+  /// A whole number of a range; `nil` where it is not given.
+  public func integer(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
     guard let text = try string(key) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw error(
@@ -96,7 +115,7 @@ struct ConfigurationSection {
   /// A number above 0 and at most 1.
   ///
   /// - Parameter orNone: whether it may be 0.
-  func share(_ key: String, orNone: Bool = false, default value: Double) throws(ConfigurationError) -> Double {
+  public func share(_ key: String, orNone: Bool = false, default value: Double) throws(ConfigurationError) -> Double {
     guard let text = try string(key) else { return value }
     guard let number = Double(text), number > 0 || orNone && number == 0, number <= 1 else {
       let range = orNone ? "from 0 to 1" : "above 0 and at most 1"
@@ -105,10 +124,12 @@ struct ConfigurationSection {
     return number
   }
 
+  /// A duration.
+  ///
   /// - Parameters:
   ///   - range: in milliseconds.
-  ///   - value: in milliseconds.
-  func duration(
+  ///   - value: where it is not given, in milliseconds.
+  public func duration(
     _ key: String, in range: ClosedRange<Int>, default value: Int
   ) throws(ConfigurationError) -> Duration {
     guard let text = try string(key) else { return .milliseconds(value) }
@@ -124,17 +145,40 @@ struct ConfigurationSection {
     return .milliseconds(milliseconds)
   }
 
-  func choice<Choice: RawRepresentable<String> & CaseIterable>(
+  /// One of the values of a type.
+  ///
+  /// - Parameter value: where it is not given.
+  public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ key: String, default value: Choice
   ) throws(ConfigurationError) -> Choice {
+    let text = try choice(key, among: Choice.allCases.map(\.rawValue), default: value.rawValue)
+    return Choice(rawValue: text) ?? value
+  }
+
+  /// One of these values.
+  ///
+  /// - Parameter value: where it is not given.
+  public func choice(
+    _ key: String, among known: [String], default value: String
+  ) throws(ConfigurationError) -> String {
     guard let text = try string(key) else { return value }
-    guard let choice = Choice(rawValue: text) else {
-      let known = Choice.allCases.map(\.rawValue)
+    guard known.contains(text) else {
       let nearest = Nearest.match(text, among: known).map { "did you mean '\($0)'? " } ?? ""
       throw error(
         key, "unknown value \(Excerpt.quoted(text))", hint: nearest + "known: " + known.joined(separator: ", "))
     }
-    return choice
+    return text
+  }
+
+  /// The address of a server; `nil` where it is not given.
+  ///
+  /// - Parameter hint: what else to know of it.
+  public func endpoint(_ key: String, hint: String) throws(ConfigurationError) -> EndpointAddress? {
+    guard let text = try string(key) else { return nil }
+    guard let endpoint = EndpointAddress(url: text) else {
+      throw error(key, "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT", hint: hint)
+    }
+    return endpoint
   }
 
   private static func join(_ path: String, _ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }

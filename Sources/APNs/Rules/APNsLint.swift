@@ -1,0 +1,208 @@
+internal import PushCore
+internal import ServiceTools
+
+/// The lint of a file with a payload, a job, or a set-up of the past, by the rules of APNs.
+struct APNsLint {
+  /// The result.
+  private(set) var result: PushLint
+
+  /// How deep a file may be nested.
+  private static let maximumNesting = CampaignJob.maximumNesting
+
+  /// Checks a file.
+  ///
+  /// - Parameters:
+  ///   - bytes: the file.
+  ///   - resolved: a job with the content of the templates that it names; `nil` if nobody looked them up.
+  ///   - pushType: the push type of a payload; `nil` infers it. A job names its own.
+  ///   - app: the app of a payload, by its name in `apps`. A job names its own.
+  ///   - apps: the apps of the configuration.
+  ///   - now: UNIX seconds.
+  /// - Throws: when the file is no JSON and has no traces of the binary interface either.
+  init(
+    _ bytes: [UInt8], resolved: [UInt8]? = nil, as pushType: PushType? = nil, app: String? = nil,
+    apps: JobApps = .any(APNsService()),
+    now: Int? = nil
+  ) throws(JSONSyntaxError) {
+    let root: JSONValue
+    do {
+      root = try JSONValue(parsing: bytes, maximumDepth: Self.maximumNesting, allowsRepeats: true)
+    } catch {
+      guard let legacy = Self.legacy(bytes) else { throw error }
+      result = legacy
+      return
+    }
+    if Self.mayBeConfiguration(root), let legacy = Self.legacy(bytes) {
+      result = legacy
+      return
+    }
+    let kind: PushLint.Kind = Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload
+    result = PushLint(kind: kind)
+    let traits = Self.traits(of: kind == .job ? Self.app(of: root) : app, apps)
+    // Without repeats: its text was made of a job that was read.
+    var whole = root
+    if let resolved { whole = try JSONValue(parsing: resolved, maximumDepth: Self.maximumNesting) }
+    let job = resolved ?? bytes
+    let (judged, judgedBytes, undated) = Self.dated(whole, job, kind, as: pushType, apps, now: now)
+    var drafts =
+      kind == .payload
+      ? [Self.draft(root, in: bytes, as: pushType, app: traits)]
+      : PushDraft.all(job: judged, in: judgedBytes, app: traits)
+    if kind == .template {
+      let type = pushType ?? drafts.first.map { Self.inferred($0.payload) } ?? .alert
+      for index in drafts.indices { drafts[index].become(type) }
+    }
+    switch kind {
+    case .job:
+      (result.findings, result.variants) = Self.jobFindings(judged, in: judgedBytes, of: job, apps, now: now)
+    case .template: result.findings = Self.templateFindings(bytes)
+    case .payload, .legacy: break
+    }
+    if let undated {
+      result.findings.append(Finding(.activityDates, undated.field, undated.message, hint: undated.hint))
+      // That it is no number either says nothing new.
+      drafts = []
+    }
+    if let draft = drafts.first {
+      result.findings += PushInspector.findings(in: drafts, now: now)
+      result.pushType = draft.pushType.rawValue
+      result.isInferred = kind != .job && pushType == nil
+      result.sizes = Self.sizes(of: draft, all: result.isInferred)
+      // Of several languages or variants the largest: what fits in that fits in all.
+      if let most = drafts.map(\.size).max() {
+        for index in result.sizes.indices { result.sizes[index].bytes = most }
+      }
+    }
+    result.place(in: root, bytes)
+  }
+
+  /// The lint of a set-up for the binary interface; `nil` if there are no traces of it.
+  private static func legacy(_ bytes: [UInt8]) -> PushLint? {
+    let findings = LegacyVocabulary.findings(in: bytes)
+    guard !findings.isEmpty else { return nil }
+    var lint = PushLint(kind: .legacy, title: "a set-up for the binary interface")
+    lint.findings = PushLint.bounded(findings)
+    return lint
+  }
+
+  // MARK: What it is
+
+  /// Whether it is a whole job: a payload may have members of any name, but hardly all of these.
+  static func isJob(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind else { return false }
+    let names = Set(members.map(\.name))
+    return !names.isDisjoint(with: ["payload", "template", "variants"]) && !names.contains("aps")
+      && !names.isDisjoint(with: ["app", "audience"])
+  }
+
+  /// Whether it is a template: a payload may have a member of its own that is called payload, but hardly nothing besides.
+  static func isTemplate(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
+    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
+  }
+
+  /// Whether it is a payload alone, by the one member that no job has.
+  static func isPayload(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind else { return false }
+    return members.value("aps") != nil && !isJob(root)
+  }
+
+  /// JSON that is neither a job nor looks like a payload: there, words of the binary interface are no text for people.
+  private static func mayBeConfiguration(_ root: JSONValue) -> Bool {
+    !isPayload(root) && !isJob(root)
+  }
+
+  /// What is known of an app, if it is one of APNs'.
+  private static func traits(of app: String?, _ apps: JobApps) -> AppTraits? {
+    guard let app, case .known(let services) = apps else { return nil }
+    return (services[app] as? APNsService)?.app
+  }
+
+  private static func app(of job: JSONValue) -> String? {
+    guard case .object(let members) = job.kind, case .string(let app)? = members.value("app")?.kind else { return nil }
+    return app
+  }
+
+  /// A job or a template with the dates of a Live Activity written out, its text, and what is wrong with these dates.
+  private static func dated(
+    _ root: JSONValue, _ bytes: [UInt8], _ kind: PushLint.Kind, as pushType: PushType?, _ apps: JobApps, now: Int?
+  ) -> (JSONValue, [UInt8], JobError?) {
+    do throws(JobError) {
+      var text: [UInt8]?
+      switch kind {
+      case .job: text = try CampaignJob.dated(root, bytes, apps, now: now)
+      case .template:
+        guard case .object(let members) = root.kind, let payload = members.value("payload"),
+          pushType ?? inferred(payload) == .liveactivity
+        else { break }
+        text = try ActivityDates(root, start: now ?? someStart).applied(to: bytes)
+      case .payload, .legacy: break
+      }
+      guard let text, let dated = try? JSONValue(parsing: text, maximumDepth: maximumNesting) else {
+        return (root, bytes, nil)
+      }
+      return (dated, text, nil)
+    } catch {
+      return (root, bytes, error)
+    }
+  }
+
+  /// In the place of the present, where it is not known.
+  private static let someStart = 1_800_000_000
+
+  private static func draft(
+    _ root: JSONValue, in bytes: [UInt8], as pushType: PushType?, app: AppTraits?
+  ) -> PushDraft {
+    PushDraft(
+      pushType: pushType ?? inferred(root), app: app, payload: root, path: "",
+      size: JSONValue.minified(bytes[root.range]).count)
+  }
+
+  /// What a payload is probably sent as.
+  static func inferred(_ root: JSONValue) -> PushType {
+    guard case .object(let members) = root.kind else { return .alert }
+    guard case .object(let aps)? = members.value("aps")?.kind else {
+      return members.value("mdm") == nil ? .alert : .mdm
+    }
+    if aps.value("content-changed") != nil { return .widgets }
+    if aps.value("content-state") != nil || aps.value("event") != nil { return .liveactivity }
+    let isVisible = ["alert", "badge", "sound"].contains { aps.value($0) != nil }
+    return aps.value("content-available") != nil && !isVisible ? .background : .alert
+  }
+
+  private static func sizes(of draft: PushDraft, all: Bool) -> [PushLint.Size] {
+    let own = PushLint.Size(
+      name: draft.destination == .channel ? "broadcast" : draft.pushType.rawValue, bytes: draft.size,
+      limit: draft.maximumSize)
+    guard all else { return [own] }
+    return PushType.allCases.map { PushLint.Size(name: $0.rawValue, bytes: draft.size, limit: $0.maximumPayload) }
+      + [PushLint.Size(name: "broadcast", bytes: draft.size, limit: PushDraft.maximumBroadcast)]
+  }
+
+  // MARK: More findings
+
+  private static func jobFindings(
+    _ root: JSONValue, in bytes: [UInt8], of job: [UInt8], _ apps: JobApps, now: Int?
+  ) -> ([Finding], CampaignVariants?) {
+    do {
+      try CampaignJob.checkSize(job)
+      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps)
+      try CampaignJob.checkParts(of: campaign, job, apps, service, now: now)
+      return (
+        PushInspector.repeatedVariants(root, bytes) + CampaignJob.companionFindings(of: campaign, service),
+        campaign.message.variants
+      )
+    } catch {
+      return ([Finding(PushRule.job, error.field, error.message, hint: error.hint)], nil)
+    }
+  }
+
+  private static func templateFindings(_ bytes: [UInt8]) -> [Finding] {
+    do {
+      _ = try JobTemplate.content(bytes)
+      return []
+    } catch {
+      return [Finding(PushRule.job, error.field, error.message, hint: error.hint)]
+    }
+  }
+}

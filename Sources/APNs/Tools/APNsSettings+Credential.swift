@@ -1,0 +1,141 @@
+public import PushTransport
+public import ServiceTools
+internal import TLS
+
+/// The files of the credential. Errors name the key of the configuration, the file, and what to do.
+extension APNsSettings {
+  /// Days before a certificate's end from which on `doctor` reports it.
+  private static let soon: Int64 = 30
+  private static let day: Int64 = 86_400
+
+  public var credentialIdentity: AnyHashable { credential }
+
+  public var credentialFiles: [String] {
+    switch credential {
+    case .token(let token): [token.keyFile]
+    case .certificate(let certificate): [certificate.file] + (certificate.passphraseFile.map { [$0] } ?? [])
+    }
+  }
+
+  public func makeCredential() throws -> any PushCredential {
+    switch credential {
+    case .certificate(let certificate): return try ClientCertificate(try identity(certificate))
+    case .token(let token):
+      let key = try key(token)
+      do throws(ProviderTokenError) {
+        return try ProviderTokenSource(keyID: token.keyID, teamID: token.teamID, key: key)
+      } catch {
+        throw ServiceError(.configuration, "\(path).token.\(error)")
+      }
+    }
+  }
+
+  public func check(_ credential: any PushCredential) throws(ServiceError) {
+    if let certificate = (credential as? ClientCertificate)?.certificate { try check(certificate) }
+  }
+
+  public func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws {
+    switch (self.credential, credential) {
+    case (.token(let token), let source as ProviderTokenSource): source.replace(key: try key(token))
+    case (.certificate(let certificate), let current as ClientCertificate):
+      let identity = try identity(certificate)
+      let new = try PushCertificate(CertificateFacts(pem: identity.certificateChainPEM))
+      for case let app as APNsSettings in apps { try app.check(new) }
+      try current.replace(identity)
+    default: break
+    }
+  }
+
+  public func expiry(of credential: any PushCredential) -> CredentialExpiry? {
+    guard let certificate = (credential as? ClientCertificate)?.certificate else { return nil }
+    return CredentialExpiry(name: certificate.name, end: certificate.validity.upperBound)
+  }
+
+  public func credentialFindings(now: Int64) throws -> [CredentialFinding] {
+    switch credential {
+    case .token(let token):
+      _ = try key(token)
+      return [finding(token)]
+    case .certificate(let certificate):
+      let identity = try identity(certificate)
+      let push = PushCertificate(try CertificateFacts(pem: identity.certificateChainPEM))
+      try check(push)
+      return [Self.finding(push, now: now)]
+    }
+  }
+
+  // MARK: Files
+
+  /// The signing key.
+  private func key(_ token: Token) throws(ServiceError) -> ECPrivateKey {
+    do throws(SigningKeyError) {
+      return try ECPrivateKey(contentsOf: token.keyFile)
+    } catch {
+      throw ServiceError(.configuration, "\(path).token.keyFile: \(error.file): \(error.reason)", hint: error.hint)
+    }
+  }
+
+  /// The certificate with its key.
+  func identity(_ certificate: Certificate) throws(ServiceError) -> TLSIdentity {
+    do throws(IdentityError) {
+      return try TLSIdentity(contentsOf: certificate.file, passphraseFile: certificate.passphraseFile)
+    } catch {
+      let key = error.file == certificate.passphraseFile ? "passphraseFile" : "file"
+      throw ServiceError(
+        .configuration, "\(path).certificate.\(key): \(error.file): \(error.reason)", hint: error.hint)
+    }
+  }
+
+  /// Checks that a certificate is for the app. APNs decides whether it has expired, by its own clock.
+  private func check(_ certificate: PushCertificate) throws(ServiceError) {
+    guard certificate.covers(bundle: topic) else {
+      throw ServiceError(
+        .configuration,
+        "\(path).certificate: “\(certificate.name)” is for \(certificate.topics.joined(separator: ", ")), "
+          + "not for \(topic)",
+        hint: "name the certificate of this app, or mend \(path).topic")
+    }
+    let environment = PushCertificate.Environment(environment)
+    guard certificate.covers(environment) else {
+      throw ServiceError(
+        .configuration,
+        "\(path).certificate: “\(certificate.name)” is not for \(environment.rawValue)",
+        hint:
+          "set \(path).environment to \(certificate.environments.map(\.rawValue).joined()), or make a certificate "
+          + "of the kind “Sandbox & Production”")
+    }
+  }
+
+  // MARK: Findings
+
+  /// The id of a key by the name that Apple gives its file: `AuthKey_ABC123DEFG.p8`.
+  static func keyID(ofFile file: String) -> String? {
+    let name = file.split(separator: "/").last ?? ""
+    guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return nil }
+    let id = name.dropFirst("AuthKey_".count).dropLast(".p8".count)
+    return id.isEmpty ? nil : String(id)
+  }
+
+  /// A key's id is no part of it: only its file's name can tell that it is another one's.
+  private func finding(_ token: Token) -> CredentialFinding {
+    if let id = Self.keyID(ofFile: token.keyFile), id != token.keyID {
+      let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile
+      return .advice(
+        "the key's file is called \(file), and its id is said to be \(token.keyID)",
+        cure: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key of another id")
+    }
+    return .well("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
+  }
+
+  /// The end of a certificate.
+  private static func finding(_ certificate: PushCertificate, now: Int64) -> CredentialFinding {
+    let left = certificate.validity.upperBound - now
+    let cure = "renew it at developer.apple.com, and exchange the file: workers take it within seconds"
+    if certificate.validity.lowerBound > now {
+      return .problem("“\(certificate.name)” is not valid yet", cure: "look at this machine's clock, or wait")
+    }
+    if left < 0 { return .problem("“\(certificate.name)” has expired", cure: cure) }
+    let text = "“\(certificate.name)” is valid for \(left / day) more days"
+    return left < soon * day ? .problem(text, cure: cure) : .well(text)
+  }
+}

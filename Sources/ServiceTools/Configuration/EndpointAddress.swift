@@ -1,0 +1,33 @@
+internal import PushCore
+
+/// The address of a server that is reached by HTTPS.
+public struct EndpointAddress: Sendable, Hashable {
+  /// A host name, or an IP address without brackets.
+  public var host: String
+  /// 1 to 65535.
+  public var port: Int
+
+  /// Memberwise.
+  public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+
+  /// Reads `https://host`, `https://host:port` and `https://[v6]:port`.
+  public init?(url: String) {
+    let scheme = "https://"
+    guard url.hasPrefix(scheme) else { return nil }
+    var rest = url.dropFirst(scheme.count)
+    if rest.hasSuffix("/") { rest.removeLast() }
+    var port = 443
+    if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
+      guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else { return nil }
+      port = number
+      rest = rest[..<colon]
+    }
+    if rest.hasPrefix("["), rest.hasSuffix("]") { rest = rest.dropFirst().dropLast() }
+    let isHost = rest.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: ":") }
+    guard !rest.isEmpty, isHost else { return nil }
+    self.init(host: String(rest), port: port)
+  }
+
+  /// `https://host:port`.
+  public var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}

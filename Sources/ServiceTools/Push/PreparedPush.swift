@@ -1,0 +1,57 @@
+public import PushCore
+public import PushTransport
+
+/// One push as the HTTP request that carries it, and the form of the request that people may see.
+public struct PreparedPush: Sendable {
+  /// The path of the request.
+  public let path: String
+  /// The path with a shortened token.
+  public let shownPath: String
+  /// The headers, in their order. `authorization` and `content-length` are not among them.
+  public let headers: [HTTPExchange.Header]
+  /// The number of ``headers`` that come before `authorization`.
+  private let leading: Int
+  /// The body of the request.
+  public let body: [UInt8]
+  /// The body with a shortened token.
+  public let shownBody: [UInt8]
+
+  /// Prepares the push of a campaign to a token, as the worker makes it.
+  ///
+  /// - Parameters:
+  ///   - values: the values of the target; `nil` if the push has none.
+  ///   - composer: makes the pushes of the campaign.
+  ///   - id: a UUID in the place of the push's own; `nil` keeps that.
+  /// - Returns: `nil` if the payload is larger than the service takes.
+  public init?(
+    to token: DeviceToken, values: TargetValues? = nil, by composer: any PushComposer, of service: any PushService,
+    id: String? = nil
+  ) {
+    var batch = composer.batch(isUnproven: false, capacity: 1)
+    guard batch.append(token.bytes[...], values, tag: 0, by: composer), let push = batch.pushes.first else {
+      return nil
+    }
+    let request = batch.request
+    let identifier = request.identifier.map { PushRequest.Field($0, id ?? UUIDText.text(push.id)) }
+    headers = (identifier.map { [$0] } ?? []) + request.fields
+    leading = identifier == nil ? 0 : 1
+    body = Array(batch.bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)])
+    let isInPath = request.tokenInPath != nil
+    path = request.path + (isInPath ? String(decoding: Hex.encode(token.bytes), as: UTF8.self) : "")
+    shownPath = request.path + (isInPath ? service.shortText(of: token) : "")
+    shownBody =
+      isInPath
+      ? body
+      : Array(
+        String(decoding: body, as: UTF8.self)
+          .replacing(service.text(of: token), with: service.shortText(of: token)).utf8)
+  }
+
+  /// Returns the headers with `authorization`.
+  ///
+  /// - Parameter authorization: the value of that header; `nil` for none.
+  public func headers(authorization: String?) -> [HTTPExchange.Header] {
+    guard let authorization else { return headers }
+    return headers[..<leading] + [.init("authorization", authorization)] + headers[leading...]
+  }
+}

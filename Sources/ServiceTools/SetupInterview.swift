@@ -1,0 +1,58 @@
+/// The way to the values of a new configuration: options first, then answers of somebody at a terminal.
+public struct SetupInterview {
+  /// The values of the options that were given, by the option's name without its dashes.
+  public let options: [String: String]
+  private let ask: ((_ question: String, _ standard: String?) throws -> String)?
+  private let relative: (String) -> String
+
+  /// - Parameters:
+  ///   - options: by the option's name without its dashes.
+  ///   - ask: asks a question, with the meaning of an empty answer; `nil` if there is nobody to ask.
+  ///   - relative: makes a path that leads from the new file to the same place.
+  public init(
+    options: [String: String], ask: ((_ question: String, _ standard: String?) throws -> String)?,
+    relative: @escaping (String) -> String
+  ) {
+    (self.options, self.ask, self.relative) = (options, ask, relative)
+  }
+
+  /// Whether there is somebody to ask.
+  public var asks: Bool { ask != nil }
+
+  /// Returns the value of an option, or the answer to its question.
+  ///
+  /// - Parameter standard: the value if the question is not answered; `nil` if there is none.
+  /// - Throws: ``ServiceError`` if nobody can be asked and there is no `standard`.
+  public func answer(_ option: String, _ question: String, standard: String? = nil) throws -> String {
+    if let value = options[option] { return value }
+    if let ask { return try ask(question, standard) }
+    guard let standard else {
+      throw ServiceError(
+        .usage, "--\(option) is missing", hint: "on a terminal carillon init asks; see carillon init --help")
+    }
+    return standard
+  }
+
+  /// Returns a path that leads from the new file to the same place.
+  public func path(_ path: String) -> String { relative(path) }
+}
+
+/// The settings of an app in a configuration that is about to be written.
+public struct SetupDraft: Sendable, Equatable {
+  /// Lines of YAML, without the indentation of the app.
+  public var lines: [String] = []
+  /// The files that the options name. They must be there before the configuration is written.
+  public var files: [String] = []
+
+  /// Memberwise.
+  public init(lines: [String] = [], files: [String] = []) { (self.lines, self.files) = (lines, files) }
+
+  /// Adds a line.
+  ///
+  /// - Parameters:
+  ///   - value: `nil` adds the name of a section.
+  ///   - depth: sections in which the key is.
+  public mutating func add(_ key: String, _ value: String?, depth: Int = 0) {
+    lines.append(String(repeating: "  ", count: depth) + key + ":" + (value.map { " \(YAMLText.quoted($0))" } ?? ""))
+  }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+
+/// The options of `carillon init` for the settings of an app for APNs.
+struct APNsInitOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Its bundle id.", valueName: "id")) var topic: String?
+  @Option(help: "production or sandbox.") var environment: String?
+  @Option(help: ArgumentHelp("The signing key, a .p8 file.", valueName: "file")) var keyFile: String?
+  @Option(help: ArgumentHelp("Its id; by the file's name unless given.", valueName: "id")) var keyID: String?
+  @Option(help: ArgumentHelp("The id of the team at Apple.", valueName: "id")) var teamID: String?
+  @Option(help: ArgumentHelp("A push certificate instead of a key.", valueName: "file")) var certificate: String?
+  @Option(help: ArgumentHelp("A file whose first line is its passphrase.", valueName: "file"))
+  var passphraseFile: String?
+
+  /// The values that were given, by the names of the options.
+  var values: [String: String] {
+    [
+      "topic": topic, "environment": environment, "key-file": keyFile, "key-id": keyID, "team-id": teamID,
+      "certificate": certificate, "passphrase-file": passphraseFile,
+    ].compactMapValues { $0 }
+  }
+}

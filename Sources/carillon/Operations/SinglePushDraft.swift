@@ -1,0 +1,71 @@
+import CommandSupport
+import PushCore
+import PushWorker
+import ServiceTools
+
+/// A push that somebody sends by hand: a payload for one token. The rules for jobs check it.
+struct SinglePushDraft {
+  /// The id of the job as which the push is checked.
+  var name: String
+  var app: String
+  var token: DeviceToken
+  /// A JSON object.
+  var payload: [UInt8]
+  var pushType: String
+  var priority: Int?
+  /// As a job has it.
+  var expiration: String?
+  var collapseID: String?
+
+  /// Checks the push.
+  ///
+  /// - Parameters:
+  ///   - service: the service of the app.
+  ///   - now: UNIX seconds.
+  /// - Returns: the push as a campaign, and the rules that it breaks.
+  /// - Throws: for a field that is wrong by itself.
+  func examine(by service: any PushService, now: Int) throws -> (campaign: Campaign, findings: [Finding]) {
+    try CampaignJob.examine(job(service), .known([app: service]), now: now)
+  }
+
+  /// Makes the push.
+  ///
+  /// - Parameters:
+  ///   - campaign: see ``examine(by:now:)``.
+  ///   - service: the service of the app.
+  ///   - channel: the way to the service.
+  ///   - id: a UUID, if the pushes of the service have one.
+  func push(
+    _ campaign: Campaign, by service: any PushService, of tools: any PushServiceTools, through channel: AppChannel,
+    now: Int, id: String
+  ) throws -> SinglePush {
+    let composer = tools.composer(
+      byHand: campaign, of: service, expiration: campaign.message.expiration.instant(startingAt: now))
+    guard let push = PreparedPush(to: token, by: composer, of: service, id: id) else {
+      throw CommandError(.input, "payload: larger than \(service.title) takes", hint: "shorten it")
+    }
+    return SinglePush(tools: tools, channel: channel, prepared: push)
+  }
+
+  private func job(_ service: any PushService) -> [UInt8] {
+    var job = JSONWriter()
+    job.beginObject()
+    job.member("id", name)
+    job.member("app", app)
+    job.name("audience")
+    job.beginObject()
+    job.name("tokens")
+    job.beginArray()
+    job.value(service.text(of: token))
+    job.endArray()
+    job.endObject()
+    job.name("payload")
+    job.raw(payload)
+    job.member("pushType", pushType)
+    if let priority { job.member("priority", priority) }
+    if let expiration { job.member("expiration", expiration) }
+    if let collapseID { job.member("collapseId", collapseID) }
+    job.endObject()
+    return job.bytes
+  }
+}

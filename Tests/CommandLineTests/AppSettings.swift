@@ -1,0 +1,9 @@
+import APNs
+import ServiceTools
+
+@testable import CommandSupport
+
+extension CarillonConfiguration.App {
+  /// The settings for APNs; `nil` for an app of another service.
+  var apns: APNsSettings? { service.settings as? APNsSettings }
+}
