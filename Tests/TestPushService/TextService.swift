@@ -59,13 +59,19 @@ public struct TextService: PushService {
     return PushOptions(pushType: type, priority: 1)
   }
 
+  /// The only rule: a message must have a text.
+  static let textMissing = PushRule(
+    id: "text-missing", severity: .error, summary: "A message has a text.", source: "the tests")
+
   /// Checks the only rule: a message must have a text.
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
-    guard case .object(let members) = job.kind, case .object(let payload)? = members.value("payload")?.kind,
-      payload.value("text") == nil
-    else { return [] }
-    let rule = PushRule(id: "text-missing", severity: .error, summary: "A message has a text.", source: "the tests")
-    return [Finding(rule, "payload.text", "is missing")]
+    guard case .object(let members) = job.kind, let payload = members.value("payload") else { return [] }
+    return Self.findings(in: payload, at: "payload.")
+  }
+
+  static func findings(in payload: JSONValue, at path: String) -> [Finding] {
+    guard case .object(let members) = payload.kind, members.value("text") == nil else { return [] }
+    return [Finding(textMissing, path + "text", "is missing")]
   }
 
   // MARK: Pushes

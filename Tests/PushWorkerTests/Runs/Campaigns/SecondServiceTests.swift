@@ -5,7 +5,6 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
-import Synchronization
 import TLS
 import TestPushService
 import TestSupport
@@ -14,58 +13,11 @@ import Testing
 /// Whole campaigns of a push service that differs from APNs in every way, with a real worker, Redis, TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(2)))
 struct SecondServiceTests {
-  /// The bearer token of a service's account. It can be replaced.
-  private final class Bearer: PushCredential {
-    private struct State {
-      var text: String
-      var generation = 1
-      var stopped: ReasonCode?
-      var observers: [@Sendable () -> Void] = []
-    }
-
-    private let state: Mutex<State>
-
-    init(_ text: String) { state = Mutex(State(text: text)) }
-
-    func authorization() -> PushAuthorization? {
-      state.withLock { state in
-        state.stopped == nil
-          ? .token(BearerToken(text: state.text, generation: state.generation, connection: state.generation)) : nil
-      }
-    }
-
-    func exchange(_ text: String) {
-      state.withLock {
-        $0.text = text
-        $0.generation += 1
-      }
-      resume()
-    }
-
-    func note(_ event: CredentialEvent) {
-      guard case .refused(let reason, _, let generation) = event else { return }
-      change { if $0.generation == generation { $0.stopped = reason } }
-    }
-
-    var stopped: ReasonCode? { state.withLock { $0.stopped } }
-    func resume() { change { $0.stopped = nil } }
-    func explain(_ reason: ReasonCode) -> String { "mend the bearer token" }
-    func setOffset(_ seconds: Int64) {}
-    func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
-
-    private func change(_ body: (inout State) -> Void) {
-      for observer in state.withLock({ state in
-        body(&state)
-        return state.observers
-      }) { observer() }
-    }
-  }
-
   /// A store, a server of the service, and workers.
   private struct Rig {
     let server: TextServer
     let store: CampaignStore
-    let credential: Bearer
+    let credential: TextCredential
     private let folder: ScratchFolder
     private let url: RedisURL
     private let keys: Keyspace
@@ -77,7 +29,7 @@ struct SecondServiceTests {
       let identity = try SelfSignedIdentity()
       server = try TextServer(identity, bearer: "secret")
       await server.start()
-      credential = Bearer("secret")
+      credential = TextCredential("secret")
       folder = try ScratchFolder()
       channel = AppChannel(
         service: TextService(), environment: "production",
