@@ -53,15 +53,15 @@ public enum WorkerEvent: Sendable {
   case reconnected
   /// The circuit breaker opened: a push service answers nearly everything with 503. Only trial pushes are sent until
   /// one is accepted.
-  case breakerOpened(endpoint: String)
+  case breakerOpened(service: String, endpoint: String)
   /// The circuit breaker closed: sending continues.
-  case breakerClosed(endpoint: String)
+  case breakerClosed(service: String, endpoint: String)
   /// An app's own backend is slow or failing. Its campaigns are limited to this share of their rate, or less.
   case slowed(app: String, share: Double, reason: String)
   /// The backend is healthy again, and its campaigns are as fast as before.
   case quickened(app: String)
   /// The state of the connections to a push service, logged from time to time.
-  case connections(endpoint: String, PoolState)
+  case connections(service: String, endpoint: String, PoolState)
   // Events of slices, for the search for a fault.
   /// A slice was claimed. Contains the number of its targets if it is sealed.
   case claimed(slice: SliceReference, targets: Int?)

@@ -9,15 +9,20 @@ final class PushRoute {
   let number: Int
   let credential: any PushCredential
   let endpoint: PushEndpoint
+  /// The name of the push service, for people.
+  let service: String
   let pool: ConnectionPool
   /// Health at the last check.
   private(set) var health = PoolHealth.ready
   private var watch = PoolHealthLog()
 
-  init(number: Int, credential: any PushCredential, endpoint: PushEndpoint, pool: ConnectionPool) {
+  init(
+    number: Int, credential: any PushCredential, endpoint: PushEndpoint, service: String, pool: ConnectionPool
+  ) {
     self.number = number
     self.credential = credential
     self.endpoint = endpoint
+    self.service = service
     self.pool = pool
   }
 

@@ -43,7 +43,8 @@ final class PushRouteTable {
         unprovenStreams: min(configuration.window, Self.maximumStreams),
         requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
       credential: app.credential, onCompletions: { [inbox] in inbox.put($0) })
-    let route = PushRoute(number: routes.count, credential: app.credential, endpoint: app.endpoint, pool: pool)
+    let route = PushRoute(
+      number: routes.count, credential: app.credential, endpoint: app.endpoint, service: app.service.title, pool: pool)
     routes.append(route)
     return route
   }
@@ -54,13 +55,13 @@ final class PushRouteTable {
   func reportConnections(to log: TroubleLog, isLast: Bool = false) {
     let now = EventLoop.now
     for route in routes {
-      let url = route.endpoint.url
+      let (service, url) = (route.service, route.endpoint.url)
       for notice in route.notices(now, isLast: isLast) {
         switch notice {
         case .failed(let error): log.report("connection to \(url)", "connection to \(url): \(error)")
-        case .breakerOpened: log.tell(.breakerOpened(endpoint: url))
-        case .breakerClosed: log.tell(.breakerClosed(endpoint: url))
-        case .connections(let state): log.tell(.connections(endpoint: url, state))
+        case .breakerOpened: log.tell(.breakerOpened(service: service, endpoint: url))
+        case .breakerClosed: log.tell(.breakerClosed(service: service, endpoint: url))
+        case .connections(let state): log.tell(.connections(service: service, endpoint: url, state))
         }
       }
     }

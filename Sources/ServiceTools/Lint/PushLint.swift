@@ -135,7 +135,7 @@ public struct PushLint: Sendable {
 extension PushRule {
   /// The rule for the fields of a job around its payload, for jobs of every service.
   public static let job = PushRule(
-    id: "job", severity: .error, summary: "A job is as the contract has it.", source: "Carillon, README: the job")
+    id: "job", severity: .error, summary: "A job is as the contract has it.", source: "Carillon: deploy/guide/jobs.md")
 
   /// The rule for the text of any file.
   public static let duplicateKey = PushRule(

@@ -126,13 +126,15 @@ final class WorkerLog: Sendable {
       log(
         .debug, .slices, "closed", "closed a slice",
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "targets": .number(targets)])
-    case .breakerOpened(let endpoint):
+    case .breakerOpened(let service, let endpoint):
       log(
         .error, .connections, "breakerOpened",
-        "APNs answers nearly everything with 503; sending waits, and a push now and then tries",
+        "\(service) answers nearly everything with 503; sending waits, and a push now and then tries",
         ["endpoint": "\(endpoint)"])
-    case .breakerClosed(let endpoint):
-      log(.info, .connections, "breakerClosed", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
+    case .breakerClosed(let service, let endpoint):
+      log(
+        .info, .connections, "breakerClosed", "\(service) takes pushes again; sending goes on",
+        ["endpoint": "\(endpoint)"])
     case .slowed(let app, let share, let reason):
       log(
         .warning, .campaigns, "slowed", "the app's backend is not well: its campaigns go slower",
@@ -141,7 +143,7 @@ final class WorkerLog: Sendable {
       log(
         .info, .campaigns, "quickened", "the app's backend is well: its campaigns go as fast as before",
         ["app": "\(app)"])
-    case .connections(let endpoint, let state): write(state, of: endpoint)
+    case .connections(let service, let endpoint, let state): write(state, of: service, at: endpoint)
     case .trouble(let text, let slice):
       log(.warning, .worker, "trouble", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])
     case .storeLocked:
@@ -162,7 +164,7 @@ final class WorkerLog: Sendable {
     }
   }
 
-  private func write(_ state: PoolState, of endpoint: String) {
+  private func write(_ state: PoolState, of service: String, at endpoint: String) {
     let places = state.connections.enumerated().map { number, connection in
       let name = connection.isForUnproven ? "unproven" : "\(number + 1)"
       guard let age = connection.age else { return "\(name): closed" }
@@ -172,7 +174,7 @@ final class WorkerLog: Sendable {
         + "window \(connection.window), in flight \(connection.inFlight)"
     }
     log(
-      .info, .connections, "connections", "connections to APNs",
+      .info, .connections, "connections", "connections to \(service)",
       [
         "endpoint": "\(endpoint)", "open": .number(state.open), "inFlight": .number(state.inFlight),
         "backlog": .number(state.backlog), "openings": .number(state.openings), "failures": .number(state.failures),
