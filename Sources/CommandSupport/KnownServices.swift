@@ -33,9 +33,10 @@ package struct KnownServices: Sendable {
   ///   - app: the app of a payload; `nil` if nobody names one.
   ///   - apps: the apps of the configuration.
   package func tools(for file: [UInt8], app: String?, _ apps: JobApps) -> any PushServiceTools {
-    guard let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true) else {
-      return standard
-    }
+    // With one service there is nothing to find out, and a long file is not read once more.
+    guard tools.count > 1,
+      let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true)
+    else { return standard }
     var app = app
     if app == nil, case .object(let members) = root.kind, case .string(let name)? = members.value("app")?.kind {
       app = name
