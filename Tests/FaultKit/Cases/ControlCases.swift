@@ -25,12 +25,13 @@ enum ControlCases {
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 10) {
-      var campaign = FaultCampaign("cancel-\(number)") { $0.end = "cancelled" }
+      let id = "cancel-\(number)"
+      var campaign = FaultCampaign(id) { $0.end = "cancelled" }
       try await world.submit(
         job: CarillonWorld.job(
-          campaign.id, app: campaign.app, audience: campaign.audience, content: campaign.content))
+          id, app: campaign.app, audience: campaign.audience, content: campaign.content))
       try await world.reached(stage.random(20...600), of: campaign)
-      async let cancelling = world.succeed("campaign", "cancel", campaign.id)
+      async let cancelling = world.succeed("campaign", "cancel", id)
       await stage.elapse(milliseconds: 0...250)
       let isKilled = try await fleet.killOne()
       do {
