@@ -1,45 +1,32 @@
-/// Reason why a client identity can't be used, with a remedy.
-public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// Problem with the identity.
-  public enum Problem: Equatable, Sendable {
-    /// The file or its passphrase file can't be read, or too many users can read it.
-    case file(SecretFileError.Problem)
-    /// The file is neither PKCS#12 nor PEM.
-    case unknownFormat
-    /// The file is not PEM, which is required here.
-    case notPEM
-    /// The file has a certificate, but no private key.
-    case noKey
-    /// The file has a private key, but no certificate.
-    case noCertificate
-    /// None of the certificates belongs to the key.
-    case mismatch
-    /// The file is encrypted, and no passphrase was given.
-    case passphraseMissing
-    /// The passphrase is wrong.
-    case wrongPassphrase
-    /// The file is encrypted with RC2 or a similar cipher, as Keychain does. OpenSSL's legacy provider, which can read
-    /// it, is not installed.
-    case legacyProviderMissing
-    /// OpenSSL can't read the file; the text is OpenSSL's.
-    case damaged(String)
-  }
+/// The error for a client identity that can't be used.
+public typealias IdentityError = FileError<IdentityProblem>
 
-  /// Path of the file.
-  public var file: String
-  /// Problem with the identity.
-  public var problem: Problem
+/// What is wrong with a client identity.
+public enum IdentityProblem: FileProblem {
+  /// The file, or that of its passphrase, can't be read, or more people than should can.
+  case file(SecretFileProblem)
+  /// Neither PKCS#12 nor PEM.
+  case unknownFormat
+  /// Not PEM, where only that will do.
+  case notPEM
+  /// A certificate, but no private key.
+  case noKey
+  /// A private key, but no certificate.
+  case noCertificate
+  /// None of the certificates belongs to the key.
+  case mismatch
+  /// It is encrypted, and no passphrase was given.
+  case passphraseMissing
+  /// The passphrase doesn't open it.
+  case wrongPassphrase
+  /// Encrypted with RC2 or the like, as Keychain does; OpenSSL's legacy provider, which reads that, is not installed.
+  case legacyProviderMissing
+  /// OpenSSL can't make sense of it; its own words.
+  case damaged(String)
 
-  /// Memberwise.
-  public init(file: String, problem: Problem) {
-    self.file = file
-    self.problem = problem
-  }
-
-  /// Description of the problem without the file.
   public var reason: String {
-    switch problem {
-    case .file(let problem): SecretFileError(file: file, problem: problem).reason
+    switch self {
+    case .file(let problem): problem.reason
     case .unknownFormat: "neither PKCS#12 nor PEM"
     case .notPEM: "is not PEM"
     case .noKey: "has a certificate, but no private key"
@@ -53,10 +40,9 @@ public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// Remedy.
-  public var hint: String {
-    switch problem {
-    case .file(let problem): SecretFileError(file: file, problem: problem).hint
+  public func hint(for file: String) -> String {
+    switch self {
+    case .file(let problem): problem.hint(for: file)
     case .unknownFormat:
       "a .cer from Apple's site lacks the key: export certificate and key together from Keychain as .p12"
     case .notPEM: "see what it is with: openssl x509 -in FILE -noout -text, or openssl pkey -in FILE -noout -text"
@@ -71,6 +57,4 @@ public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible
     case .damaged: "see what it is with: openssl pkcs12 -legacy -info -noout -in FILE; then export it again"
     }
   }
-
-  public var description: String { "\(file): \(reason); \(hint)" }
 }

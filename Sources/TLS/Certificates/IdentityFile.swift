@@ -74,8 +74,8 @@ extension TLSIdentity {
 /// Private key and certificates as OpenSSL objects, each with a reference that this object owns.
 private final class IdentityParts {
   struct Failure: Error {
-    var problem: IdentityError.Problem
-    init(_ problem: IdentityError.Problem) { self.problem = problem }
+    var problem: IdentityProblem
+    init(_ problem: IdentityProblem) { self.problem = problem }
   }
 
   private var key: OpaquePointer?
@@ -214,7 +214,7 @@ private final class IdentityParts {
   }
 }
 
-extension IdentityError.Problem {
+extension IdentityProblem {
   /// Whether an unknown cipher may be the cause.
   fileprivate var mayBeLegacy: Bool { if case .damaged = self { true } else { false } }
 }

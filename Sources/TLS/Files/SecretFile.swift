@@ -61,32 +61,20 @@ public enum SecretFile {
   }
 }
 
-/// Reason why a file with a secret was not read, with a remedy.
-public struct SecretFileError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// Problem with the file.
-  public enum Problem: Equatable, Sendable {
-    /// Error text of the system.
-    case unreadable(String)
-    /// More users than its owner and its group can read the file, or other users than its owner can change it.
-    case exposed(mode: UInt32)
-    /// The file is larger than ``SecretFile/maximumSize``.
-    case tooLarge
-  }
+/// The error for a file with a secret that can't be read.
+public typealias SecretFileError = FileError<SecretFileProblem>
 
-  /// Path of the file.
-  public var file: String
-  /// Problem with the file.
-  public var problem: Problem
+/// What is wrong with a file that holds a secret.
+public enum SecretFileProblem: FileProblem {
+  /// The system's own words.
+  case unreadable(String)
+  /// More people than its owner and its group's members can read it, or others than its owner change it.
+  case exposed(mode: UInt32)
+  /// Larger than ``SecretFile/maximumSize``.
+  case tooLarge
 
-  /// Memberwise.
-  public init(file: String, problem: Problem) {
-    self.file = file
-    self.problem = problem
-  }
-
-  /// Description of the problem without the file.
   public var reason: String {
-    switch problem {
+    switch self {
     case .unreadable(let reason): reason
     case .exposed(let mode):
       (mode & 0o004 != 0 ? "everybody on this machine can read it" : "others than its owner can change it")
@@ -95,9 +83,8 @@ public struct SecretFileError: Error, Equatable, Sendable, CustomStringConvertib
     }
   }
 
-  /// Remedy.
-  public var hint: String {
-    switch problem {
+  public func hint(for file: String) -> String {
+    switch self {
     case .unreadable: "check the path and its permissions"
     case .exposed:
       "run: chmod 600 \(file) — or, where it is mounted, set the secret's defaultMode to 0400, or 0440 with an fsGroup "
@@ -105,9 +92,10 @@ public struct SecretFileError: Error, Equatable, Sendable, CustomStringConvertib
     case .tooLarge: "check the path"
     }
   }
+}
 
-  public var description: String { "\(file): \(reason); \(hint)" }
-
+extension SecretFileError {
+  /// The error of the last system call.
   static func last(_ file: String) -> SecretFileError {
     SecretFileError(file: file, problem: .unreadable(String(cString: strerror(errno))))
   }

@@ -34,7 +34,7 @@ public final class ECPrivateKey: @unchecked Sendable {
       throw SigningKeyError(file: file, problem: .encrypted)
     }
     let restored: [UInt8]
-    do throws(SigningKeyError.Problem) {
+    do throws(SigningKeyProblem) {
       restored = try SigningKeyText.restored(pem)
     } catch {
       throw SigningKeyError(file: file, problem: error)

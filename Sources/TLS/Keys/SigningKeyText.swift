@@ -15,8 +15,8 @@ enum SigningKeyText {
   /// It accepts a key with `\n` as text, a key on one line, an indented key and a key in quotes. It also accepts a key
   /// with a second Base64 encoding, and the Base64 text alone. A text that is not a PKCS#8 key is returned unchanged.
   ///
-  /// - Throws: ``SigningKeyError/Problem`` for a key that lost more than its line breaks.
-  static func restored(_ bytes: [UInt8]) throws(SigningKeyError.Problem) -> [UInt8] {
+  /// - Throws: ``SigningKeyProblem`` for a key that lost more than its line breaks.
+  static func restored(_ bytes: [UInt8]) throws(SigningKeyProblem) -> [UInt8] {
     let text = plain(ByteOrderMark.dropped(from: bytes))
     if text.contains("-----BEGIN ") || text.contains("PRIVATE KEY-----") { return try pem(text) ?? bytes }
     guard let inner = base64(text) else { return bytes }
@@ -33,7 +33,7 @@ enum SigningKeyText {
   }
 
   /// - Returns: `nil` for PEM of another kind, which OpenSSL reads or refuses.
-  private static func pem(_ text: String) throws(SigningKeyError.Problem) -> [UInt8]? {
+  private static func pem(_ text: String) throws(SigningKeyProblem) -> [UInt8]? {
     guard let start = text.firstRange(of: begin) else {
       if text.contains(end) { throw .damaged("its line \(begin) is missing") }
       return nil
