@@ -1,7 +1,7 @@
 /// Set expression over segments, such as `vip & (sports | news) & !churned`.
 public struct AudienceExpression: Sendable, Equatable {
-  /// Node of the expression.
-  public indirect enum Node: Sendable, Equatable {
+  /// One node of the expression.
+  public indirect enum Node: Sendable, Equatable, BooleanNode {
     /// The users of a segment.
     case segment(String)
     /// `*`: every registered user.

@@ -3,8 +3,8 @@
 /// A test on an unknown value is false. `!=` therefore matches only known values; `!(locale = 'en')` also matches
 /// unknown ones.
 public struct DevicePredicate: Sendable, Equatable {
-  /// Node of the condition.
-  public indirect enum Node: Sendable, Equatable {
+  /// One node of the condition.
+  public indirect enum Node: Sendable, Equatable, BooleanNode {
     case test(Field, Test)
     case not(Node)
     case and(Node, Node)

@@ -1,62 +1,29 @@
-/// Recursive descent parser for the grammar
+/// The parser of conditions on devices. The grammar of an operand is
 ///
-///     union        = intersection *( "|" intersection )
-///     intersection = factor *( "&" factor )
-///     factor       = "!" factor / "(" union ")" / test
-///     test         = field ( "exists" / "prefix" text / "in" "(" value *( "," value ) ")" / comparison value )
-///     field        = name / DQUOTE 1*64 DQUOTE
-///     value        = text / number / duration / "true" / "false"
-///     text         = "'" *( any but "'" / "''" ) "'"
+///     operand = field ( "exists" / "prefix" text / "in" "(" value *( "," value ) ")" / comparison value )
+///     field   = name / DQUOTE 1*64 DQUOTE
+///     value   = text / number / duration / "true" / "false"
+///     text    = "'" *( any but "'" / "''" ) "'"
 ///
-/// Blanks are allowed between all symbols.
-struct DevicePredicateParser {
-  private typealias Node = DevicePredicate.Node
+/// with blanks anywhere between them.
+struct DevicePredicateParser: BooleanExpressionParser {
+  typealias Node = DevicePredicate.Node
   private typealias Field = DevicePredicate.Field
 
-  private let characters: [Unicode.Scalar]
-  private var position = 0
-  private var depth = 0
-  private var tests = 0
+  static let maximumNesting = DevicePredicate.maximumNesting
+  static let maximumOperands = DevicePredicate.maximumTests
+  static let operands = "tests in one condition"
+
+  var scanner: ExpressionScanner
+  var depth = 0
+  var operandCount = 0
   private(set) var attributes: [String] = []
 
   init(_ text: String) {
-    characters = Array(text.unicodeScalars)
+    scanner = ExpressionScanner(text)
   }
 
-  mutating func parse() throws(AudienceExpressionError) -> DevicePredicate.Node {
-    let root = try parseUnion()
-    guard peek() == nil else { throw error("expected '&', '|' or the end, found \(found)") }
-    return root
-  }
-
-  private mutating func parseUnion() throws(AudienceExpressionError) -> Node {
-    var node = try parseIntersection()
-    while take("|") { node = .or(node, try parseIntersection()) }
-    return node
-  }
-
-  private mutating func parseIntersection() throws(AudienceExpressionError) -> Node {
-    var node = try parseFactor()
-    while take("&") { node = .and(node, try parseFactor()) }
-    return node
-  }
-
-  private mutating func parseFactor() throws(AudienceExpressionError) -> Node {
-    guard depth < DevicePredicate.maximumNesting else {
-      throw error("nested more than \(DevicePredicate.maximumNesting) deep")
-    }
-    depth += 1
-    defer { depth -= 1 }
-    if take("!") { return .not(try parseFactor()) }
-    if take("(") {
-      let node = try parseUnion()
-      guard take(")") else { throw error("expected '&', '|' or ')', found \(found)") }
-      return node
-    }
-    guard tests < DevicePredicate.maximumTests else {
-      throw error("more than \(DevicePredicate.maximumTests) tests in one condition")
-    }
-    tests += 1
+  mutating func parseOperand() throws(AudienceExpressionError) -> Node {
     let field = try parseField()
     return .test(field, try parseTest(of: field))
   }
@@ -64,26 +31,27 @@ struct DevicePredicateParser {
   // MARK: Fields
 
   private mutating func parseField() throws(AudienceExpressionError) -> Field {
-    let next = peek()
-    let start = position
+    let next = scanner.peek()
+    let start = scanner.position
     if next == "\"" {
       let text = try parseQuoted("\"", what: "the name of an attribute")
       do throws(IdentifierError) {
         return attribute(try AttributeName.read(text))
       } catch {
-        throw self.error(error.description, at: start)
+        throw scanner.error(error.description, at: start)
       }
     }
-    let name = takeWord()
-    guard !name.isEmpty else { throw error("expected a field, '!' or '(', found \(found)") }
+    let name = scanner.takeWord()
+    guard !name.isEmpty else { throw scanner.error("expected a field, '!' or '(', found \(scanner.found)") }
     if let field = DevicePredicate.TextField(rawValue: name) { return .text(field) }
     if let field = DevicePredicate.VersionField(rawValue: name) { return .version(field) }
     if let field = DevicePredicate.TimeField(rawValue: name) { return .time(field) }
     if let column = DeviceColumn(rawValue: name) {
-      throw error("'\(column.rawValue)' can't be asked for: the fields of devices are \(Self.fieldNames)", at: start)
+      throw scanner.error(
+        "'\(column.rawValue)' can't be asked for: the fields of devices are \(Self.fieldNames)", at: start)
     }
     if let column = DeviceVocabulary.column(near: name) {
-      throw error(
+      throw scanner.error(
         "there is no field \(Excerpt.quoted(name)): did you mean '\(column.rawValue)'? "
           + "an attribute of that name stands in double quotes", at: start)
     }
@@ -104,23 +72,26 @@ struct DevicePredicateParser {
   // MARK: Tests
 
   private mutating func parseTest(of field: Field) throws(AudienceExpressionError) -> DevicePredicate.Test {
-    _ = peek()
-    let start = position
+    _ = scanner.peek()
+    let start = scanner.position
     if let comparison = takeComparison() {
       return .compare(comparison, try parseValue(of: field, comparison))
     }
-    let word = takeWord()
+    let word = scanner.takeWord()
     switch word {
     case "exists": return .exists
     case "prefix":
-      if case .time = field { throw error("an instant has no prefix", at: start) }
+      if case .time = field { throw scanner.error("an instant has no prefix", at: start) }
       return .prefix(Array(try parseText().utf8))
     case "in":
-      if case .time = field { throw error("an instant is compared with '<' or '>', not with a list", at: start) }
+      if case .time = field {
+        throw scanner.error("an instant is compared with '<' or '>', not with a list", at: start)
+      }
       return .isOneOf(try parseList(of: field))
     default:
-      position = start
-      throw error("expected '=', '!=', '<', '<=', '>', '>=', 'in', 'prefix' or 'exists', found \(found)")
+      scanner.position = start
+      throw scanner.error(
+        "expected '=', '!=', '<', '<=', '>', '>=', 'in', 'prefix' or 'exists', found \(scanner.found)")
     }
   }
 
@@ -128,10 +99,10 @@ struct DevicePredicateParser {
     // Longer operators are tried first.
     for comparison in DevicePredicate.Comparison.allCases.sorted(by: { $0.rawValue.count > $1.rawValue.count }) {
       let scalars = Array(comparison.rawValue.unicodeScalars)
-      guard position + scalars.count <= characters.count,
-        characters[position..<(position + scalars.count)].elementsEqual(scalars)
+      guard scanner.position + scalars.count <= scanner.characters.count,
+        scanner.characters[scanner.position..<(scanner.position + scalars.count)].elementsEqual(scalars)
       else { continue }
-      position += scalars.count
+      scanner.position += scalars.count
       return comparison
     }
     return nil
@@ -147,28 +118,28 @@ struct DevicePredicateParser {
       do throws(LanguageTag.Problem) {
         return .language(try LanguageTag(checking: value))
       } catch {
-        throw self.error("\(Excerpt.quoted(value)) \(error.message); \(error.hint)", at: start)
+        throw scanner.error("\(Excerpt.quoted(value)) \(error.message); \(error.hint)", at: start)
       }
     case .timezone:
       do throws(ZoneName.Problem) {
         return .text(Array(try ZoneName(checking: value).text.utf8))
       } catch {
-        throw self.error("\(Excerpt.quoted(value)) \(error.message); \(error.hint)", at: start)
+        throw scanner.error("\(Excerpt.quoted(value)) \(error.message); \(error.hint)", at: start)
       }
     case .environment: return .text(Array(value.utf8))
     }
   }
 
   private mutating func parseList(of field: Field) throws(AudienceExpressionError) -> [DevicePredicate.Literal] {
-    guard take("(") else { throw error("expected '(', found \(found)") }
+    guard scanner.take("(") else { throw scanner.error("expected '(', found \(scanner.found)") }
     var values = [try parseValue(of: field, .equal)]
-    while take(",") {
+    while scanner.take(",") {
       guard values.count < DevicePredicate.maximumValues else {
-        throw error("more than \(DevicePredicate.maximumValues) values in one list: make it a segment")
+        throw scanner.error("more than \(DevicePredicate.maximumValues) values in one list: make it a segment")
       }
       values.append(try parseValue(of: field, .equal))
     }
-    guard take(")") else { throw error("expected ',' or ')', found \(found)") }
+    guard scanner.take(")") else { throw scanner.error("expected ',' or ')', found \(scanner.found)") }
     return values
   }
 
@@ -177,26 +148,29 @@ struct DevicePredicateParser {
   private mutating func parseValue(
     of field: Field, _ comparison: DevicePredicate.Comparison
   ) throws(AudienceExpressionError) -> DevicePredicate.Literal {
-    let isText = peek() == "'"
-    let start = position
-    let value = isText ? try parseText() : takeWord(orSign: true)
-    guard isText || !value.isEmpty else { throw error("expected a value, found \(found)") }
+    let isText = scanner.peek() == "'"
+    let start = scanner.position
+    let value = isText ? try parseText() : scanner.takeWord(orSign: true)
+    guard isText || !value.isEmpty else { throw scanner.error("expected a value, found \(scanner.found)") }
     switch field {
     case .text(let field):
-      guard isText else { throw error("expected a text in single quotes, found \(Excerpt.quoted(value))", at: start) }
+      guard isText else {
+        throw scanner.error("expected a text in single quotes, found \(Excerpt.quoted(value))", at: start)
+      }
       guard !comparison.isOrder else {
-        throw error("this field has no order: ask for '=', 'in' or 'prefix'", at: start)
+        throw scanner.error("this field has no order: ask for '=', 'in' or 'prefix'", at: start)
       }
       return try textValue(value, of: field, at: start)
     case .version:
       guard isText, let version = DevicePredicate.Version(value.utf8) else {
-        throw error("expected a version in single quotes, such as '5.2', found \(Excerpt.quoted(value))", at: start)
+        throw scanner.error(
+          "expected a version in single quotes, such as '5.2', found \(Excerpt.quoted(value))", at: start)
       }
       return .version(version)
     case .time:
-      guard comparison.isOrder else { throw error("an instant is compared with '<' or '>'", at: start) }
+      guard comparison.isOrder else { throw scanner.error("an instant is compared with '<' or '>'", at: start) }
       if let time = Self.time(value, isText: isText) { return time }
-      throw error(
+      throw scanner.error(
         "expected a duration, such as 30d, or an instant in single quotes, such as '2026-12-01' or '2026-12-01T09:00:00Z', "
           + "found \(Excerpt.quoted(value))", at: start)
     case .attribute: return try attributeValue(value, isText: isText, comparison, at: start)
@@ -209,17 +183,17 @@ struct DevicePredicateParser {
     if isText {
       if !comparison.isOrder { return .text(Array(value.utf8)) }
       if let time = Self.time(value, isText: true) { return time }
-      throw error(
+      throw scanner.error(
         "a text has no order: compare with a number, a duration such as 30d, or an instant such as '2026-12-01'",
         at: start)
     }
     if let bool = Bool(value) {
-      guard !comparison.isOrder else { throw error("true and false have no order", at: start) }
+      guard !comparison.isOrder else { throw scanner.error("true and false have no order", at: start) }
       return .bool(bool)
     }
     if let number = Double(value), number.isFinite { return .number(number) }
     if comparison.isOrder, let time = Self.time(value, isText: false) { return time }
-    throw error(
+    throw scanner.error(
       "expected a text in single quotes, a number, true, false or a duration, found \(Excerpt.quoted(value))", at: start
     )
   }
@@ -231,61 +205,29 @@ struct DevicePredicateParser {
   }
 
   private mutating func parseText() throws(AudienceExpressionError) -> String {
-    guard peek() == "'" else { throw error("expected a text in single quotes, found \(found)") }
-    // Attributes are stored in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
+    guard scanner.peek() == "'" else { throw scanner.error("expected a text in single quotes, found \(scanner.found)") }
+    // Attributes are kept in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
     return Identifier.composed(try parseQuoted("'", what: "a text"))
   }
 
   /// Parses a quoted text. Two quotes in a row mean one quote character.
   private mutating func parseQuoted(_ quote: Unicode.Scalar, what: String) throws(AudienceExpressionError) -> String {
-    let start = position
-    position += 1
+    let start = scanner.position
+    scanner.position += 1
     var text = ""
-    while position < characters.count {
-      let character = characters[position]
-      position += 1
+    while scanner.position < scanner.characters.count {
+      let character = scanner.characters[scanner.position]
+      scanner.position += 1
       guard character == quote else {
         text.unicodeScalars.append(character)
         continue
       }
-      guard position < characters.count, characters[position] == quote else { return text }
-      position += 1
+      guard scanner.position < scanner.characters.count, scanner.characters[scanner.position] == quote else {
+        return text
+      }
+      scanner.position += 1
       text.unicodeScalars.append(quote)
     }
-    throw error("\(what) has no end: \(quote) is missing", at: start)
-  }
-
-  // MARK: Characters
-
-  private mutating func takeWord(orSign: Bool = false) -> String {
-    var word = ""
-    while position < characters.count {
-      let character = characters[position]
-      let isWord = character.isASCII && PlainName.isLetter(UInt8(truncatingIfNeeded: character.value))
-      guard isWord || orSign && word.isEmpty && character == "+" else { break }
-      word.unicodeScalars.append(character)
-      position += 1
-    }
-    return word
-  }
-
-  /// Returns the next character that is not blank, and moves the position to it.
-  private mutating func peek() -> Unicode.Scalar? {
-    while position < characters.count, [" ", "\t", "\n", "\r"].contains(characters[position]) { position += 1 }
-    return position < characters.count ? characters[position] : nil
-  }
-
-  private mutating func take(_ character: Unicode.Scalar) -> Bool {
-    guard peek() == character else { return false }
-    position += 1
-    return true
-  }
-
-  private var found: String {
-    position < characters.count ? Excerpt.quoted(String(characters[position])) : "the end"
-  }
-
-  private func error(_ message: String, at place: Int? = nil) -> AudienceExpressionError {
-    AudienceExpressionError(column: (place ?? position) + 1, message: message)
+    throw scanner.error("\(what) has no end: \(quote) is missing", at: start)
   }
 }

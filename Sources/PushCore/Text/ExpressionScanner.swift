@@ -1,0 +1,50 @@
+/// Reads the characters of an expression one after the other.
+struct ExpressionScanner {
+  let characters: [Unicode.Scalar]
+  /// The index of the next character.
+  var position = 0
+
+  init(_ text: String) {
+    characters = Array(text.unicodeScalars)
+  }
+
+  /// Skips blanks and returns the next character; `nil` at the end.
+  mutating func peek() -> Unicode.Scalar? {
+    while position < characters.count, [" ", "\t", "\n", "\r"].contains(characters[position]) { position += 1 }
+    return position < characters.count ? characters[position] : nil
+  }
+
+  /// Takes a character if it is the next one after blanks.
+  mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard peek() == character else { return false }
+    position += 1
+    return true
+  }
+
+  /// Takes the letters, digits and marks of a plain name; empty if there is none.
+  ///
+  /// - Parameter orSign: whether the word may begin with `+`.
+  mutating func takeWord(orSign: Bool = false) -> String {
+    var word = ""
+    while position < characters.count {
+      let character = characters[position]
+      let isWord = character.isASCII && PlainName.isLetter(UInt8(truncatingIfNeeded: character.value))
+      guard isWord || orSign && word.isEmpty && character == "+" else { break }
+      word.unicodeScalars.append(character)
+      position += 1
+    }
+    return word
+  }
+
+  /// The next character in quotes, for error messages.
+  var found: String {
+    position < characters.count ? Excerpt.quoted(String(characters[position])) : "the end"
+  }
+
+  /// Returns an error at a position.
+  ///
+  /// - Parameter place: the index of the character; the next one if omitted.
+  func error(_ message: String, at place: Int? = nil) -> AudienceExpressionError {
+    AudienceExpressionError(column: (place ?? position) + 1, message: message)
+  }
+}
