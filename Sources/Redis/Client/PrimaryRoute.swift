@@ -1,5 +1,7 @@
-/// Route to a server for the owner of a connection: the address in the URL, the primary that the sentinels name, or in
-/// a cluster the server with the slot of ``RedisOptions/home``.
+import EventLoop
+
+/// Where somebody who keeps a connection connects to: what a URL says, where its sentinels say that the primary is, or in a
+/// cluster who has the slot of ``RedisOptions/home``.
 ///
 /// Not `Sendable`: it belongs to the actor that owns the connection.
 final class PrimaryRoute {
@@ -29,8 +31,8 @@ final class PrimaryRoute {
       }
   }
 
-  /// Whether the server must be a primary.
-  var isOfPrimary: Bool { if case .none = guide { false } else { true } }
+  /// Whether only a primary will do.
+  private var isOfPrimary: Bool { if case .none = guide { false } else { true } }
 
   /// Returns the server to connect to.
   ///
@@ -60,7 +62,25 @@ final class PrimaryRoute {
     return url.at(address)
   }
 
-  /// Returns whether a target is still the right one, as far as is known.
+  /// Connects to a target. After a failure the next ``target(_:)`` asks for another one.
+  ///
+  /// - Parameters:
+  ///   - scripts: the scripts to load before the first call.
+  ///   - mustBePrimary: whether the server must take writes even if the URL names a single server.
+  func connect(
+    to target: RedisURL, options: RedisOptions, scripts: [RedisScript] = [], mustBePrimary: Bool = false,
+    on loop: EventLoop
+  ) async throws(RedisError) -> RedisConnection {
+    do throws(RedisError) {
+      return try await RedisConnection.connect(
+        to: target, options: options, scripts: scripts, isPrimary: mustBePrimary || isOfPrimary, on: loop)
+    } catch {
+      doubt()
+      throw error
+    }
+  }
+
+  /// Whether a target is, as far as is known, still the one.
   func isCurrent(_ target: RedisURL) -> Bool { isOfPrimary ? primary == target.addresses[0] : true }
 
   /// Returns whether the connection to the previous primary must be closed, because there is another primary.

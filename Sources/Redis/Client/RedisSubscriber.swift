@@ -66,14 +66,7 @@ public actor RedisSubscriber {
   }
 
   private func startConnecting(after delay: Duration) {
-    connecting = Task { [weak self] in
-      var pause: Duration? = delay
-      while let wait = pause {
-        if wait > .zero { try? await Task.sleep(for: wait) }
-        if Task.isCancelled { return }
-        pause = await self?.attempt() ?? nil
-      }
-    }
+    connecting = RetryLoop.start(after: delay) { [weak self] in await self?.attempt() ?? nil }
   }
 
   /// Makes one attempt to subscribe.
@@ -84,7 +77,7 @@ public actor RedisSubscriber {
       let target = try await route.target { [weak self, loop] address in
         loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
       }
-      let connection = try await connect(to: target)
+      let connection = try await route.connect(to: target, options: options, on: loop)
       for channel in channels {
         try await connection.subscribe(to: channel) { [weak self] message in
           self?.assumeIsolated { $0.handler(.message(channel: message[1], text: message[2])) }
@@ -115,17 +108,7 @@ public actor RedisSubscriber {
     }
   }
 
-  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
-    do throws(RedisError) {
-      return try await RedisConnection.connect(to: target, options: options, isPrimary: route.isOfPrimary, on: loop)
-    } catch {
-      route.doubt()
-      throw error
-    }
-  }
-
-  /// Handles a report of the primary's address. A message may still arrive from the previous primary, but it is of no
-  /// use.
+  /// It was heard where the primary is: where that was before, a message may still arrive, but none that counts.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
     Task { await connection.close(because: "\(address) is the primary now") }

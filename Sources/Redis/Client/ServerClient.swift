@@ -165,14 +165,7 @@ extension ServerClient {
 
   private func startConnecting(after delay: Duration) {
     state = .connecting
-    connecting = Task { [weak self] in
-      var pause: Duration? = delay
-      while let wait = pause {
-        if wait > .zero { try? await Task.sleep(for: wait) }
-        if Task.isCancelled { return }
-        pause = await self?.attempt() ?? nil
-      }
-    }
+    connecting = RetryLoop.start(after: delay) { [weak self] in await self?.attempt() ?? nil }
   }
 
   /// Makes one attempt to connect.
@@ -183,7 +176,8 @@ extension ServerClient {
       let target = try await route.target { [weak self, loop] address in
         loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
       }
-      let connection = try await connect(to: target)
+      let connection = try await route.connect(
+        to: target, options: options, scripts: scripts, mustBePrimary: wantsPrimary || mustBePrimary, on: loop)
       guard !isClosed else {
         await connection.close()
         return nil
@@ -211,18 +205,7 @@ extension ServerClient {
     }
   }
 
-  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
-    do throws(RedisError) {
-      return try await RedisConnection.connect(
-        to: target, options: options, scripts: scripts,
-        isPrimary: wantsPrimary || mustBePrimary || route.isOfPrimary, on: loop)
-    } catch {
-      route.doubt()
-      throw error
-    }
-  }
-
-  /// Handles a report of the primary's address.
+  /// It was heard where the primary is.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), case .connected(let connection, _) = state else { return }
     Task { await connection.close(because: "\(address) is the primary now") }

@@ -1,6 +1,5 @@
 import Dispatch
 import EventLoop
-import Synchronization
 
 /// Watch that reads the slot map of a cluster. All clients of the process share one watch for each cluster.
 ///
@@ -13,35 +12,21 @@ actor ClusterWatch {
     var options: ClusterOptions
   }
 
-  private struct Entry {
-    weak var watch: ClusterWatch?
-  }
+  private static let watches = SharedWatches<Key, ClusterWatch>()
 
-  private static let watches = Mutex<[Key: Entry]>([:])
-
-  /// Returns the watch of this cluster. It lives as long as there is a reference to it.
+  /// The watch of this cluster.
   static func shared(_ url: RedisURL, options: RedisOptions) -> ClusterWatch {
-    watches.withLock { watches in
-      watches = watches.filter { $0.value.watch != nil }
-      let key = Key(url: url, passwordFile: options.passwordFile, tls: options.tls, options: options.cluster)
-      if let watch = watches[key]?.watch { return watch }
-      let watch = ClusterWatch(url: url, options: options)
-      watches[key] = Entry(watch: watch)
-      return watch
+    watches.watch(Key(url: url, passwordFile: options.passwordFile, tls: options.tls, options: options.cluster)) {
+      ClusterWatch(url: url, options: options)
     }
   }
-
-  private typealias Waiter = CheckedContinuation<Result<ClusterMap, RedisError>, Never>
 
   private let loop = EventLoop(label: "cluster")
   private let url: RedisURL
   private let options: RedisOptions
   private var topology: ClusterTopology
   private var timer: LoopTimer?
-  private var waiters: [Waiter] = []
-  private var listeners: [UInt64: @Sendable (ClusterMap) -> Void] = [:]
-  private var nextID: UInt64 = 0
-  private var lastError: RedisError?
+  private var audience = WatchAudience<ClusterMap>()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -66,7 +51,7 @@ actor ClusterWatch {
 
   private func next(_ event: ClusterTopology.Event) async throws(RedisError) -> ClusterMap {
     let result: Result<ClusterMap, RedisError> = await withCheckedContinuation { continuation in
-      waiters.append(continuation)
+      audience.add(waiter: continuation)
       handle(event)
     }
     return try result.get()
@@ -78,32 +63,24 @@ actor ClusterWatch {
   /// Records the owner of a slot that a server reported in a redirection.
   func note(_ slot: KeySlot, at address: RedisAddress) { handle(.moved(slot, address)) }
 
-  /// Calls `listener` with each new map until ``remove(_:)``.
-  func add(_ listener: @escaping @Sendable (ClusterMap) -> Void) -> UInt64 {
-    defer { nextID += 1 }
-    listeners[nextID] = listener
-    return nextID
-  }
+  /// Has `listener` called with each new map, until ``remove(_:)``.
+  func add(_ listener: @escaping @Sendable (ClusterMap) -> Void) -> UInt64 { audience.add(listener) }
 
   /// Removes a listener. Without a listener, no server is asked until a caller needs a map.
   func remove(_ listener: UInt64) {
-    listeners[listener] = nil
-    if listeners.isEmpty { timer?.disarm() }
+    audience.remove(listener)
+    if audience.isEmpty { timer?.disarm() }
   }
 
   private func handle(_ event: ClusterTopology.Event) {
     for action in topology.handle(event) {
       switch action {
       case .ask(let server): Task { [weak self] in await self?.ask(server) }
-      case .found(let map):
-        lastError = nil
-        for waiter in takeWaiters() { waiter.resume(returning: .success(map)) }
-        for listener in listeners.values { listener(map) }
+      case .found(let map): audience.succeed(map)
       case .notFound:
-        for waiter in takeWaiters() { waiter.resume(returning: .failure(notFound)) }
-        lastError = nil
+        audience.fail("no server has answered", prefix: "no server of the cluster tells who has which slots")
       case .pause: wait(options.cluster.pause)
-      case .rest: if !listeners.isEmpty { wait(options.cluster.refreshInterval) }
+      case .rest: if !audience.isEmpty { wait(options.cluster.refreshInterval) }
       }
     }
   }
@@ -118,9 +95,7 @@ actor ClusterWatch {
     do throws(RedisError) {
       handle(.answered(try await map(of: server)))
     } catch {
-      // A temporary error takes precedence over a permanent one. Only if all servers are misconfigured is waiting
-      // useless.
-      if lastError?.isPermanent ?? true { lastError = error }
+      audience.record(error)
       handle(.failed)
     }
   }
@@ -157,17 +132,5 @@ actor ClusterWatch {
         hint: "Has it joined the cluster (CLUSTER MEET), and have the slots been given out (CLUSTER INFO)?")
     }
     return map
-  }
-
-  private func takeWaiters() -> [Waiter] {
-    defer { waiters = [] }
-    return waiters
-  }
-
-  private var notFound: RedisError {
-    var error = lastError ?? RedisError(.notReady, "no server has answered", hint: Hint.address)
-    error.message = "no server of the cluster tells who has which slots: \(error.message)"
-    error.mayHaveExecuted = false
-    return error
   }
 }

@@ -1,6 +1,5 @@
 import Dispatch
 import EventLoop
-import Synchronization
 
 /// Watch that asks sentinels for a primary, and subscribes to their messages. All clients of the process share one
 /// watch for each primary.
@@ -13,25 +12,14 @@ actor SentinelWatch {
     var options: SentinelOptions
   }
 
-  private struct Entry {
-    weak var watch: SentinelWatch?
-  }
+  private static let watches = SharedWatches<Key, SentinelWatch>()
 
-  private static let watches = Mutex<[Key: Entry]>([:])
-
-  /// Returns the watch of these sentinels for this primary. It lives as long as there is a reference to it.
+  /// The watch of these sentinels for this primary.
   static func shared(sentinels: [RedisAddress], name: String, options: SentinelOptions) -> SentinelWatch {
-    watches.withLock { watches in
-      watches = watches.filter { $0.value.watch != nil }
-      let key = Key(sentinels: sentinels, name: name, options: options)
-      if let watch = watches[key]?.watch { return watch }
-      let watch = SentinelWatch(sentinels: sentinels, name: name, options: options)
-      watches[key] = Entry(watch: watch)
-      return watch
+    watches.watch(Key(sentinels: sentinels, name: name, options: options)) {
+      SentinelWatch(sentinels: sentinels, name: name, options: options)
     }
   }
-
-  private typealias Waiter = CheckedContinuation<Result<RedisAddress, RedisError>, Never>
 
   private let loop = EventLoop(label: "sentinel")
   private let name: String
@@ -41,10 +29,7 @@ actor SentinelWatch {
   /// Number of the session, which distinguishes the end of an earlier session from the end of the present one.
   private var sessions = 0
   private var timer: LoopTimer?
-  private var waiters: [Waiter] = []
-  private var listeners: [UInt64: @Sendable (RedisAddress) -> Void] = [:]
-  private var nextID: UInt64 = 0
-  private var lastError: RedisError?
+  private var audience = WatchAudience<RedisAddress>()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -59,23 +44,19 @@ actor SentinelWatch {
   /// - Parameter doubted: an address that was reported but had no primary.
   func primary(doubting doubted: RedisAddress? = nil) async throws(RedisError) -> RedisAddress {
     let result: Result<RedisAddress, RedisError> = await withCheckedContinuation { continuation in
-      waiters.append(continuation)
+      audience.add(waiter: continuation)
       handle(doubted.map { .doubted($0) } ?? .wanted)
     }
     return try result.get()
   }
 
-  /// Calls `listener` for each report of the primary's address until ``remove(_:)``.
-  func add(_ listener: @escaping @Sendable (RedisAddress) -> Void) -> UInt64 {
-    defer { nextID += 1 }
-    listeners[nextID] = listener
-    return nextID
-  }
+  /// Has `listener` called whenever it is heard where the primary is, until ``remove(_:)``.
+  func add(_ listener: @escaping @Sendable (RedisAddress) -> Void) -> UInt64 { audience.add(listener) }
 
   /// Removes a listener. Without a listener, no sentinel is asked until a caller needs the primary.
   func remove(_ listener: UInt64) async {
-    listeners[listener] = nil
-    guard listeners.isEmpty else { return }
+    audience.remove(listener)
+    guard audience.isEmpty else { return }
     timer?.disarm()
     await endSession()
   }
@@ -84,14 +65,9 @@ actor SentinelWatch {
     for action in search.handle(event) {
       switch action {
       case .ask(let sentinel): Task { [weak self] in await self?.ask(sentinel) }
-      case .found(let address):
-        lastError = nil
-        for waiter in takeWaiters() { waiter.resume(returning: .success(address)) }
-        for listener in listeners.values { listener(address) }
-      case .notFound:
-        for waiter in takeWaiters() { waiter.resume(returning: .failure(notFound)) }
-        lastError = nil
-      case .wait: if listeners.isEmpty { Task { await endSession() } } else { wait() }
+      case .found(let address): audience.succeed(address)
+      case .notFound: audience.fail("no sentinel has answered", prefix: "no sentinel says where \(name) is")
+      case .wait: if audience.isEmpty { Task { await endSession() } } else { wait() }
       }
     }
   }
@@ -101,14 +77,14 @@ actor SentinelWatch {
       let session = try await session(with: sentinel)
       let address = try await session.primary(named: name)
       if address == nil {
-        note(
+        audience.record(
           RedisError(
             .notReady, "the sentinel \(sentinel) knows no primary named \(name)", endpoint: "\(sentinel)",
             hint: "The name is what the sentinels' configuration calls it: sentinel monitor NAME …"))
       }
       handle(.answered(address))
     } catch {
-      note(error)
+      audience.record(error)
       await endSession()
       handle(.failed)
     }
@@ -150,24 +126,5 @@ actor SentinelWatch {
     let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.handle(.timer) } }
     self.timer = timer
     timer.schedule(after: .nanoseconds(Int(clamping: options.pollInterval.wholeNanoseconds)))
-  }
-
-  /// Stores an error. A temporary error takes precedence over a permanent one. Only if all sentinels are misconfigured
-  /// is waiting useless.
-  private func note(_ error: RedisError) {
-    if lastError?.isPermanent ?? true { lastError = error }
-  }
-
-  private func takeWaiters() -> [Waiter] {
-    defer { waiters = [] }
-    return waiters
-  }
-
-  private var notFound: RedisError {
-    var error =
-      lastError ?? RedisError(.notReady, "no sentinel has answered", hint: Hint.address)
-    error.message = "no sentinel says where \(name) is: \(error.message)"
-    error.mayHaveExecuted = false
-    return error
   }
 }

@@ -1,0 +1,81 @@
+import Synchronization
+
+/// Watches that all clients of the process share, one for each key. A watch lives as long as a client holds a reference.
+final class SharedWatches<Key: Hashable & Sendable, Watch: AnyObject & Sendable>: Sendable {
+  private struct Entry {
+    weak var watch: Watch?
+  }
+
+  private let entries = Mutex<[Key: Entry]>([:])
+
+  /// Returns the watch of a key.
+  ///
+  /// - Parameter make: makes a watch if there is none.
+  func watch(_ key: Key, make: () -> Watch) -> Watch {
+    entries.withLock { entries in
+      entries = entries.filter { $0.value.watch != nil }
+      if let watch = entries[key]?.watch { return watch }
+      let watch = make()
+      entries[key] = Entry(watch: watch)
+      return watch
+    }
+  }
+}
+
+/// The callers that wait for the next result of a watch, and the listeners that get every result.
+struct WatchAudience<Value: Sendable> {
+  typealias Waiter = CheckedContinuation<Result<Value, RedisError>, Never>
+
+  private var waiters: [Waiter] = []
+  private var listeners: [UInt64: @Sendable (Value) -> Void] = [:]
+  private var nextID: UInt64 = 0
+  /// The most useful error since the last result.
+  private var lastError: RedisError?
+
+  /// Whether nobody listens.
+  var isEmpty: Bool { listeners.isEmpty }
+
+  /// Adds a caller that gets the next result or error.
+  mutating func add(waiter: Waiter) { waiters.append(waiter) }
+
+  /// Adds a listener that gets every result, and returns its number for ``remove(_:)``.
+  mutating func add(_ listener: @escaping @Sendable (Value) -> Void) -> UInt64 {
+    defer { nextID += 1 }
+    listeners[nextID] = listener
+    return nextID
+  }
+
+  /// Removes a listener.
+  mutating func remove(_ listener: UInt64) { listeners[listener] = nil }
+
+  /// Hands a result to the waiting callers and the listeners.
+  mutating func succeed(_ value: Value) {
+    lastError = nil
+    for waiter in takeWaiters() { waiter.resume(returning: .success(value)) }
+    for listener in listeners.values { listener(value) }
+  }
+
+  /// Records an error of one server. A permanent error does not replace one that may pass: the caller gives up only if
+  /// every server is configured wrongly.
+  mutating func record(_ error: RedisError) {
+    if lastError?.isPermanent ?? true { lastError = error }
+  }
+
+  /// Fails the waiting callers with the recorded error.
+  ///
+  /// - Parameters:
+  ///   - unanswered: what is wrong if no error was recorded.
+  ///   - prefix: stands before the message of the error.
+  mutating func fail(_ unanswered: String, prefix: String) {
+    var error = lastError ?? RedisError(.notReady, unanswered, hint: Hint.address)
+    error.message = "\(prefix): \(error.message)"
+    error.mayHaveExecuted = false
+    for waiter in takeWaiters() { waiter.resume(returning: .failure(error)) }
+    lastError = nil
+  }
+
+  private mutating func takeWaiters() -> [Waiter] {
+    defer { waiters = [] }
+    return waiters
+  }
+}
