@@ -7,10 +7,7 @@ import Synchronization
 final class MetricsScraper: Sendable {
   /// The worker's local port for metrics. It was free when it was chosen.
   let port: UInt16
-  private let state = Mutex((count: 0, isOver: false))
-
-  /// Number of answers.
-  var count: Int { state.withLock { $0.count } }
+  private let isOver = Mutex(false)
 
   init() throws {
     port = try Self.freePort()
@@ -23,14 +20,14 @@ final class MetricsScraper: Sendable {
   func begin() async throws {
     try scrape()
     Task { [self] in
-      while !state.withLock({ $0.isOver }) {
+      while !isOver.withLock(\.self) {
         try await Task.sleep(for: .seconds(1))
         try scrape()
       }
     }
   }
 
-  func end() { state.withLock { $0.isOver = true } }
+  func end() { isOver.withLock { $0 = true } }
 
   /// Scrapes once and reads the whole answer.
   func scrape() throws {
@@ -60,7 +57,6 @@ final class MetricsScraper: Sendable {
     guard text.hasPrefix("HTTP/1.1 200"), text.contains("carillon_worker_info") else {
       throw CommandError(.failed, "the worker gave no metrics: \(text.prefix(200))")
     }
-    state.withLock { $0.count += 1 }
   }
 
   private static func loopback(_ port: UInt16) -> sockaddr_in {

@@ -67,14 +67,7 @@ public struct HeaderFields: ~Copyable {
     return nil
   }
 
-  /// Adds a field. Copies the name and the value.
-  public mutating func add(_ name: StaticString, _ value: StaticString, indexing: Indexing = .allowed) {
-    add(
-      UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
-      UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount), indexing: indexing)
-  }
-
-  /// Adds a field. Copies the name and the value.
+  /// Adds a field, copying both.
   public mutating func add(
     _ name: StaticString, _ value: UnsafeRawBufferPointer, indexing: Indexing = .allowed
   ) {

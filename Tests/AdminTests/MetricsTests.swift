@@ -21,7 +21,7 @@ struct MetricsTests {
       ],
       pools: [.init(apps: ["news", "weather", "sport"], state: state)],
       credentials: [.init(apps: ["news"], stopped: "refused", expiresAt: 1_800_000_000_000)], totals: WorkerTotals(),
-      events: WorkerEventCounts(), window: 1000, windowUsed: 7, slicesInHand: 2, fleet: 3, isStopping: false,
+      events: WorkerEventCounts(), window: 1000, windowUsed: 7, slicesInHand: 2, isStopping: false,
       isListed: true, isStoreLocked: false, silence: 1, heartbeatError: nil)
   }()
 

@@ -26,8 +26,6 @@ import Testing
   }
 
   private static let host = "Host: x\r\n"
-  private static let end = "\r\n\r\n"
-
   /// With a line and headers.
   private static func get(_ target: String, _ more: String = "") -> String {
     "GET \(target) HTTP/1.1\r\n\(host)\(more)\r\n"

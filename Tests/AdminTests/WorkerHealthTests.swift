@@ -11,7 +11,7 @@ struct WorkerHealthTests {
     WorkerMetrics(
       apps: [], pools: [],
       credentials: stopped.enumerated().map { .init(apps: ["app\($0)"], stopped: $1) }, totals: WorkerTotals(),
-      events: WorkerEventCounts(), window: 1, windowUsed: 0, slicesInHand: 0, fleet: 1, isStopping: isStopping,
+      events: WorkerEventCounts(), window: 1, windowUsed: 0, slicesInHand: 0, isStopping: isStopping,
       isListed: isListed, isStoreLocked: isStoreLocked, silence: silence,
       heartbeatError: silence == nil ? nil : "connection refused")
   }

@@ -9,7 +9,6 @@ import Testing
 /// Random histories of events in any order and any pages. Several appliers work at the same time; some are suspended
 /// and some die. The result is always the registry that follows from the times of the events alone.
 struct EventHistoryTests {
-  private static let users = 3
   private static let tokens = 4
   /// Apps with one device for each user.
   private static let exclusive: Set = ["shop"]

@@ -8,7 +8,6 @@ import Testing
 
 /// Targets with a time of their own. The seal orders them by time, and each is granted when its time has come.
 struct OwnTimeTests {
-  private static let wall = "2026-12-01T09:00:00"
 
   /// - Parameter zones: offsets of made-up zones, by name.
   private func world(

@@ -6,10 +6,7 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
 
   init(bits: UInt8) { self.bits = bits }
 
-  /// Creates the set of all numbers below a number.
-  init(below number: Int) { bits = UInt8(truncatingIfNeeded: (1 << number) - 1) }
-
-  /// Whether the set is empty.
+  /// Whether it has none.
   public var isEmpty: Bool { bits == 0 }
   /// Number of elements.
   public var count: Int { bits.nonzeroBitCount }

@@ -170,7 +170,7 @@ struct ConnectionPoolTests {
     _ = pool.take(upTo: 5, for: 0)
     pool.note(.established, of: 0)
     answer(pool, [0], 200)
-    #expect(pool.health(now: later(0)).isReady)
+    #expect(pool.health(now: later(0)) == .ready)
     guard case .unresponsive(let since) = pool.health(now: later(3)) else {
       Issue.record("\(pool.health(now: later(3)))")
       return
@@ -179,7 +179,7 @@ struct ConnectionPoolTests {
     pool.note(.failed("reset", accepted: 0), of: 0)
     #expect(pool.health(now: later(0)) == .unreachable(since: since, reason: "reset"))
     answer(pool, [1], 410)
-    #expect(pool.health(now: later(0)).isReady)
+    #expect(pool.health(now: later(0)) == .ready)
   }
 
   @Test("health includes an open breaker and a stopped credential")
@@ -196,7 +196,7 @@ struct ConnectionPoolTests {
     answer(pool, pool.take(upTo: 1, for: 0).tags, 503, .serviceUnavailable)
     #expect(pool.health(now: EventLoop.now) == .breakerOpen(since: since))
     answer(pool, pool.take(upTo: 1, for: 0).tags, 200)
-    #expect(pool.health(now: EventLoop.now).isReady)
+    #expect(pool.health(now: EventLoop.now) == .ready)
   }
 
   @Test("nothing is sent with a stopped credential, and its repair wakes all engines")

@@ -4,7 +4,7 @@ import Testing
 @Suite struct RedisServerErrorTests {
   @Test(arguments: [
     ("READONLY You can't write", RedisServerError.Code.readOnly, "You can't write"),
-    ("NOSCRIPT No matching script.", .noScript, "No matching script."),
+    ("NOSCRIPT No matching script.", .init(rawValue: "NOSCRIPT"), "No matching script."),
     ("MOVED 3999 127.0.0.1:6381", .moved, "3999 127.0.0.1:6381"),
     ("OOM", .outOfMemory, ""), ("EXECABORT x", .init(rawValue: "EXECABORT"), "x"),
     (

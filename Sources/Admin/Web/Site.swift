@@ -10,7 +10,6 @@ public final class Site: HTTPHandler {
     var rates: [String: RequestRate] = [:]
     /// Limits requests with a missing or wrong token. This slows down guessing without an effect on valid tokens.
     var failures = RequestRate(rate: 5, burst: 20)
-    var counts: [Int: Int] = [:]
   }
 
   /// Limit of requests per second and burst of one token. A dashboard sends a few requests every two seconds; a backend
@@ -41,32 +40,29 @@ public final class Site: HTTPHandler {
     }
   }
 
-  /// Number of answers by status.
-  public var counts: [Int: Int] { state.withLock { $0.counts } }
-
   public func admit(_ request: HTTPRequest) -> HTTPAdmission {
     do throws(Problem) {
       let (route, _, _) = try find(request)
       try route.checkBody(of: request)
-      if let answer = route.answer { return .refuse(count(answer())) }
+      if let answer = route.answer { return .refuse(answer()) }
       return .accept(route.terms)
     } catch {
-      return .refuse(count(error.response))
+      return .refuse(error.response)
     }
   }
 
   public func respond(to request: HTTPRequest) async -> HTTPResponse {
     do {
       let (route, parameters, holder) = try find(request, isAgain: true)
-      return count(try await route.handle(RouteCall(request: request, parameters: parameters, holder: holder)))
+      return try await route.handle(RouteCall(request: request, parameters: parameters, holder: holder))
     } catch {
-      return count((error as? Problem ?? describe(error)).response)
+      return (error as? Problem ?? describe(error)).response
     }
   }
 
   public func refusal(status: Int, reason: String) -> HTTPResponse {
     let code = status == 503 ? "unreachable" : "usage"
-    return count(Problem(status, code, reason, retryAfter: status == 503 ? 1 : nil).response)
+    return Problem(status, code, reason, retryAfter: status == 503 ? 1 : nil).response
   }
 
   /// Finds the route and the token's holder of a request.
@@ -142,10 +138,5 @@ public final class Site: HTTPHandler {
       }
       return holder
     }
-  }
-
-  private func count(_ response: HTTPResponse) -> HTTPResponse {
-    state.withLock { $0.counts[response.status, default: 0] += 1 }
-    return response
   }
 }

@@ -116,8 +116,6 @@ public struct CampaignRecord: Sendable {
   public var partIDs: [String]
   /// Id of the campaign that it is a part of; `nil` for a whole campaign.
   public var of: String?
-  /// Id of the recurring campaign that it is a run of; `nil` for none.
-  public var runOf: String?
   /// Whether it is a part of a stage that has not begun.
   public var isGated: Bool
   /// Place of the stage that began last, from 0; `nil` for a campaign without parts.
@@ -266,7 +264,6 @@ public struct CampaignRecord: Sendable {
       try values.text("parts")?.split(separator: " ").compactMap { CampaignPart($0) }
       .map { CampaignID(whole: id, part: $0).description } ?? []
     of = try values.text("of")
-    runOf = try values.text("run")
     isGated = try values.number("gated") == 1
     stage = try values.number("stage")
     verdict = try values.number("verdict")

@@ -2,8 +2,6 @@
 public enum BadgeStep {
   /// Maximum increment of a badge.
   public static let most = 1000
-  /// Description of the form, for messages.
-  public static let form = "a text such as \"+1\", with a number from 1 to \(most)"
 
   /// Returns the increment; `nil` for any other text.
   public static func read(_ text: String) -> Int? {

@@ -45,9 +45,6 @@ public struct CSVWriter: Sendable {
     }
   }
 
-  /// Appends a cell with a number.
-  public mutating func cell(_ number: Int?) { cell(number.map(String.init)) }
-
   /// Ends the record.
   public mutating func endRecord() {
     bytes.append(contentsOf: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])

@@ -27,12 +27,6 @@ public enum WallTime {
     return hour * 3600 + minute * 60
   }
 
-  /// Returns `HH:MM` for seconds after midnight.
-  public static func format(timeOfDay seconds: Int) -> String {
-    let (hour, minute) = (seconds / 3600, seconds / 60 % 60)
-    return (hour < 10 ? "0" : "") + "\(hour):" + (minute < 10 ? "0" : "") + "\(minute)"
-  }
-
   private static func number(_ digits: Substring) -> Int? {
     digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
   }

@@ -50,7 +50,7 @@ final class WorkerReporter: WorkerPart {
       },
       credentials: credentials(),
       totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.lent,
-      slicesInHand: slices.taken.count, fleet: environment.fleet, isStopping: life.isStopping,
+      slicesInHand: slices.taken.count, isStopping: life.isStopping,
       isListed: membership.hasJoined,
       isStoreLocked: isStoreLocked, silence: membership.silence(EventLoop.now),
       heartbeatError: membership.heartbeatError)

@@ -39,9 +39,7 @@ public struct WorkerMetrics: Sendable {
   public var window: Int
   public var windowUsed: Int
   public var slicesInHand: Int
-  /// Number of live workers, as Redis last reported.
-  public var fleet: Int
-  /// Whether the worker takes nothing new.
+  /// Whether it takes nothing new.
   public var isStopping: Bool
   /// Whether the worker has started and is listed in the fleet.
   public var isListed: Bool

@@ -52,8 +52,6 @@ public struct RedisServerInfo: Sendable {
   public var isPersistenceHealthy: Bool {
     fields["aof_last_write_status"] ?? "ok" == "ok" && fields["rdb_last_bgsave_status"] ?? "ok" == "ok"
   }
-  /// Time of the last successful snapshot in seconds since 1970; the start of the server if there was none.
-  public var lastSnapshot: Int? { fields["rdb_last_save_time"].flatMap { Int($0) } }
-  /// Number of connected replicas.
+  /// How many replicas follow.
   public var connectedReplicas: Int? { fields["connected_slaves"].flatMap { Int($0) } }
 }

@@ -45,9 +45,6 @@ public struct RedisPipeline: Sendable {
   /// Whether the pipeline has no commands.
   public var isEmpty: Bool { count == 0 }
 
-  /// Number of bytes to send.
-  public var byteCount: Int { arguments.bytes.count }
-
   var bytes: [UInt8] { arguments.bytes }
 
   /// Appends a command with arguments of any types.

@@ -30,8 +30,6 @@ struct RequestFields {
     self.members = members
   }
 
-  var isEmpty: Bool { members.isEmpty }
-
   func string(_ name: String) throws -> String? {
     guard let value = members.value(name) else { return nil }
     guard case .string(let text) = value.kind else { throw wrong(name, "a string", value) }

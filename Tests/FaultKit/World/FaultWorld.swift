@@ -152,9 +152,6 @@ public final class FaultWorld: Sendable {
   /// The workers that run or are stopped by a signal.
   public var workers: [WorkerProcess] { contents.withLock { $0.workers.filter { $0.process.exit == nil } } }
 
-  /// All workers since the start.
-  public var allWorkers: [WorkerProcess] { contents.withLock { $0.workers } }
-
   /// Starts a worker and waits until it works.
   ///
   /// - Parameters:

@@ -30,9 +30,6 @@ public actor Takeovers {
   /// Number of slices that no worker has taken over yet.
   public var waiting: Int { orphans.count }
 
-  /// Removes slices that no worker will take over, for example in a paused campaign.
-  public func forget() { orphans = [] }
-
   func stop() {
     watcher?.cancel()
     orphans = []

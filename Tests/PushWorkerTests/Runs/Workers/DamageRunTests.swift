@@ -54,9 +54,7 @@ import Testing
     return reasons
   }
 
-  private static let fields = ["count", "granted", "doubt", "waiting", "phase", "seq", "lease"]
-
-  /// Each key of a slice as another type. The worker isolates the slice with the reason and sends the others.
+  /// Each key of a slice as another type: the slice is taken out with the reason, the campaign's others are sent.
   @Test(arguments: ["slice", "targets", "ledger", "retry", "results", "reasons"])
   func sliceWithAKeyOfAnotherTypeIsIsolated(kind: String) async throws {
     try await run(["slice", "ledger", "results"].contains(kind) ? .native : .curl) { rig, client in
