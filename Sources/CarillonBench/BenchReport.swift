@@ -28,10 +28,9 @@ final class BenchReport {
       json.member("event", "settings")
       json.name("settings")
       settings.write(to: &json)
-      json.name("machine")
-      json.beginObject()
-      for (name, value) in machine.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
-      json.endObject()
+      json.object("machine") { json in
+        for (name, value) in machine.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
+      }
       json.endObject()
     }
     guard !isJSON else { return }

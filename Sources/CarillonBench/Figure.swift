@@ -96,10 +96,9 @@ struct Figure: Sendable {
     json.member("value", value)
     if !samples.isEmpty { json.member("samples", samples) { $0.value($1) } }
     if !details.isEmpty {
-      json.name("details")
-      json.beginObject()
-      for (name, value) in details.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
-      json.endObject()
+      json.object("details") { json in
+        for (name, value) in details.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
+      }
     }
     if bound != nil {
       json.member("asked", row[1])

@@ -55,23 +55,21 @@ struct LimitComparison {
     json.beginArray()
     for ratio in Self.ratios(pairs) { json.raw(Array(Self.text(ratio).utf8)) }
     json.endArray()
-    json.name("ratioByLimit")
-    json.beginObject()
-    for (limit, pairs) in self.pairs.sorted(by: { $0.key < $1.key }) {
-      json.name(String(limit))
-      json.raw(Array(Self.text(Self.median(Self.ratios(pairs))).utf8))
+    json.object("ratioByLimit") { json in
+      for (limit, pairs) in self.pairs.sorted(by: { $0.key < $1.key }) {
+        json.name(String(limit))
+        json.raw(Array(Self.text(Self.median(Self.ratios(pairs))).utf8))
+      }
     }
-    json.endObject()
     json.endObject()
     return String(decoding: json.take(), as: UTF8.self)
   }
 
   private static func write(_ results: [RateBenchmark.Result], named name: String, to json: inout JSONWriter) {
-    json.name(name)
-    json.beginObject()
-    json.member("perSecond", Int(median(results.map(\.perSecond))))
-    json.member("inFlight", Int(median(results.map(\.inFlight))))
-    json.endObject()
+    json.object(name) { json in
+      json.member("perSecond", Int(median(results.map(\.perSecond))))
+      json.member("inFlight", Int(median(results.map(\.inFlight))))
+    }
   }
 
   private static func ratios(_ pairs: [Pair]) -> [Double] {

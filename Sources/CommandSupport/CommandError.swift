@@ -123,12 +123,11 @@ package struct CommandError: Error, Equatable {
     }
     var json = JSONWriter()
     json.beginObject()
-    json.name("error")
-    json.beginObject()
-    json.member("code", code.rawValue)
-    json.member("message", message)
-    json.member("hint", hint)
-    json.endObject()
+    json.object("error") { json in
+      json.member("code", code.rawValue)
+      json.member("message", message)
+      json.member("hint", hint)
+    }
     json.endObject()
     json.endLine()
     return json.text

@@ -56,20 +56,13 @@ public struct WorkerHealth: Sendable, Equatable {
 
   /// `{"ready":…,"checks":[{"name":…,"ok":…,"reason":…}]}`.
   var json: String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("ready", isReady)
-    json.name("checks")
-    json.beginArray()
-    for check in checks {
-      json.beginObject()
-      json.member("name", check.name)
-      json.member("ok", check.reason == nil)
-      json.member("reason", check.reason)
-      json.endObject()
+    JSONWriter.object { json in
+      json.member("ready", isReady)
+      json.objects("checks", checks) { json, check in
+        json.member("name", check.name)
+        json.member("ok", check.reason == nil)
+        json.member("reason", check.reason)
+      }
     }
-    json.endArray()
-    json.endObject()
-    return json.text
   }
 }

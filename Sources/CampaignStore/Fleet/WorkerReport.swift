@@ -108,32 +108,19 @@ public struct WorkerReport: Sendable, Equatable {
     json.member("accepted", accepted)
     if superseded > 0 { json.member("superseded", superseded) }
     if takesNothing { json.member("takesNothing", true) }
-    json.name("pools")
-    json.beginArray()
-    for pool in pools.prefix(Self.most) {
-      json.beginObject()
+    json.objects("pools", pools.prefix(Self.most)) { json, pool in
       json.member("endpoint", Self.short(pool.endpoint))
       json.member("open", pool.open)
       json.member("inFlight", pool.inFlight)
       json.member("backlog", pool.backlog)
       json.member("failures", pool.failures)
       json.member("health", pool.health)
-      json.endObject()
     }
-    json.endArray()
-    json.name("credentials")
-    json.beginArray()
-    for credential in credentials.prefix(Self.most) {
-      json.beginObject()
-      json.name("apps")
-      json.beginArray()
-      for app in credential.apps.prefix(Self.most) { json.value(app) }
-      json.endArray()
+    json.objects("credentials", credentials.prefix(Self.most)) { json, credential in
+      json.array("apps", credential.apps.prefix(Self.most))
       if let stopped = credential.stopped { json.member("stopped", Self.short(stopped)) }
       if let expiresAt = credential.expiresAt { json.member("expiresAt", expiresAt) }
-      json.endObject()
     }
-    json.endArray()
     json.endObject()
     return json.take()
   }

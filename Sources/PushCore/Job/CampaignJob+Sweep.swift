@@ -8,17 +8,10 @@ extension CampaignJob {
     json.beginObject()
     json.member("id", id)
     json.member("app", app)
-    json.name("audience")
-    json.beginObject()
-    json.member("segment", "*")
-    json.endObject()
-    json.name("payload")
-    json.beginObject()
-    json.name("aps")
-    json.beginObject()
-    json.member("content-available", 1)
-    json.endObject()
-    json.endObject()
+    json.object("audience") { $0.member("segment", "*") }
+    json.object("payload") { json in
+      json.object("aps") { $0.member("content-available", 1) }
+    }
     json.member("pushType", "background")
     json.member("lane", Lane.bulk.rawValue)
     json.member("rate", rate)

@@ -73,3 +73,14 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     self = match
   }
 }
+
+extension JSONWriter {
+  /// Writes the member `outcomes`: the counts of the outcomes that occurred.
+  public mutating func outcomes(_ counts: [Outcome: Int]) {
+    object("outcomes") { json in
+      for outcome in Outcome.allCases {
+        if let count = counts[outcome] { json.member(outcome.name, count) }
+      }
+    }
+  }
+}

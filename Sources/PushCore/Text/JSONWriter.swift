@@ -63,16 +63,60 @@ public struct JSONWriter: Sendable {
 
   public mutating func null() { literal("null") }
 
-  /// Returns an object with one member, a string.
-  public static func object(_ name: String, _ text: String) -> String {
+  /// Returns the text of an object.
+  ///
+  /// - Parameter members: writes the members.
+  public static func object(_ members: (inout JSONWriter) throws -> Void) rethrows -> String {
     var json = JSONWriter()
-    json.beginObject()
-    json.member(name, text)
-    json.endObject()
+    try json.object(members)
     return json.text
   }
 
-  /// Writes JSON text unchanged.
+  /// Returns the text of an object with one member, a string.
+  public static func object(_ name: String, _ text: String) -> String { object { $0.member(name, text) } }
+
+  /// Writes an object.
+  ///
+  /// - Parameter members: writes the members.
+  public mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
+    beginObject()
+    try members(&self)
+    endObject()
+  }
+
+  /// Writes a member with an object.
+  public mutating func object(_ name: String, _ members: (inout JSONWriter) throws -> Void) rethrows {
+    self.name(name)
+    try object(members)
+  }
+
+  /// Writes a member with an array.
+  ///
+  /// - Parameter write: writes one element.
+  public mutating func array<Element>(
+    _ name: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) throws -> Void
+  ) rethrows {
+    self.name(name)
+    beginArray()
+    for element in elements { try write(&self, element) }
+    endArray()
+  }
+
+  /// Writes a member with an array of strings.
+  public mutating func array(_ name: String, _ texts: some Sequence<String>) {
+    array(name, texts) { $0.value($1) }
+  }
+
+  /// Writes a member with an array of objects.
+  ///
+  /// - Parameter members: writes the members of one object.
+  public mutating func objects<Element>(
+    _ name: String, _ elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) throws -> Void
+  ) rethrows {
+    try array(name, elements) { json, element in try json.object { try members(&$0, element) } }
+  }
+
+  /// JSON that is already written.
   public mutating func raw(_ json: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: json)

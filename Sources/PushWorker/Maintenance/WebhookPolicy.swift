@@ -62,30 +62,23 @@ enum WebhookPolicy {
       json.member("state", state)
       json.member("reason", change.text.isEmpty ? nil : change.text)
       json.member("pausedItself", state == "paused" && change.isByWorker)
-      json.name("campaign")
-      json.beginObject()
-      json.member("id", id)
-      if let record {
-        json.member("app", record.app)
-        json.member("lane", record.lane.rawValue)
-        json.member("targets", record.counters.targets)
-        json.name("outcomes")
-        json.beginObject()
-        for outcome in Outcome.allCases {
-          if let count = record.counters.outcomes[outcome] { json.member(outcome.name, count) }
+      json.object("campaign") { json in
+        json.member("id", id)
+        if let record {
+          json.member("app", record.app)
+          json.member("lane", record.lane.rawValue)
+          json.member("targets", record.counters.targets)
+          json.outcomes(record.counters.outcomes)
         }
-        json.endObject()
       }
-      json.endObject()
     case .alarm(let kind, let subject, let isRaised):
       json.member("kind", "alarm")
       json.member("state", isRaised ? "raised" : "cleared")
-      json.name("alarm")
-      json.beginObject()
-      json.member("kind", kind)
-      json.member("subject", subject)
-      json.member("text", change.text)
-      json.endObject()
+      json.object("alarm") { json in
+        json.member("kind", kind)
+        json.member("subject", subject)
+        json.member("text", change.text)
+      }
     }
     json.endObject()
     return json.take()

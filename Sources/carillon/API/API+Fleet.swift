@@ -62,12 +62,10 @@ extension API {
         let limit = try call.number("limit", in: 1...500, default: 50)
         let scheduled = try await stores.reading().campaigns.scheduled(count: limit)
         return .object { json in
-          json.array("scheduled", scheduled) { json, campaign in
-            json.beginObject()
+          json.objects("scheduled", scheduled) { json, campaign in
             json.member("id", campaign.id)
             json.member("at", Timestamp.format(milliseconds: campaign.at))
             json.member("needsApproval", campaign.needsApproval)
-            json.endObject()
           }
         }
       },
@@ -79,15 +77,13 @@ extension API {
         let limit = try call.number("limit", in: 1...500, default: 50)
         let page = try await stores.reading().results.auditLog(from: call.query("cursor"), count: limit)
         return .object { json in
-          json.array("entries", page.elements) { json, entry in
-            json.beginObject()
+          json.objects("entries", page.elements) { json, entry in
             json.member("key", entry.key)
             json.member("at", Timestamp.format(milliseconds: entry.at))
             json.member("who", entry.who)
             json.member("action", entry.action)
             json.member("subject", entry.subject)
             json.member("detail", entry.detail)
-            json.endObject()
           }
           json.member("next", page.next)
         }

@@ -95,7 +95,7 @@ extension API {
         let limit = try call.number("limit", in: 1...200, default: 50)
         let page = try await stores.reading().queue.deadJobs(from: call.query("cursor"), count: limit)
         return .object { json in
-          json.array("jobs", page.elements) { DeadJobReport($1).write(to: &$0, limit: Self.excerpt) }
+          json.array("jobs", page.elements) { DeadJobReport($1, limit: Self.excerpt).write(to: &$0) }
           json.member("next", page.next)
         }
       },
@@ -166,13 +166,11 @@ extension API {
       if !well.isEmpty { await store.note(Self.actor(call), "dead.\(verb)", well[0], detail: "\(well.count) jobs") }
       return .object { json in
         json.array("done", well) { $0.value($1) }
-        json.array("failed", failed) { json, failure in
-          json.beginObject()
+        json.objects("failed", failed) { json, failure in
           json.member("key", failure.key)
           json.member("code", failure.error.code.rawValue)
           json.member("message", failure.error.message)
           json.member("hint", failure.error.hint)
-          json.endObject()
         }
       }
     }

@@ -23,11 +23,9 @@ extension API {
         var sizes: [(name: String, users: Int)] = []
         for name in names.prefix(limit) { sizes.append((name, try await store.audiences.size(ofSegment: name))) }
         return .object { json in
-          json.array("segments", sizes) { json, segment in
-            json.beginObject()
+          json.objects("segments", sizes) { json, segment in
             json.member("segment", segment.name)
             json.member("users", segment.users)
-            json.endObject()
           }
           json.member("next", names.count > limit ? sizes.last?.name : nil)
         }

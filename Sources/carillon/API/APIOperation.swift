@@ -81,22 +81,6 @@ extension HTTPResponse {
 
   /// An object that is written by `body`.
   static func object(status: Int = 200, _ body: (inout JSONWriter) throws -> Void) rethrows -> HTTPResponse {
-    var json = JSONWriter()
-    json.beginObject()
-    try body(&json)
-    json.endObject()
-    return .json(json.text, status: status)
-  }
-}
-
-extension JSONWriter {
-  /// A member with an array.
-  mutating func array<Element>(
-    _ name: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
-  ) {
-    self.name(name)
-    beginArray()
-    for element in elements { write(&self, element) }
-    endArray()
+    .json(try JSONWriter.object(body), status: status)
   }
 }

@@ -22,117 +22,98 @@ enum OpenAPI {
   }
 
   static func document(_ operations: [APIOperation]) -> String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("openapi", "3.1.0")
-    json.name("info")
-    json.beginObject()
-    json.member("title", "Carillon")
-    json.member("version", "1")
-    json.member(
-      "description",
-      "Push campaigns: submit, watch and control them, register devices, mend what waits. Errors are RFC 9457 problems with the same codes, words and hints as the commands. Tokens have scopes: view, submit, operate, admin."
-    )
-    json.endObject()
-    json.name("paths")
-    json.beginObject()
-    var seen: Set<String> = []
-    for operation in operations where seen.insert(operation.path).inserted {
-      json.name(APIOperation.root + operation.path)
-      json.beginObject()
-      for other in operations where other.path == operation.path { write(other, to: &json) }
-      json.endObject()
+    JSONWriter.object { json in
+      json.member("openapi", "3.1.0")
+      json.object("info") { json in
+        json.member("title", "Carillon")
+        json.member("version", "1")
+        json.member(
+          "description",
+          "Push campaigns: submit, watch and control them, register devices, mend what waits. Errors are RFC 9457 problems with the same codes, words and hints as the commands. Tokens have scopes: view, submit, operate, admin."
+        )
+      }
+      json.object("paths") { json in
+        var seen: Set<String> = []
+        for operation in operations where seen.insert(operation.path).inserted {
+          json.object(APIOperation.root + operation.path) { json in
+            for other in operations where other.path == operation.path { write(other, to: &json) }
+          }
+        }
+      }
+      json.object("components") { json in
+        json.name("securitySchemes")
+        json.raw(#"{"token":{"type":"http","scheme":"bearer"}}"#.utf8)
+        json.object("schemas") { json in
+          for (name, schema) in OpenAPISchemas.all.sorted(by: { $0.key < $1.key }) {
+            json.name(name)
+            json.raw(schema.utf8)
+          }
+        }
+      }
     }
-    json.endObject()
-    json.name("components")
-    json.beginObject()
-    json.name("securitySchemes")
-    json.raw(#"{"token":{"type":"http","scheme":"bearer"}}"#.utf8)
-    json.name("schemas")
-    json.beginObject()
-    for (name, schema) in OpenAPISchemas.all.sorted(by: { $0.key < $1.key }) {
-      json.name(name)
-      json.raw(schema.utf8)
-    }
-    json.endObject()
-    json.endObject()
-    json.endObject()
-    return json.text
   }
 
   private static func write(_ operation: APIOperation, to json: inout JSONWriter) {
-    json.name(operation.method.lowercased())
-    json.beginObject()
-    json.member("operationId", operation.name)
-    json.member("summary", operation.summary)
-    json.name("security")
-    json.raw((operation.scope == nil ? "[]" : #"[{"token":[]}]"#).utf8)
-    json.member("x-scope", operation.scope?.rawValue)
-    json.name("parameters")
-    json.beginArray()
-    for piece in operation.path.split(separator: "/") where piece.hasPrefix("{") {
-      let name = String(piece.dropFirst().dropLast())
-      write(name, in: "path", schema: pathSchema(of: name), meaning: nil, isRequired: true, to: &json)
+    json.object(operation.method.lowercased()) { json in
+      json.member("operationId", operation.name)
+      json.member("summary", operation.summary)
+      json.name("security")
+      json.raw((operation.scope == nil ? "[]" : #"[{"token":[]}]"#).utf8)
+      json.member("x-scope", operation.scope?.rawValue)
+      json.name("parameters")
+      json.beginArray()
+      for piece in operation.path.split(separator: "/") where piece.hasPrefix("{") {
+        let name = String(piece.dropFirst().dropLast())
+        write(name, in: "path", schema: pathSchema(of: name), meaning: nil, isRequired: true, to: &json)
+      }
+      for parameter in operation.parameters {
+        write(
+          parameter.name, in: "query", schema: parameter.schema, meaning: parameter.meaning,
+          isRequired: parameter.isRequired, to: &json)
+      }
+      json.endArray()
+      if let body = operation.body {
+        json.object("requestBody") { json in
+          json.member("required", body.isRequired)
+          content(["application/json"], body.schema, to: &json)
+        }
+      }
+      json.object("responses") { json in
+        for answer in operation.answers {
+          json.object(String(answer.status)) { json in
+            json.member("description", answer.meaning)
+            content([answer.type] + (answer.otherType.map { [$0] } ?? []), answer.schema ?? "{}", to: &json)
+            if !answer.links.isEmpty { write(answer.links, to: &json) }
+          }
+        }
+        json.object("default") { json in
+          json.member("description", "What is wrong, where, and what to do")
+          content(["application/problem+json"], ref("Problem"), to: &json)
+        }
+      }
     }
-    for parameter in operation.parameters {
-      write(
-        parameter.name, in: "query", schema: parameter.schema, meaning: parameter.meaning,
-        isRequired: parameter.isRequired, to: &json)
-    }
-    json.endArray()
-    if let body = operation.body {
-      json.name("requestBody")
-      json.beginObject()
-      json.member("required", body.isRequired)
-      content(["application/json"], body.schema, to: &json)
-      json.endObject()
-    }
-    json.name("responses")
-    json.beginObject()
-    for answer in operation.answers {
-      json.name(String(answer.status))
-      json.beginObject()
-      json.member("description", answer.meaning)
-      content([answer.type] + (answer.otherType.map { [$0] } ?? []), answer.schema ?? "{}", to: &json)
-      if !answer.links.isEmpty { write(answer.links, to: &json) }
-      json.endObject()
-    }
-    json.name("default")
-    json.beginObject()
-    json.member("description", "What is wrong, where, and what to do")
-    content(["application/problem+json"], ref("Problem"), to: &json)
-    json.endObject()
-    json.endObject()
-    json.endObject()
   }
 
   private static func write(_ links: [APIOperation.Link], to json: inout JSONWriter) {
-    json.name("links")
-    json.beginObject()
-    for link in links {
-      json.name(link.operation)
-      json.beginObject()
-      json.member("operationId", link.operation)
-      json.name("parameters")
-      json.beginObject()
-      json.member(link.parameter, "$response.body#/\(link.member)")
-      json.endObject()
-      json.endObject()
+    json.object("links") { json in
+      for link in links {
+        json.object(link.operation) { json in
+          json.member("operationId", link.operation)
+          json.object("parameters") { $0.member(link.parameter, "$response.body#/\(link.member)") }
+        }
+      }
     }
-    json.endObject()
   }
 
   private static func content(_ types: [String], _ schema: String, to json: inout JSONWriter) {
-    json.name("content")
-    json.beginObject()
-    for type in types {
-      json.name(type)
-      json.beginObject()
-      json.name("schema")
-      json.raw(schema.utf8)
-      json.endObject()
+    json.object("content") { json in
+      for type in types {
+        json.object(type) { json in
+          json.name("schema")
+          json.raw(schema.utf8)
+        }
+      }
     }
-    json.endObject()
   }
 
   private static func write(

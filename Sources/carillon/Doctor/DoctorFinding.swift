@@ -48,14 +48,12 @@ struct DoctorFinding: Equatable, JSONReport {
     return problem(area, subject, error.message, cure: error.hint ?? "see the message")
   }
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("level", level.rawValue)
     json.member("area", area.rawValue)
     json.member("subject", subject)
     json.member("text", text)
     json.member("cure", cure)
-    json.endObject()
   }
 }
 
@@ -91,15 +89,10 @@ struct DoctorReport: JSONReport {
     return lines.joined(separator: "\n")
   }
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("well", isWell)
     json.member("problems", count(.problem))
     json.member("advice", count(.advice))
-    json.name("findings")
-    json.beginArray()
-    for finding in sorted { finding.write(to: &json) }
-    json.endArray()
-    json.endObject()
+    json.array("findings", sorted)
   }
 }

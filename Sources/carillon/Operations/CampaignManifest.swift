@@ -39,19 +39,13 @@ struct CampaignManifest {
     json.member("isFinal", record.finishedAt != nil)
     Self.write(audience, to: &json)
     try Self.write(job: job, to: &json)
-    json.name("outcomes")
-    json.beginObject()
-    for outcome in Outcome.allCases {
-      if let count = record.counters.outcomes[outcome] { json.member(outcome.name, count) }
-    }
-    json.endObject()
+    json.outcomes(record.counters.outcomes)
     json.member("pruned", record.counters.pruned)
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
-    json.name("receipts")
-    json.beginObject()
-    for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
-    json.endObject()
+    json.object("receipts") { json in
+      for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
+    }
     Self.write(record, timeline, to: &json)
     Self.write(rate, to: &json)
     json.endObject()
@@ -89,12 +83,11 @@ struct CampaignManifest {
   // MARK: Writing
 
   private static func write(_ audience: AudienceDigest, to json: inout JSONWriter) {
-    json.name("audience")
-    json.beginObject()
-    json.member("targets", audience.targets)
-    json.member("users", audience.users)
-    json.member("digest", audience.text)
-    json.endObject()
+    json.object("audience") { json in
+      json.member("targets", audience.targets)
+      json.member("users", audience.users)
+      json.member("digest", audience.text)
+    }
   }
 
   /// What the job says, but for what is a hash of it: the payload, and whom it lists.
@@ -104,20 +97,19 @@ struct CampaignManifest {
     json.member("job", sha256(try CampaignJob.canonical(job)))
     if let payload = members.value("payload") { json.member("payload", sha256(Array(job[payload.range]))) }
     if let variants = members.value("variants") { json.member("variants", sha256(Array(job[variants.range]))) }
-    json.name("settings")
-    json.beginObject()
-    for member in members where !["id", "app", "payload", "localized", "variants", "submittedBy"].contains(member.name)
-    {
-      var isListed = false
-      if member.name == "audience", case .object(let audience) = member.value.kind {
-        isListed = audience.value("users") != nil || audience.value("tokens") != nil
-      }
-      if !isListed {
-        json.name(member.name)
-        json.raw(job[member.value.range])
+    json.object("settings") { json in
+      for member in members
+      where !["id", "app", "payload", "localized", "variants", "submittedBy"].contains(member.name) {
+        var isListed = false
+        if member.name == "audience", case .object(let audience) = member.value.kind {
+          isListed = audience.value("users") != nil || audience.value("tokens") != nil
+        }
+        if !isListed {
+          json.name(member.name)
+          json.raw(job[member.value.range])
+        }
       }
     }
-    json.endObject()
   }
 
   private static func write(_ record: CampaignRecord, _ timeline: [TimelineEntry], to json: inout JSONWriter) {
@@ -144,19 +136,13 @@ struct CampaignManifest {
   }
 
   private static func write(_ rate: OutcomeRate, to json: inout JSONWriter) {
-    json.name("rate")
-    json.beginObject()
-    json.member("seconds", rate.seconds)
-    json.name("ended")
-    json.beginArray()
-    for (at, count) in rate.stretches {
-      json.beginObject()
-      json.member("at", Timestamp.format(milliseconds: at))
-      json.member("targets", count)
-      json.endObject()
+    json.object("rate") { json in
+      json.member("seconds", rate.seconds)
+      json.objects("ended", rate.stretches) { json, stretch in
+        json.member("at", Timestamp.format(milliseconds: stretch.at))
+        json.member("targets", stretch.count)
+      }
     }
-    json.endArray()
-    json.endObject()
   }
 
   // MARK: Checking

@@ -14,23 +14,16 @@ struct CampaignVerbOutcome: JSONReport {
   /// Its parts, and of a repeated campaign the last run, with the states that they are in.
   var others: [(id: String, state: CampaignState)] = []
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("id", id)
     json.member("state", state.rawValue)
-    json.name("unconfirmed")
-    json.beginArray()
-    for worker in unconfirmed { json.value(worker) }
-    json.endArray()
+    json.array("unconfirmed", unconfirmed)
     if !others.isEmpty {
-      json.array("parts", others) { json, other in
-        json.beginObject()
+      json.objects("parts", others) { json, other in
         json.member("id", other.id)
         json.member("state", other.state.rawValue)
-        json.endObject()
       }
     }
-    json.endObject()
   }
 
   /// The same for people.

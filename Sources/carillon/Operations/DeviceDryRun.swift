@@ -67,32 +67,22 @@ struct DeviceDryRun {
 
   /// For machines.
   var json: String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("rows", report.rows)
-    json.member("devices", report.imported)
-    json.member("skipped", report.skipped)
-    if report.withoutZone > 0 { json.member("withoutTimezone", report.withoutZone) }
-    json.name("columns")
-    json.beginArray()
-    for column in report.foreign.columns {
-      json.beginObject()
-      json.member("name", column.name)
-      json.member("becomes", column.meaning)
-      json.endObject()
+    JSONWriter.object { json in
+      json.member("rows", report.rows)
+      json.member("devices", report.imported)
+      json.member("skipped", report.skipped)
+      if report.withoutZone > 0 { json.member("withoutTimezone", report.withoutZone) }
+      json.objects("columns", report.foreign.columns) { json, column in
+        json.member("name", column.name)
+        json.member("becomes", column.meaning)
+      }
+      json.array("first", samples) { json, sample in
+        var writer = DeviceRowWriter(format: .ndjson, services: services)
+        writer.append(sample)
+        json.raw(writer.take().dropLast())
+      }
+      report.foreign.appendCounts(to: &json)
+      report.appendErrors(to: &json)
     }
-    json.endArray()
-    json.name("first")
-    json.beginArray()
-    for sample in samples {
-      var writer = DeviceRowWriter(format: .ndjson, services: services)
-      writer.append(sample)
-      json.raw(writer.take().dropLast())
-    }
-    json.endArray()
-    report.foreign.appendCounts(to: &json)
-    report.appendErrors(to: &json)
-    json.endObject()
-    return json.text
   }
 }

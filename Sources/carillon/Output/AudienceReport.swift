@@ -39,8 +39,7 @@ struct AudienceReport: JSONReport {
   }
 
   /// The members of the job's `audience`; of lists their lengths.
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     switch campaign.recipients.audience {
     case .segment(let expression): json.member("segment", expression.description)
     case .users(let users): json.member("users", users.count)
@@ -57,8 +56,7 @@ struct AudienceReport: JSONReport {
     if let sample = campaign.recipients.sample { json.member("sample", sample.share) }
     if let limit = campaign.recipients.limit { json.member("limit", limit) }
     if let stages = campaign.delivery.stages {
-      json.array("stages", stages.all) { json, stage in
-        json.beginObject()
+      json.objects("stages", stages.all) { json, stage in
         switch stage.members {
         case .users(let users): json.member("users", users.count)
         case .share(let share): json.member("share", share)
@@ -67,26 +65,23 @@ struct AudienceReport: JSONReport {
         if stage.approval { json.member("approval", true) }
         if let share = stage.mostFailures { json.member("maxFailures", share) }
         if let share = stage.leastOpened { json.member("minOpened", share) }
-        json.endObject()
       }
     }
     if let control = campaign.recipients.control { json.member("control", control.share) }
     if campaign.recipients.devices != .all { json.member("devices", campaign.recipients.devices.rawValue) }
     if !campaign.recipients.exclusion.isEmpty {
-      json.name("exclude")
-      json.beginObject()
-      if let segment = campaign.recipients.exclusion.segment { json.member("segment", segment.description) }
-      if let first = campaign.recipients.exclusion.campaigns.first {
-        json.name("campaign")
-        json.beginArray()
-        for earlier in campaign.recipients.exclusion.campaigns { json.value(earlier.campaign) }
-        json.endArray()
-        write(first.outcomes, first.opened, to: &json)
+      json.object("exclude") { json in
+        if let segment = campaign.recipients.exclusion.segment { json.member("segment", segment.description) }
+        if let first = campaign.recipients.exclusion.campaigns.first {
+          json.name("campaign")
+          json.beginArray()
+          for earlier in campaign.recipients.exclusion.campaigns { json.value(earlier.campaign) }
+          json.endArray()
+          write(first.outcomes, first.opened, to: &json)
+        }
+        if let activity = campaign.recipients.exclusion.activity { json.member("activity", activity) }
       }
-      if let activity = campaign.recipients.exclusion.activity { json.member("activity", activity) }
-      json.endObject()
     }
-    json.endObject()
   }
 
   private func write(_ earlier: EarlierAudience, to json: inout JSONWriter) {

@@ -10,18 +10,16 @@ extension CampaignReport {
     let counters = record.counters
     let isToTokens = counters.meant == 0 && counters.targets > 0
     guard record.sealedSlices > 0, !isToTokens else { return }
-    json.name("reach")
-    json.beginObject()
-    json.member("audience", counters.meant)
-    json.member("users", counters.audience.users)
-    json.member("control", counters.control)
-    json.name("leftOut")
-    json.beginObject()
-    for (reason, count) in counters.audience.reasons { json.member(reason.name, count) }
-    json.endObject()
-    if record.overtookEvents > 0 { json.member("eventsNotApplied", record.overtookEvents) }
-    if let why = record.whyNobody { json.member("nobody", why) }
-    json.endObject()
+    json.object("reach") { json in
+      json.member("audience", counters.meant)
+      json.member("users", counters.audience.users)
+      json.member("control", counters.control)
+      json.object("leftOut") { json in
+        for (reason, count) in counters.audience.reasons { json.member(reason.name, count) }
+      }
+      if record.overtookEvents > 0 { json.member("eventsNotApplied", record.overtookEvents) }
+      if let why = record.whyNobody { json.member("nobody", why) }
+    }
   }
 
   /// The same for people.

@@ -62,8 +62,7 @@ struct CampaignReport: JSONReport {
   }
 
   /// The object of the contract.
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("id", record.id)
     json.member("state", record.state.rawValue)
     json.member("reason", record.reason)
@@ -81,38 +80,34 @@ struct CampaignReport: JSONReport {
     }
     writeRate(to: &json)
     if let backend, audience?.isTransactional != true {
-      json.name("backend")
-      json.beginObject()
-      json.member("share", backend.share)
-      json.member("since", backend.since.map(Timestamp.format(milliseconds:)))
-      json.member("reason", backend.reason)
-      json.endObject()
+      json.object("backend") { json in
+        json.member("share", backend.share)
+        json.member("since", backend.since.map(Timestamp.format(milliseconds:)))
+        json.member("reason", backend.reason)
+      }
     }
     json.member("targets", record.counters.targets)
     json.member("estimate", record.waitsForApproval ? record.estimate?.targets ?? total?.count : total?.count)
-    json.name("outcomes")
-    json.beginObject()
-    for outcome in outcomes { json.member(outcome.name, outcome.count) }
-    json.endObject()
+    json.object("outcomes") { json in
+      for outcome in outcomes { json.member(outcome.name, outcome.count) }
+    }
     json.member("pending", record.pending)
     json.member("inDoubt", record.counters.inDoubt)
     json.member("retrying", record.counters.retrying)
     if record.counters.later > 0 {
-      json.name("ownTime")
-      json.beginObject()
-      json.member("waiting", record.counters.later)
-      json.member("next", record.nextTime.map(Timestamp.format(milliseconds:)))
-      json.endObject()
+      json.object("ownTime") { json in
+        json.member("waiting", record.counters.later)
+        json.member("next", record.nextTime.map(Timestamp.format(milliseconds:)))
+      }
     }
     if let repetition = record.repetition {
-      json.name("repeat")
-      json.beginObject()
-      json.member("cron", repetition.schedule)
-      json.member("next", record.state.isFinal ? nil : record.sendAt.map(Timestamp.format(milliseconds:)))
-      json.member("runs", repetition.runs)
-      json.member("leftOut", repetition.leftOut)
-      json.member("last", repetition.lastRun)
-      json.endObject()
+      json.object("repeat") { json in
+        json.member("cron", repetition.schedule)
+        json.member("next", record.state.isFinal ? nil : record.sendAt.map(Timestamp.format(milliseconds:)))
+        json.member("runs", repetition.runs)
+        json.member("leftOut", repetition.leftOut)
+        json.member("last", repetition.lastRun)
+      }
     }
     json.member("pruned", record.counters.pruned)
     json.member("quarantined", record.counters.quarantined)
@@ -120,48 +115,37 @@ struct CampaignReport: JSONReport {
     if record.counters.control > 0 { json.member("control", record.counters.control) }
     writeReach(to: &json)
     if !record.parts.isEmpty {
-      json.array("parts", record.parts) { json, part in
-        json.beginObject()
+      json.objects("parts", record.parts) { json, part in
         json.member("id", part.id)
         json.member("state", part.state.rawValue)
         json.member("targets", part.counters.targets)
-        json.name("outcomes")
-        json.beginObject()
-        for outcome in Outcome.allCases {
-          if let count = part.counters.outcomes[outcome] { json.member(outcome.name, count) }
-        }
-        json.endObject()
+        json.outcomes(part.counters.outcomes)
         json.member("startedAt", part.startedAt.map(Timestamp.format(milliseconds:)))
         json.member("finishedAt", part.finishedAt.map(Timestamp.format(milliseconds:)))
-        json.endObject()
       }
     }
     if let gate {
-      json.name("gate")
-      json.beginObject()
-      json.member("stage", gate.stage)
-      json.member("opensAt", gate.opensAt.map(Timestamp.format(milliseconds:)))
-      json.endObject()
+      json.object("gate") { json in
+        json.member("stage", gate.stage)
+        json.member("opensAt", gate.opensAt.map(Timestamp.format(milliseconds:)))
+      }
     }
     if let receipts {
-      json.name("receipts")
-      json.beginObject()
-      for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
-      json.endObject()
+      json.object("receipts") { json in
+        for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
+      }
     }
     variants?.write(to: &json)
-    json.name("slices")
-    json.beginObject()
-    json.member("done", record.slices.finished)
-    json.member("sealed", record.sealedSlices)
-    json.member("total", record.slices.total)
-    json.endObject()
+    json.object("slices") { json in
+      json.member("done", record.slices.finished)
+      json.member("sealed", record.sealedSlices)
+      json.member("total", record.slices.total)
+    }
     record.waiting?.write(to: &json)
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
-    json.endObject()
   }
 
   /// Everything, for people.

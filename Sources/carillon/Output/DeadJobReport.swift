@@ -5,19 +5,15 @@ import PushCore
 /// A job of the dead list as commands show it.
 struct DeadJobReport: JSONReport {
   let job: DeadJob
+  /// How many bytes of the job the object has at most.
+  private let limit: Int
 
-  init(_ job: DeadJob) {
+  init(_ job: DeadJob, limit: Int = .max) {
     self.job = job
+    self.limit = limit
   }
 
-  /// The object of the contract, with all of the job that is kept.
-  func write(to json: inout JSONWriter) { write(to: &json, limit: .max) }
-
-  /// The object of the contract.
-  ///
-  /// - Parameter limit: bytes of the job at most.
-  func write(to json: inout JSONWriter, limit: Int) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("key", job.key)
     json.member("at", Timestamp.format(milliseconds: job.at))
     json.member("id", job.id)
@@ -27,7 +23,6 @@ struct DeadJobReport: JSONReport {
     // Whether what is kept of it is not all of it, and it can't be retried.
     json.member("cut", job.isCut)
     json.member("job", String(decoding: job.job.prefix(limit), as: UTF8.self))
-    json.endObject()
   }
 
   /// Everything, for people.
@@ -44,13 +39,6 @@ struct DeadJobReport: JSONReport {
 
   /// What a command did to which jobs: `{"retried":["…"]}`.
   static func keys(_ keys: [String], as verb: String) -> String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.name(verb)
-    json.beginArray()
-    for key in keys { json.value(key) }
-    json.endArray()
-    json.endObject()
-    return json.text
+    JSONWriter.object { $0.array(verb, keys) }
   }
 }

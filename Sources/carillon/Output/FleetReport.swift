@@ -181,132 +181,101 @@ struct FleetReport: JSONReport {
 
   // MARK: For machines
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("well", isWell)
     json.member("at", Timestamp.format(milliseconds: fleet.at))
     json.member("namespace", fleet.namespace)
     json.member("partitions", fleet.partitions)
     json.member("nextPartitions", fleet.nextPartitions)
-    json.name("alarms")
-    json.beginArray()
-    for alarm in alarms { alarm.write(to: &json) }
-    json.endArray()
+    json.array("alarms", alarms)
     writeWorkers(to: &json)
     writeQueues(to: &json)
     writeCampaigns(to: &json)
     json.member("dead", fleet.dead)
     json.member("quarantined", fleet.quarantined)
     json.member("feedback", fleet.feedback)
-    json.name("webhooks")
-    json.beginArray()
-    for webhook in fleet.webhooks {
-      json.beginObject()
+    json.objects("webhooks", fleet.webhooks) { json, webhook in
       json.member("name", webhook.name)
       json.member("backlog", webhook.backlog)
       json.member("failures", webhook.failures)
       json.member("retryAt", webhook.retryAt > 0 ? Timestamp.format(milliseconds: webhook.retryAt) : nil)
       json.member("error", webhook.error.isEmpty ? nil : webhook.error)
-      json.endObject()
     }
-    json.endArray()
-    json.array("backends", fleet.backends) { json, backend in
-      json.beginObject()
+    json.objects("backends", fleet.backends) { json, backend in
       json.member("app", backend.app)
       json.member("share", backend.share)
       json.member("since", backend.since.map(Timestamp.format(milliseconds:)))
       json.member("reason", backend.reason)
-      json.endObject()
     }
-    json.name("redis")
-    json.beginArray()
-    for node in fleet.nodes { node.write(to: &json) }
-    json.endArray()
-    json.endObject()
+    json.array("redis", fleet.nodes)
   }
 
   private func writeWorkers(to json: inout JSONWriter) {
-    json.name("workers")
-    json.beginObject()
-    json.member("live", fleet.liveWorkers)
-    json.member("listed", fleet.workers.count + fleet.unseenWorkers)
-    json.member("perSecond", fleet.perSecond)
-    json.member("housekeeper", fleet.housekeeper)
-    json.name("versions")
-    json.beginArray()
-    for version in fleet.versions { json.value(version) }
-    json.endArray()
-    json.name("each")
-    json.beginArray()
-    for worker in fleet.workers { worker.write(to: &json) }
-    json.endArray()
-    json.endObject()
+    json.object("workers") { json in
+      json.member("live", fleet.liveWorkers)
+      json.member("listed", fleet.workers.count + fleet.unseenWorkers)
+      json.member("perSecond", fleet.perSecond)
+      json.member("housekeeper", fleet.housekeeper)
+      json.array("versions", fleet.versions)
+      json.array("each", fleet.workers)
+    }
   }
 
   private func writeQueues(to json: inout JSONWriter) {
-    json.name("intake")
-    json.beginObject()
-    json.member("jobs", fleet.intake.count)
-    json.member("since", fleet.intake.since.map(Timestamp.format(milliseconds:)))
-    json.endObject()
-    json.name("lanes")
-    json.beginObject()
-    for lane in fleet.lanes {
-      json.name(lane.lane.rawValue)
-      json.beginObject()
-      json.member("campaigns", lane.campaigns)
-      json.member("slices", lane.slices)
-      json.member("since", lane.since.map(Timestamp.format(milliseconds:)))
-      json.endObject()
+    json.object("intake") { json in
+      json.member("jobs", fleet.intake.count)
+      json.member("since", fleet.intake.since.map(Timestamp.format(milliseconds:)))
     }
-    json.endObject()
+    json.object("lanes") { json in
+      for lane in fleet.lanes {
+        json.object(lane.lane.rawValue) { json in
+          json.member("campaigns", lane.campaigns)
+          json.member("slices", lane.slices)
+          json.member("since", lane.since.map(Timestamp.format(milliseconds:)))
+        }
+      }
+    }
     for (name, agenda) in [("scheduled", fleet.scheduled), ("parked", fleet.parked)] {
-      json.name(name)
-      json.beginObject()
-      json.member("count", agenda.count)
-      json.member("next", agenda.next.map(Timestamp.format(milliseconds:)))
-      json.member("lagMilliseconds", agenda.lag(at: fleet.at))
-      json.endObject()
+      json.object(name) { json in
+        json.member("count", agenda.count)
+        json.member("next", agenda.next.map(Timestamp.format(milliseconds:)))
+        json.member("lagMilliseconds", agenda.lag(at: fleet.at))
+      }
     }
-    json.name("events")
-    json.beginObject()
-    for list in EventList.allCases { json.member(list.rawValue, fleet.events[list] ?? 0) }
-    json.member("superseded", fleet.superseded)
-    json.endObject()
+    json.object("events") { json in
+      for list in EventList.allCases { json.member(list.rawValue, fleet.events[list] ?? 0) }
+      json.member("superseded", fleet.superseded)
+    }
   }
 
   private func writeCampaigns(to json: inout JSONWriter) {
-    json.name("campaigns")
-    json.beginObject()
-    json.member("active", fleet.campaigns(.active).count)
-    json.member("paused", fleet.campaigns(.paused).count)
-    json.member("waiting", fleet.waiting.count)
-    let awaiting = fleet.awaitingApproval
-    json.member("awaitingApproval", awaiting.count + fleet.unseenAwaiting)
-    json.member("approvalUrgent", awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) })
-    json.member("unseen", fleet.unseenCampaigns)
-    json.name("each")
-    json.beginArray()
-    for campaign in fleet.campaigns { CampaignReport(campaign.record).write(to: &json) }
-    json.endArray()
-    json.endObject()
+    json.object("campaigns") { json in
+      json.member("active", fleet.campaigns(.active).count)
+      json.member("paused", fleet.campaigns(.paused).count)
+      json.member("waiting", fleet.waiting.count)
+      let awaiting = fleet.awaitingApproval
+      json.member("awaitingApproval", awaiting.count + fleet.unseenAwaiting)
+      json.member("approvalUrgent", awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) })
+      json.member("unseen", fleet.unseenCampaigns)
+      json.name("each")
+      json.beginArray()
+      for campaign in fleet.campaigns { CampaignReport(campaign.record).write(to: &json) }
+      json.endArray()
+    }
   }
 }
 
 extension FleetAlarm: JSONReport {
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("kind", kind.rawValue)
     json.member("subject", subject)
     json.member("text", text)
     json.member("remedy", remedy)
-    json.endObject()
   }
 }
 
-extension FleetSnapshot.Worker {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.beginObject()
+extension FleetSnapshot.Worker: JSONReport {
+  func writeMembers(to json: inout JSONWriter) {
     json.member("name", name)
     json.member("alive", isAlive)
     json.member("heardAt", Timestamp.format(milliseconds: heardAt))
@@ -321,40 +290,25 @@ extension FleetSnapshot.Worker {
       json.member("accepted", report.accepted)
       json.member("superseded", report.superseded)
       json.member("takesNothing", report.takesNothing)
-      json.name("pools")
-      json.beginArray()
-      for pool in report.pools {
-        json.beginObject()
+      json.objects("pools", report.pools) { json, pool in
         json.member("endpoint", pool.endpoint)
         json.member("open", pool.open)
         json.member("inFlight", pool.inFlight)
         json.member("backlog", pool.backlog)
         json.member("failures", pool.failures)
         json.member("health", pool.health)
-        json.endObject()
       }
-      json.endArray()
-      json.name("credentials")
-      json.beginArray()
-      for credential in report.credentials {
-        json.beginObject()
-        json.name("apps")
-        json.beginArray()
-        for app in credential.apps { json.value(app) }
-        json.endArray()
+      json.objects("credentials", report.credentials) { json, credential in
+        json.array("apps", credential.apps)
         json.member("stopped", credential.stopped)
         json.member("expiresAt", credential.expiresAt.map(Timestamp.format(milliseconds:)))
-        json.endObject()
       }
-      json.endArray()
     }
-    json.endObject()
   }
 }
 
-extension FleetNode {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.beginObject()
+extension FleetNode: JSONReport {
+  func writeMembers(to json: inout JSONWriter) {
     json.member("endpoint", endpoint)
     json.member("version", version)
     json.member("control", hasControl)
@@ -367,6 +321,5 @@ extension FleetNode {
     json.member("replicas", info.connectedReplicas)
     json.member("commandsPerSecond", commandsPerSecond)
     json.member("uptimeSeconds", info.uptime)
-    json.endObject()
   }
 }

@@ -22,17 +22,12 @@ extension ForeignColumns {
   /// The same for machines: members of the object that is open.
   func appendCounts(to json: inout JSONWriter) {
     guard !columns.isEmpty else { return }
-    json.name("leftOut")
-    json.beginObject()
-    for (reason, count) in leftOut.sorted(by: { $0.key < $1.key }) { json.member(reason, count) }
-    json.endObject()
-    json.name("unusable")
-    json.beginObject()
-    for column in columns where column.unusable > 0 { json.member(column.name, column.unusable) }
-    json.endObject()
-    json.name("unknown")
-    json.beginArray()
-    for name in unknown { json.value(name) }
-    json.endArray()
+    json.object("leftOut") { json in
+      for (reason, count) in leftOut.sorted(by: { $0.key < $1.key }) { json.member(reason, count) }
+    }
+    json.object("unusable") { json in
+      for column in columns where column.unusable > 0 { json.member(column.name, column.unusable) }
+    }
+    json.array("unknown", unknown)
   }
 }

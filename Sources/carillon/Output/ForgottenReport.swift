@@ -7,19 +7,14 @@ struct ForgottenReport: JSONReport {
   let user: String
   let forgotten: Forgotten
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("user", user)
     json.member("devices", forgotten.devices)
-    json.name("segments")
-    json.beginArray()
-    for segment in forgotten.segments { json.value(segment) }
-    json.endArray()
+    json.array("segments", forgotten.segments)
     json.member("suppression", forgotten.suppression.count)
     json.member("campaigns", forgotten.campaigns)
     json.member("feedback", forgotten.feedback)
     json.member("completeBy", forgotten.completeBy.map { Timestamp.format(milliseconds: $0) })
-    json.endObject()
   }
 
   /// For people.

@@ -71,31 +71,24 @@ struct ImportReport {
 
   /// The counts for machines.
   var json: String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("rows", rows)
-    json.member("imported", imported)
-    json.member("skipped", skipped)
-    if withoutZone > 0 { json.member("withoutTimezone", withoutZone) }
-    if let outdated { json.member("outdated", outdated) }
-    if let crowdedOut, crowdedOut > 0 { json.member("crowdedOut", crowdedOut) }
-    if let known { json.member("known", known) }
-    foreign.appendCounts(to: &json)
-    appendErrors(to: &json)
-    json.endObject()
-    return json.text
+    JSONWriter.object { json in
+      json.member("rows", rows)
+      json.member("imported", imported)
+      json.member("skipped", skipped)
+      if withoutZone > 0 { json.member("withoutTimezone", withoutZone) }
+      if let outdated { json.member("outdated", outdated) }
+      if let crowdedOut, crowdedOut > 0 { json.member("crowdedOut", crowdedOut) }
+      if let known { json.member("known", known) }
+      foreign.appendCounts(to: &json)
+      appendErrors(to: &json)
+    }
   }
 
   /// The bad rows, as a member of an object.
   func appendErrors(to json: inout JSONWriter) {
-    json.name("errors")
-    json.beginArray()
-    for error in errors {
-      json.beginObject()
+    json.objects("errors", errors) { json, error in
       json.member("line", error.line)
       json.member("message", error.message)
-      json.endObject()
     }
-    json.endArray()
   }
 }

@@ -1,15 +1,22 @@
 import PushCore
 
-/// What commands print as one JSON object of the contract.
+/// A value that commands and the API print as one JSON object of the contract.
 protocol JSONReport {
-  func write(to json: inout JSONWriter)
+  /// Writes the members of the object.
+  func writeMembers(to json: inout JSONWriter)
 }
 
 extension JSONReport {
   /// The object, alone on its line.
-  var json: String {
-    var json = JSONWriter()
-    write(to: &json)
-    return json.text
+  var json: String { JSONWriter.object { writeMembers(to: &$0) } }
+
+  /// Writes the object.
+  func write(to json: inout JSONWriter) { json.object { writeMembers(to: &$0) } }
+}
+
+extension JSONWriter {
+  /// Writes a member with an array of reports.
+  mutating func array(_ name: String, _ reports: some Sequence<some JSONReport>) {
+    array(name, reports) { $1.write(to: &$0) }
   }
 }

@@ -54,17 +54,14 @@ struct NextRuns: Equatable {
   }
 
   func write(to json: inout JSONWriter) {
-    json.name("repeat")
-    json.beginObject()
-    json.member("zone", zone)
-    json.member("problem", problem)
-    json.array("runs", runs) { json, run in
-      json.beginObject()
-      json.member("id", run.id)
-      json.member("at", WallTime.format(run.wall))
-      json.member("begins", Timestamp.format(milliseconds: run.begins * 1000))
-      json.endObject()
+    json.object("repeat") { json in
+      json.member("zone", zone)
+      json.member("problem", problem)
+      json.objects("runs", runs) { json, run in
+        json.member("id", run.id)
+        json.member("at", WallTime.format(run.wall))
+        json.member("begins", Timestamp.format(milliseconds: run.begins * 1000))
+      }
     }
-    json.endObject()
   }
 }

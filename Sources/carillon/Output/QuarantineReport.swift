@@ -22,14 +22,12 @@ struct QuarantineReport: JSONReport {
     return fields.joined(separator: "\t")
   }
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("token", token)
     json.member("user", device.user)
     json.member("app", device.app)
     json.member("reason", device.reason)
     json.member("campaign", device.campaign)
     json.member("at", Timestamp.format(milliseconds: device.at))
-    json.endObject()
   }
 }

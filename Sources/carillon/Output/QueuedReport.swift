@@ -20,8 +20,7 @@ struct QueuedReport: JSONReport {
   }
 
   /// The object of the contract, with nothing counted.
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("id", job.outline.id)
     json.member("state", Self.state)
     json.member("reason", nil as String?)
@@ -31,19 +30,16 @@ struct QueuedReport: JSONReport {
     let none: Int? = 0
     json.member("targets", none)
     json.member("estimate", nil as Int?)
-    json.name("outcomes")
-    json.beginObject()
-    json.endObject()
+    json.object("outcomes") { json in
+    }
     for name in ["pending", "inDoubt", "retrying", "pruned", "quarantined", "resent"] { json.member(name, none) }
-    json.name("slices")
-    json.beginObject()
-    for name in ["done", "sealed", "total"] { json.member(name, none) }
-    json.endObject()
+    json.object("slices") { json in
+      for name in ["done", "sealed", "total"] { json.member(name, none) }
+    }
     json.name("queue")
     writePlace(to: &json)
     waiting?.write(to: &json)
     for name in ["createdAt", "sendAt", "startedAt", "finishedAt"] { json.member(name, nil as String?) }
-    json.endObject()
   }
 
   private func writePlace(to json: inout JSONWriter) {
@@ -93,10 +89,9 @@ extension CampaignWait {
 
   /// The member of the contract.
   func write(to json: inout JSONWriter) {
-    json.name("waiting")
-    json.beginObject()
-    json.member("reason", reason)
-    json.member("since", since.map(Timestamp.format(milliseconds:)))
-    json.endObject()
+    json.object("waiting") { json in
+      json.member("reason", reason)
+      json.member("since", since.map(Timestamp.format(milliseconds:)))
+    }
   }
 }

@@ -24,20 +24,17 @@ struct StoreCheckReport: JSONReport {
 
   /// The same as an object.
   static func json(_ finding: StoreFinding) -> String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("kind", finding.kind.rawValue)
-    json.member("key", finding.key)
-    json.member("subject", finding.subject.isEmpty ? nil : finding.subject)
-    json.member("standing", finding.standing.rawValue)
-    json.member("problem", finding.problem)
-    json.member("remedy", finding.remedy)
-    json.endObject()
-    return json.text
+    JSONWriter.object { json in
+      json.member("kind", finding.kind.rawValue)
+      json.member("key", finding.key)
+      json.member("subject", finding.subject.isEmpty ? nil : finding.subject)
+      json.member("standing", finding.standing.rawValue)
+      json.member("problem", finding.problem)
+      json.member("remedy", finding.remedy)
+    }
   }
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("found", found)
     json.member("mended", mended)
     json.member("left", left)
@@ -47,7 +44,6 @@ struct StoreCheckReport: JSONReport {
     json.member("campaigns", tally.campaigns)
     json.member("slices", tally.slices)
     json.member("leftOut", tally.leftOut)
-    json.endObject()
   }
 
   /// The closing line, for people.

@@ -19,34 +19,19 @@ struct UserReport: JSONReport {
     record = known ?? UserRecord(user: user)
   }
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("user", record.user)
     json.name("attributes")
     if record.attributes.isEmpty { json.raw("{}".utf8) } else { json.raw(record.attributes) }
-    json.name("segments")
-    json.beginArray()
-    for segment in segments { json.value(segment) }
-    json.endArray()
-    json.name("suppression")
-    json.beginArray()
-    for list in suppression {
-      json.beginObject()
+    json.array("segments", segments)
+    json.objects("suppression", suppression) { json, list in
       json.member("app", list.app)
       json.member("category", list.category)
-      json.endObject()
     }
-    json.endArray()
-    json.name("devices")
-    json.beginArray()
-    for device in record.devices {
-      json.beginObject()
+    json.objects("devices", record.devices) { json, device in
       for (name, text) in Self.columns(of: device) { json.member(name, text) }
       json.member("quarantined", device.isQuarantined)
-      json.endObject()
     }
-    json.endArray()
-    json.endObject()
   }
 
   /// Everything, for people.

@@ -27,40 +27,28 @@ struct VariantsReport {
 
   /// The members `variants` and `winner` of a campaign.
   func write(to json: inout JSONWriter) {
-    json.name("variants")
-    json.beginArray()
-    for (place, variant) in variants.all.enumerated() {
-      json.beginObject()
-      json.member("name", variant.name)
-      json.member("weight", variant.weight)
-      Self.write(counts[place], to: &json)
-      json.endObject()
+    json.objects("variants", zip(variants.all, counts)) { json, variant in
+      json.member("name", variant.0.name)
+      json.member("weight", variant.0.weight)
+      Self.write(variant.1, to: &json)
     }
-    json.endArray()
     guard let winner else { return }
-    json.name("winner")
-    json.beginObject()
-    json.member("variant", name)
-    json.member("by", winner.measure.rawValue)
-    json.member("minimum", winner.minimum)
-    json.member("otherwise", winner.otherwise.map { variants.all[$0].name })
-    json.member("decidedAt", decision.map { Timestamp.format(milliseconds: $0.at) })
-    json.member("decidedBy", decision?.person)
-    json.endObject()
+    json.object("winner") { json in
+      json.member("variant", name)
+      json.member("by", winner.measure.rawValue)
+      json.member("minimum", winner.minimum)
+      json.member("otherwise", winner.otherwise.map { variants.all[$0].name })
+      json.member("decidedAt", decision.map { Timestamp.format(milliseconds: $0.at) })
+      json.member("decidedBy", decision?.person)
+    }
   }
 
   private static func write(_ counts: VariantCounts, to json: inout JSONWriter) {
     json.member("targets", counts.targets)
-    json.name("outcomes")
-    json.beginObject()
-    for outcome in Outcome.allCases {
-      if let count = counts.outcomes[outcome] { json.member(outcome.name, count) }
+    json.outcomes(counts.outcomes)
+    json.object("receipts") { json in
+      for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, counts.receipts[kind] ?? 0) }
     }
-    json.endObject()
-    json.name("receipts")
-    json.beginObject()
-    for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, counts.receipts[kind] ?? 0) }
-    json.endObject()
   }
 
   /// The name of the variant that the later stages get; `nil` before it is said.

@@ -27,16 +27,14 @@ struct ProgressLine {
 
   /// The same for machines.
   var json: String {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("event", "progress")
-    json.member("what", label)
-    json.member("unit", unit)
-    json.member("done", done)
-    json.member("total", total)
-    json.member("seconds", seconds)
-    json.endObject()
-    return json.text
+    JSONWriter.object { json in
+      json.member("event", "progress")
+      json.member("what", label)
+      json.member("unit", unit)
+      json.member("done", done)
+      json.member("total", total)
+      json.member("seconds", seconds)
+    }
   }
 
   /// The line, at most `width` characters wide.

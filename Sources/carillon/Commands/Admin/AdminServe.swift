@@ -77,12 +77,10 @@ struct AdminServe: LongRunningCommand {
         } catch {
           return .object(status: 503) { json in
             json.member("ready", false)
-            json.array("checks", [CommandError(error)]) { json, error in
-              json.beginObject()
+            json.objects("checks", [CommandError(error)]) { json, error in
               json.member("name", "redis")
               json.member("ok", false)
               json.member("reason", Excerpt.harmless(error.message))
-              json.endObject()
             }
           }
         }

@@ -39,13 +39,11 @@ struct DecisionReport: JSONReport {
   var state: CampaignState
   var decision: VariantDecision
 
-  func write(to json: inout JSONWriter) {
-    json.beginObject()
+  func writeMembers(to json: inout JSONWriter) {
     json.member("id", id)
     json.member("state", state.rawValue)
     json.member("variant", variant)
     json.member("decidedAt", Timestamp.format(milliseconds: decision.at))
     json.member("decidedBy", decision.person)
-    json.endObject()
   }
 }

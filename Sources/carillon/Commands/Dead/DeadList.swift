@@ -34,7 +34,7 @@ extension DeadCommand {
       var json = JSONWriter()
       json.beginArray()
       try await store.queue.forEachDeadJob { job in
-        DeadJobReport(job).write(to: &json, limit: Self.excerpt)
+        DeadJobReport(job, limit: Self.excerpt).write(to: &json)
       }
       json.endArray()
       try StandardOutput.printLine(json.text)

@@ -19,11 +19,9 @@ struct TemplateCommand: AsyncParsableCommand {
     subcommands: [Put.self, Show.self, List.self, Remove.self])
 
   static func json(_ members: (inout JSONWriter) -> Void) -> String {
-    var json = JSONWriter()
-    json.beginObject()
-    members(&json)
-    json.endObject()
-    return json.text
+    JSONWriter.object { json in
+      members(&json)
+    }
   }
 
   static func write(_ name: String, _ version: Int, to json: inout JSONWriter) {
