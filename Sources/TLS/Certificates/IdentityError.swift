@@ -1,8 +1,8 @@
 /// The error for a client identity that can't be used.
-public typealias IdentityError = FileError<IdentityProblem>
+public typealias IdentityError = CredentialFileError<IdentityProblem>
 
 /// What is wrong with a client identity.
-public enum IdentityProblem: FileProblem {
+public enum IdentityProblem: CredentialFileProblem {
   /// The file, or that of its passphrase, can't be read, or more people than should can.
   case file(SecretFileProblem)
   /// Neither PKCS#12 nor PEM.

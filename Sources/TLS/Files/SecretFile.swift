@@ -62,10 +62,10 @@ public enum SecretFile {
 }
 
 /// The error for a file with a secret that can't be read.
-public typealias SecretFileError = FileError<SecretFileProblem>
+public typealias SecretFileError = CredentialFileError<SecretFileProblem>
 
 /// What is wrong with a file that holds a secret.
-public enum SecretFileProblem: FileProblem {
+public enum SecretFileProblem: CredentialFileProblem {
   /// The system's own words.
   case unreadable(String)
   /// More people than its owner and its group's members can read it, or others than its owner change it.

@@ -1,8 +1,8 @@
 /// The error for a signing key that can't be used.
-public typealias SigningKeyError = FileError<SigningKeyProblem>
+public typealias SigningKeyError = CredentialFileError<SigningKeyProblem>
 
 /// What is wrong with a signing key.
-public enum SigningKeyProblem: FileProblem {
+public enum SigningKeyProblem: CredentialFileProblem {
   /// The file can't be read, or more people than should can.
   case file(SecretFileProblem)
   /// It is there, but asks for a passphrase.

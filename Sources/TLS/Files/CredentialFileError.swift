@@ -1,5 +1,5 @@
 /// What is wrong with a file of a key, a certificate or a passphrase.
-public protocol FileProblem: Error, Equatable {
+public protocol CredentialFileProblem: Error, Equatable {
   /// The problem in words, without the file.
   var reason: String { get }
   /// What to do about the problem.
@@ -9,7 +9,7 @@ public protocol FileProblem: Error, Equatable {
 }
 
 /// The error for a file that can't be used.
-public struct FileError<Kind: FileProblem>: Error, Equatable, CustomStringConvertible {
+public struct CredentialFileError<Kind: CredentialFileProblem>: Error, Equatable, CustomStringConvertible {
   /// The kinds of problem.
   public typealias Problem = Kind
 
