@@ -1,7 +1,5 @@
 internal import CCurl
-internal import Dispatch
 internal import EventLoop
-internal import Glibc
 internal import PushCore
 internal import TLS
 
@@ -26,11 +24,13 @@ final class CurlConnection: PushConnection {
   var room: StreamRoom { .queue(waiting: queue.waiting) }
   /// libcurl begins waiting pushes without a call.
   var canResume: Bool { false }
-  private(set) var isDue = false
+  var isDue: Bool { timer.isDue }
 
-  /// Sockets to the service that libcurl has open. There is more than one only while libcurl tries several addresses.
-  private var openSockets: Set<Int32> = []
-  /// Data that the service may still send in this turn, and whether it exceeded the limit in any turn.
+  /// Internal for libcurl's callbacks.
+  let sockets: CurlSockets
+  /// Internal for libcurl's callbacks.
+  var timer: CurlTimer
+  /// What the service may still send in this turn, and whether it has sent more than that in one.
   private var budget = TurnBudget()
   private var isOverrun = false
   /// Whether ALPN selected HTTP/2, and the reason why the connection is not used if it did not.
@@ -44,10 +44,8 @@ final class CurlConnection: PushConnection {
   private let identity: CurlIdentity?
   private let configuration: ConnectionPool.Configuration
   private let surroundings: ConnectionSurroundings<Event>
-  private let timer: LoopTimer
-  /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
+  /// Lives as long as the connection, and so longer than libcurl's TLS contexts.
   private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
-  private var watchers: [Int32: SocketWatcher] = [:]
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
@@ -59,8 +57,6 @@ final class CurlConnection: PushConnection {
   /// URL of the present request with a zero at its end, and the length of its constant part.
   private var url: [UInt8] = []
   private var urlPrefix = 0
-  private var deadline: UInt64?
-  private var armedFor: UInt64?
   private var isClosed = false
 
   private static let turnedAwayText =
@@ -81,8 +77,9 @@ final class CurlConnection: PushConnection {
     self.authorization = authorization
     self.surroundings = surroundings
     identity = authorization.identity.map(CurlIdentity.init)
+    sockets = CurlSockets(surroundings)
     let happened = surroundings.happened
-    timer = LoopTimer(on: surroundings.loop) { happened(.timer) }
+    timer = CurlTimer(LoopTimer(on: surroundings.loop) { happened(.timer) })
     let own = Unmanaged.passUnretained(self).toOpaque()
     _ = carillon_multi_set_socket(multi, socketChanged, own)
     _ = carillon_multi_set_timer(multi, timerChanged, own)
@@ -212,21 +209,13 @@ final class CurlConnection: PushConnection {
   func handle(_ event: Event, now: UInt64) {
     switch event {
     case .ready(let descriptor, let events): act(descriptor, events)
-    case .timer:
-      armedFor = nil
-      if let deadline, now >= deadline {
-        self.deadline = nil
-        isDue = true
-      }
+    case .timer: timer.fired(now: now)
     }
   }
 
   /// Lets libcurl read and write as much as possible: at most everything that is due now.
   func run(now: UInt64) -> UInt64 {
-    if isDue {
-      isDue = false
-      act(CURL_SOCKET_BAD, 0)
-    }
+    if timer.takeDue() { act(CURL_SOCKET_BAD, 0) }
     return EventLoop.now
   }
 
@@ -242,23 +231,14 @@ final class CurlConnection: PushConnection {
   /// Does nothing, because libcurl handles its own timeouts.
   func tick(now: UInt64) {}
 
-  /// Arms the timer for the time that libcurl requested.
-  func rest() {
-    guard let deadline, !isClosed else { return }
-    // A timer that fires too early is rearmed, so it is only moved to an earlier time. libcurl changes the time with
-    // every push, and arming costs a system call.
-    if let armedFor, armedFor <= deadline { return }
-    armedFor = deadline
-    let now = EventLoop.now
-    timer.schedule(after: .nanoseconds(deadline > now ? Int(deadline - now) : 0))
-  }
+  func rest() { if !isClosed { timer.arm() } }
 
   var condition: ConnectionCondition {
     if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
     if let refusal { return .broken("\(refusal)") }
     if isOverrun { return .broken(TurnBudget.text) }
-    // While the connection is being opened, libcurl opens and closes sockets.
-    return isEstablished && openSockets.isEmpty ? .broken(nil) : .working
+    // While it is being opened, sockets come and go.
+    return isEstablished && sockets.isEmpty ? .broken(nil) : .working
   }
 
   // MARK: Closing
@@ -279,8 +259,9 @@ final class CurlConnection: PushConnection {
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    // curl_multi_cleanup(3): easy handles must be removed first. It closes the connections, so libcurl still calls back
-    // for their sockets.
+    sockets.stop()
+    // curl_multi_cleanup(3): easy handles must be removed before; connections are closed here, so libcurl still calls
+    // back for their sockets.
     for transfer in transfers {
       guard let easy = transfer.easy else { continue }
       if transfer.headers != nil { curl_multi_remove_handle(multi, easy) }
@@ -288,8 +269,6 @@ final class CurlConnection: PushConnection {
       transfer.easy = nil
     }
     curl_multi_cleanup(multi)
-    for watcher in watchers.values { watcher.close() }
-    watchers = [:]
   }
 
   // MARK: Handles
@@ -313,9 +292,9 @@ final class CurlConnection: PushConnection {
     guard let easy = curl_easy_init() else { return nil }
     let own = Unmanaged.passUnretained(self).toOpaque()
     let codes = [
-      carillon_easy_set_open_socket(easy, openSocket, own),
-      carillon_easy_set_close_socket(easy, closeSocket, own),
-      carillon_easy_set_tls_context(easy, adoptContext, own),
+      carillon_easy_set_open_socket(easy, openConnectionSocket, own),
+      carillon_easy_set_close_socket(easy, closeConnectionSocket, own),
+      carillon_easy_set_tls_context(easy, adoptConnectionContext, own),
       identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, noteVerbose, own),
     ]
     guard codes.allSatisfy({ $0 == CURLE_OK }), configuration.apply(to: easy), identity?.apply(to: easy) ?? true,
@@ -338,50 +317,15 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  fileprivate func watch(_ descriptor: Int32, _ interest: Int32) {
-    if interest == CURL_POLL_REMOVE {
-      watchers.removeValue(forKey: descriptor)?.close()
-      return
-    }
-    guard !isClosed, let watcher = watchers[descriptor] ?? makeWatcher(descriptor) else { return }
-    watcher.wantsRead = interest & CURL_POLL_IN != 0
-    watcher.wantsWrite = interest & CURL_POLL_OUT != 0
-  }
-
-  private func makeWatcher(_ descriptor: Int32) -> SocketWatcher? {
-    // libcurl closes its sockets, and the pipes of its resolver, without notice, so a duplicate is watched. Without one
-    // (no descriptors left), the transfers on the socket time out.
-    guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
-    let happened = surroundings.happened
-    let watcher = SocketWatcher(
-      socket, on: surroundings.loop,
-      onReadable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_IN)) },
-      onWritable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_OUT)) })
-    watchers[descriptor] = watcher
-    return watcher
-  }
-
-  fileprivate func setTimer(milliseconds: Int) {
-    if milliseconds < 0 {
-      deadline = nil
-    } else if milliseconds == 0 {
-      deadline = nil
-      isDue = true
-    } else {
-      deadline = EventLoop.now + UInt64(milliseconds) * 1_000_000
-    }
-  }
-
-  /// Opens a socket if the engine has allowed a connection. libcurl would replace a dead connection without asking.
-  fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+  /// Opens a socket, if the engine has allowed a connection: libcurl replaces a dead one without asking.
+  func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
     guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
-    // All connections use the same proxy, so its addresses are not spread.
-    if configuration.endpoint.proxy == nil, !surroundings.mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
-    let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
-    if descriptor >= 0 { openSockets.insert(descriptor) }
+    // Of a proxy there is one.
+    if configuration.endpoint.proxy == nil, !surroundings.mayConnect(CurlSockets.text(of: address)) {
+      return CURL_SOCKET_BAD
+    }
     isAgreed = false
-    return descriptor
+    return sockets.open(address)
   }
 
   /// Returns whether the connection of a transfer may be used; `false` fails the transfer before anything of it is
@@ -398,86 +342,17 @@ final class CurlConnection: PushConnection {
     return isAgreed
   }
 
-  fileprivate func watchRecords(of context: UnsafeMutableRawPointer) { records.install(in: context) }
+  func watchRecords(of context: UnsafeMutableRawPointer) { records.install(in: context) }
 
   /// Counts a TLS record. libcurl reads records until the socket has no more data. A socket that is shut down has none.
   private func note(recordBytes count: Int) {
     guard !budget.take(bytes: count), !isOverrun else { return }
     isOverrun = true
-    for descriptor in openSockets { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+    sockets.shutDown()
   }
 
-  /// Returns an address in numeric form, for people and comparisons; empty for an unsupported kind.
-  private static func text(of address: UnsafeMutablePointer<curl_sockaddr>) -> String {
-    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    guard let place = address.pointer(to: \.addr) else { return "" }
-    // CURLOPT_OPENSOCKETFUNCTION: `addr` has `addrlen` bytes, which may be more than a sockaddr.
-    guard getnameinfo(place, address.pointee.addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
-      return ""
-    }
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  fileprivate func hear(_ text: UnsafeRawBufferPointer) {
+  func hear(_ text: UnsafeRawBufferPointer) {
     guard let goAway = CurlGoAway(verbose: String(decoding: text, as: UTF8.self)) else { return }
     if goAway.lastStream == 0, goAway.error == 0 { wasTurnedAway = true }
   }
-
-  fileprivate func close(_ descriptor: Int32) {
-    openSockets.remove(descriptor)
-    _ = Glibc.close(descriptor)
-  }
-}
-
-/// CURLMOPT_SOCKETFUNCTION; `data` is the connection, which outlives its multi handle.
-private func socketChanged(
-  _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ interest: Int32, _ data: UnsafeMutableRawPointer?,
-  _: UnsafeMutableRawPointer?
-) -> Int32 {
-  if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.watch(descriptor, interest) } }
-  return 0
-}
-
-/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only stores the time.
-private func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: UnsafeMutableRawPointer?) -> Int32 {
-  if let data {
-    Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.setTimer(milliseconds: milliseconds) }
-  }
-  return 0
-}
-
-/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is
-/// sent.
-private func openSocket(
-  _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-  guard let data, let address else { return CURL_SOCKET_BAD }
-  return Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
-}
-
-/// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
-private func adoptContext(
-  _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
-) -> CURLcode {
-  guard let data, let context else { return CURLE_ABORTED_BY_CALLBACK }
-  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.watchRecords(of: context) }
-  return CURLE_OK
-}
-
-/// CURLOPT_DEBUGFUNCTION: libcurl's text about its actions, and other data that is ignored.
-private func noteVerbose(
-  _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
-  _ data: UnsafeMutableRawPointer?
-) -> Int32 {
-  guard kind == CURLINFO_TEXT, let data else { return 0 }
-  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef {
-    $0.hear(UnsafeRawBufferPointer(start: text, count: count))
-  }
-  return 0
-}
-
-/// CURLOPT_CLOSESOCKETFUNCTION; curl_multi_cleanup also calls it, when the easy handles no longer exist.
-private func closeSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
-  if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(descriptor) } }
-  return 0
 }

@@ -1,0 +1,139 @@
+import PushCore
+import Redis
+
+/// Writes an activated campaign: its fields, its parts and its open slices.
+extension Queue {
+  /// Writes the campaign with its parts, its audience being there.
+  ///
+  /// - Parameters:
+  ///   - request: what stands on the worker's list in the place of the job, where that is a run's.
+  ///   - digest: what the id was reserved for.
+  ///   - start: when it begins, in UNIX seconds.
+  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
+  ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
+  func write(
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
+    partitions: [Int], start: Int, worker: String, narrowed: Bool = false, approval: String? = nil,
+    reached: Reached? = nil
+  ) async throws -> Admission {
+    let minified = JSONValue.minified((resolved ?? job)[...])
+    // What Redis has lost and a worker brings back was taken in before, whatever its repeated campaign lists by now.
+    let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
+    let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
+    let ids = [campaign.id] + parts.map(\.description)
+    var pipeline = RedisPipeline(reserving: job.count + minified.count + 256 * (1 + parts.count))
+    pipeline.script(
+      StoreScripts.activate,
+      keys: [
+        keys.campaign(campaign.id), keys.job(campaign.id), keys.intake(worker: worker),
+        keys.lane(campaign.delivery.lane.rawValue), keys.all, keys.running, keys.schedule, keys.ended, keys.gates,
+        keys.wake,
+        keys.store, keys.changes, keys.campaign(parent), keys.attempts, keys.approvals,
+      ] + ids.flatMap { [keys.campaign($0), keys.open($0), keys.finished($0)] }
+    ) { arguments in
+      arguments.append(request ?? job)
+      arguments.append(Self.idMemory)
+      arguments.append(campaign.delivery.sendAt ?? 0)
+      arguments.append(digest)
+      arguments.append(keys.partitions)
+      arguments.append(approval ?? "")
+      arguments.append(partitions.count)
+      for partition in partitions { arguments.append(partition) }
+      arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
+      var fields = fields(of: campaign, start: start, narrowed: narrowed) + ownFields(of: campaign)
+      if let reached {
+        fields.append(("reachedTargets", "\(reached.targets)"))
+        if let users = reached.users { fields.append(("reachedUsers", "\(users)")) }
+      }
+      arguments.append(campaign.id)
+      arguments.append(parts.isEmpty ? "sent" : "parts")
+      arguments.append(2 * fields.count + 2)
+      for (field, value) in fields {
+        arguments.append(field)
+        arguments.append(value)
+      }
+      arguments.append("job")
+      arguments.append(minified)
+      for id in parts {
+        guard let part = id.part else { continue }
+        let isFirst = campaign.place(of: part.stage) == 0
+        // A stage that has not begun has its partitions and definitions fixed when it does.
+        fields =
+          self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst) + [("of", id.whole)]
+        arguments.append(id.description)
+        arguments.append(isFirst ? "sent" : "gated")
+        arguments.append(2 * fields.count)
+        for (field, value) in fields {
+          arguments.append(field)
+          arguments.append(value)
+        }
+      }
+    }
+    let answer = try await run(pipeline)[0].integer
+    if answer == 1 { return .new }
+    if answer == 2 {
+      try await store.campaigns.end(campaign.id)
+      return .new
+    }
+    if answer == -2 {
+      // What asked for it is on the list no more, and nobody else begins it.
+      try await acknowledge(request ?? job, worker: worker)
+      return .duplicate
+    }
+    // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
+    // removes the audience that was written here.
+    var isOurs = answer == -1
+    if !isOurs { isOurs = try await store.campaigns.standing(of: campaign.id)?.state.isFinal ?? true }
+    if isOurs {
+      pipeline.removeAll()
+      for partition in partitions {
+        pipeline.append("UNLINK", keys.audience(partition, campaign.id))
+        // What stands there beside the job is not written again.
+        if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
+      }
+      _ = try await run(pipeline)
+    }
+    guard answer == 0 else { throw try await store.repartition.whyHeld() }
+    return .duplicate
+  }
+
+  /// The fields of a campaign, and of each of its parts.
+  ///
+  /// - Parameter start: when it begins, in UNIX seconds; `nil` where that is yet to be seen.
+  private func fields(of campaign: Campaign, start: Int?, narrowed: Bool) -> [(String, String)] {
+    var fields: [(String, String)] = [
+      ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
+      ("lane", campaign.delivery.lane.rawValue), ("ttl", String(campaign.timeToLive)),
+      ("expiration", start.flatMap { campaign.commonExpiration(startingAt: $0) }.map(String.init) ?? ""),
+    ]
+    if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
+    if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
+    // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
+    if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
+    if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
+    if !campaign.recipients.definitions.isEmpty {
+      fields.append(("definitions", String(decoding: campaign.recipients.definitions.json, as: UTF8.self)))
+    }
+    return fields
+  }
+
+  /// The fields that a campaign has and its parts have not.
+  private func ownFields(of campaign: Campaign) -> [(String, String)] {
+    var fields: [(String, String)] = []
+    if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
+    if let repetition = campaign.delivery.timing.repetition { fields.append(("repeat", repetition.text)) }
+    if let (parent, _) = Repetition.run(campaign.id) { fields.append(("run", parent)) }
+    let parts = campaign.parts
+    if !parts.isEmpty {
+      fields.append(("parts", parts.map(\.description).joined(separator: " ")))
+      fields.append(("stage", "0"))
+    }
+    switch campaign.delivery.rate {
+    case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
+    case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
+    case .until(let milliseconds)?: fields.append(("finishBy", "\(milliseconds)"))
+    case nil: break
+    }
+    return fields
+  }
+}

@@ -1,0 +1,68 @@
+public import PushCore
+import Redis
+
+/// The rules for a job that only the store can check.
+extension Queue {
+  /// Refuses a campaign with stages that ends before its rest can begin.
+  func checkStages(of campaign: Campaign) async throws {
+    guard campaign.delivery.stages != nil else { return }
+    let start = max(try await store.time() / 1000, campaign.delivery.sendAt ?? 0) / 1000
+    if let problem = campaign.problemOfStages(start: start) {
+      throw StoreError(invalid: problem)
+    }
+  }
+
+  /// Refuses what only the store can tell is wrong: a segment or an earlier campaign that is not there, a time too far
+  /// ahead.
+  ///
+  /// - Returns: the segments that are rules and on which its audience depends.
+  @discardableResult
+  public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
+    var definitions = SegmentDefinitions()
+    if case .segment(let expression) = campaign.recipients.audience {
+      definitions = try await checkSegments(of: expression)
+    }
+    if let activity = campaign.activity { try await store.registry.checkActivity(activity) }
+    if let expression = campaign.recipients.exclusion.segment {
+      let excluded = try await checkSegments(of: expression, field: "audience.exclude.segment")
+      definitions = definitions.or(excluded)
+    }
+    for id in campaign.earlier {
+      if let problem = try await store.audiences.problem(ofEarlier: id) { throw problem }
+    }
+    if let problem = campaign.problemOfSchedule(now: try await store.time() / 1000) {
+      throw StoreError(invalid: problem)
+    }
+    if campaign.delivery.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await store.time() / 1000) }
+    return definitions
+  }
+
+  /// Refuses an expression that names a segment nobody has imported or defined: `!churnd` would otherwise mean everybody.
+  ///
+  /// - Returns: the segments that are rules and on which it depends.
+  @discardableResult
+  public func checkSegments(
+    of expression: AudienceExpression, field: String = "audience.segment"
+  ) async throws -> SegmentDefinitions {
+    let names = expression.segmentNames
+    guard !names.isEmpty else { return SegmentDefinitions() }
+    let (known, definitions) = try await store.audiences.namesAndDefinitions()
+    let reached: SegmentDefinitions
+    do {
+      reached = try definitions.reached(from: [expression])
+    } catch {
+      throw StoreError(.invalid, "\(field): \(error)", hint: "see `carillon segment list`, and define it otherwise")
+    }
+    let all = reached.all.values.reduce(into: names) { $0.formUnion($1.expression.segmentNames) }
+    for name in all.sorted() where !known.contains(name) && reached[name] == nil {
+      let user = reached.users(of: name).first
+      throw StoreError(
+        .invalid,
+        "\(field): there is no segment \(Excerpt.quoted(name))"
+          + (names.contains(name) ? "" : user.map { ", by which \($0) is defined" } ?? ""),
+        hint: Nearest.match(name, among: known + definitions.all.keys).map { "did you mean \($0)?" }
+          ?? "import it first: carillon segment import \(name) FILE")
+    }
+    return reached
+  }
+}

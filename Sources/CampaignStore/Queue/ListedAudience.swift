@@ -1,0 +1,62 @@
+import PushCore
+import Redis
+
+/// Writes the users and tokens that a job lists.
+extension Queue {
+  /// The partitions in which a campaign has slices before it begins to expand: those of whom its job lists, and all where
+  /// members are searched for.
+  func listedPartitions(of campaign: Campaign) -> [Int] {
+    guard case .users(let users) = campaign.recipients.audience else { return Array(0..<keys.partitions) }
+    // An erasure may have removed every user. The campaign needs a slice to end.
+    if users.isEmpty { return [0] }
+    return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
+  }
+
+  /// Spreads listed users or tokens over their partitions.
+  ///
+  /// - Returns: the partitions that get a slice: those with anybody in them; all, where members are searched for.
+  func writeAudience(of campaign: Campaign) async throws -> [Int] {
+    try await keepValues(of: campaign)
+    var members: [Int: [[UInt8]]] = [:]
+    switch campaign.recipients.audience {
+    case .segment, .campaign, .activity: return Array(0..<keys.partitions)
+    case .users(let users):
+      for user in users {
+        members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))
+      }
+    case .tokens(let tokens):
+      let service = services.service(ofApp: campaign.app)
+      for token in tokens {
+        members[Partition.of(token: token.bytes, of: service, count: keys.partitions), default: []].append(token.bytes)
+      }
+    case .channel(let id):
+      let service = services.service(ofApp: campaign.app)
+      members[Partition.of(token: Array(id.utf8), of: service, count: keys.partitions)] = [Array(id.utf8)]
+    }
+    var pipeline = RedisPipeline()
+    for (partition, list) in members {
+      for start in stride(from: 0, to: list.count, by: CampaignStore.batch) {
+        pipeline.command("SADD") { arguments in
+          arguments.append(keys.audience(partition, campaign.id))
+          for member in list[start..<min(start + CampaignStore.batch, list.count)] { arguments.append(member) }
+        }
+      }
+    }
+    for (partition, list) in members where !campaign.message.recipientValues.isEmpty {
+      let known = list.filter { campaign.message.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
+      // Of one user it may be some kilobytes.
+      for start in stride(from: 0, to: known.count, by: Self.valuesBatch) {
+        pipeline.command("HSET") { arguments in
+          arguments.append(keys.values(partition, campaign.id))
+          for user in known[start..<min(start + Self.valuesBatch, known.count)] {
+            arguments.append(user)
+            arguments.append(campaign.message.recipientValues[String(decoding: user, as: UTF8.self)] ?? [])
+          }
+        }
+      }
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+    // An erasure may have removed every member. The campaign needs a slice to end.
+    return members.isEmpty ? [0] : members.keys.sorted()
+  }
+}

@@ -1,0 +1,79 @@
+import PushCore
+import Redis
+
+/// Campaigns that have not begun.
+extension RepartitionMove {
+  /// Gives campaigns that have not begun their slices and audiences anew. What has begun has ended, and keeps its own.
+  mutating func campaigns(_ spread: Int) async throws {
+    var position = 0
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("ZRANGE", keys.all, position, position + Self.page - 1)
+      let ids = try await here.run(pipeline)[0].compactMap(\.string)
+      guard !ids.isEmpty else { return }
+      position += ids.count
+      for id in ids { try await reslice(id, spread) }
+    }
+  }
+
+  private mutating func reslice(_ id: String, _ spread: Int) async throws {
+    guard let (record, job) = try await here.campaigns.findWithJob(id), !record.state.isFinal else { return }
+    let campaign = try record.campaign(job, .any(here.services.service(ofApp: record.app)))
+    // Whom a job lists stands under the campaign, whatever parts it has.
+    guard campaign.part == nil else {
+      return try await reslice(id, to: there.queue.listedPartitions(of: campaign))
+    }
+    for start in stride(from: 0, to: spread, by: CampaignStore.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + CampaignStore.batch, spread) {
+        pipeline.append("UNLINK", keys.audience(partition, id))
+        if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, id)) }
+      }
+      _ = try await here.run(pipeline)
+    }
+    if campaign.message.hasValuesBeside {
+      for partition in 0..<spread { try await moveValues(of: id, in: partition) }
+    }
+    // What is repeated is sent to nobody itself.
+    let isSent = campaign.delivery.timing.repetition == nil
+    try await reslice(id, to: isSent ? there.queue.writeAudience(of: campaign) : [])
+  }
+
+  private mutating func reslice(_ id: String, to partitions: [Int]) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]
+    ) {
+      $0.append(id)
+      $0.append(there.keys.partitions)
+      $0.append(PartitionBitmap(allBut: partitions, of: there.keys.partitions).bytes)
+      for partition in partitions { $0.append(partition) }
+    }
+    tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
+  }
+
+  /// Brings what stands beside a job to where its users are; whoever is there already stays.
+  private mutating func moveValues(of id: String, in partition: Int) async throws {
+    try await forEachPage("HSCAN", keys.values(partition, id)) { move, pairs in
+      var moved: [Int: [Int]] = [:]
+      for index in stride(from: 0, to: pairs.count - 1, by: 2) {
+        let home = move.home(ofUser: Array(pairs[index].bytes ?? []))
+        if home != partition { moved[home, default: []].append(index) }
+      }
+      for part in [true, false] {
+        // They leave only when they are there.
+        var pipeline = RedisPipeline()
+        for (home, indexes) in moved {
+          pipeline.command(part ? "HSET" : "HDEL") { arguments in
+            arguments.append(move.keys.values(part ? home : partition, id))
+            for index in indexes {
+              arguments.append(pairs[index])
+              if part { arguments.append(pairs[index + 1]) }
+            }
+          }
+        }
+        if !pipeline.isEmpty { _ = try await move.here.run(pipeline) }
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import PushCore
+import Redis
+
+/// Moves the contents of a store to where another number of partitions wants them.
+struct RepartitionMove {
+  /// Entries of a hash or set that are read at once.
+  static let page = 200
+  /// More devices than any user has: none leaves because of a move.
+  static let devicesPerUser = 1_000_000
+
+  /// The store by the number of partitions that it has.
+  let here: CampaignStore
+  /// The store by the number that it will have.
+  let there: CampaignStore
+  var tally = RepartitionTally()
+
+  var keys: Keyspace { here.keys }
+
+  init(here: CampaignStore, there: CampaignStore) {
+    self.here = here
+    self.there = there
+  }
+
+  func home(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: there.keys.partitions) }
+
+  /// Ends what was begun where things are now.
+  func settle(_ partitions: Range<Int>) async throws {
+    _ = try await here.results.deliverFeedback(from: partitions)
+    for partition in partitions { while try await here.registry.redoMoves(in: partition) > 0 {} }
+  }
+
+  /// Copies what a partition remembers of removals and erasures to every partition in which their users and tokens may be
+  /// from now on: only digests are known of them. What nobody asks for is forgotten with the rest.
+  mutating func marks(of partition: Int) async throws {
+    let step = Self.greatestCommonDivisor(keys.partitions, there.keys.partitions)
+    let homes = stride(from: partition % step, to: there.keys.partitions, by: step).filter { $0 != partition }
+    for key in [Keyspace.removals, Keyspace.erased] {
+      try await forEachPage("ZSCAN", key(keys)(partition)) { move, reply in
+        try await move.enter(Self.pairs(reply), homes.map { key(move.keys)($0) })
+      }
+    }
+  }
+
+  /// Writes members of a sorted set into others, where the later time stands.
+  func enter(_ pairs: [(token: [UInt8], text: [UInt8])], _ homes: [String]) async throws {
+    guard !pairs.isEmpty, !homes.isEmpty else { return }
+    var pipeline = RedisPipeline()
+    for home in homes {
+      pipeline.command("ZADD") {
+        $0.append(home)
+        $0.append("GT")
+        for (member, score) in pairs {
+          $0.append(score)
+          $0.append(member)
+        }
+      }
+    }
+    _ = try await here.run(pipeline)
+  }
+
+  private static func greatestCommonDivisor(_ one: Int, _ other: Int) -> Int {
+    other == 0 ? one : greatestCommonDivisor(other, one % other)
+  }
+
+  /// Reads a hash or set to its end, a page at a time.
+  mutating func forEachPage(
+    _ command: StaticString, _ key: String, _ body: (inout RepartitionMove, RedisReply) async throws -> Void
+  ) async throws {
+    var cursor = "0"
+    repeat {
+      var pipeline = RedisPipeline()
+      pipeline.command(command) {
+        $0.append(key)
+        $0.append(cursor)
+        $0.append("COUNT")
+        $0.append(Self.page)
+      }
+      let reply = try await here.run(pipeline)[0]
+      cursor = reply[0].string ?? "0"
+      if !reply[1].isEmpty { try await body(&self, reply[1]) }
+    } while cursor != "0"
+  }
+
+  static func pairs(_ reply: RedisReply) -> [(token: [UInt8], text: [UInt8])] {
+    stride(from: 0, to: reply.count - 1, by: 2).map {
+      (reply[$0].bytes.map(Array.init) ?? [], reply[$0 + 1].bytes.map(Array.init) ?? [])
+    }
+  }
+}

@@ -1,0 +1,58 @@
+internal import CCurl
+internal import PushCore
+
+// The functions that libcurl calls for a connection.
+
+/// CURLMOPT_SOCKETFUNCTION; `data` is the connection, which outlives its multi handle.
+func socketChanged(
+  _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ interest: Int32, _ data: UnsafeMutableRawPointer?,
+  _: UnsafeMutableRawPointer?
+) -> Int32 {
+  if let data {
+    Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.sockets.watch(descriptor, interest) }
+  }
+  return 0
+}
+
+/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only takes note.
+func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: UnsafeMutableRawPointer?) -> Int32 {
+  if let data {
+    Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.timer.set(milliseconds: milliseconds) }
+  }
+  return 0
+}
+
+/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is sent.
+func openConnectionSocket(
+  _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let data, let address else { return CURL_SOCKET_BAD }
+  return Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
+}
+
+/// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
+func adoptConnectionContext(
+  _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
+) -> CURLcode {
+  guard let data, let context else { return CURLE_ABORTED_BY_CALLBACK }
+  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.watchRecords(of: context) }
+  return CURLE_OK
+}
+
+/// CURLOPT_DEBUGFUNCTION: libcurl's remarks on what it does, and more that nobody asked for.
+func noteVerbose(
+  _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
+  _ data: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard kind == CURLINFO_TEXT, let data else { return 0 }
+  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.hear(UnsafeRawBufferPointer(start: text, count: count))
+  }
+  return 0
+}
+
+/// CURLOPT_CLOSESOCKETFUNCTION; also called by curl_multi_cleanup, when easy handles are long gone.
+func closeConnectionSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
+  if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.sockets.close(descriptor) } }
+  return 0
+}

@@ -1,0 +1,47 @@
+internal import Dispatch
+internal import EventLoop
+
+/// The timer of a multi handle (CURLMOPT_TIMERFUNCTION). It takes note of what libcurl asks for and is armed once a turn.
+struct CurlTimer {
+  /// Whether libcurl has something to do now.
+  private(set) var isDue = false
+  private var deadline: UInt64?
+  private var armedFor: UInt64?
+  private let timer: LoopTimer
+
+  init(_ timer: LoopTimer) {
+    self.timer = timer
+  }
+
+  /// Notes what libcurl asks for: a negative number ends the timer, 0 is due at once.
+  mutating func set(milliseconds: Int) {
+    deadline = milliseconds > 0 ? EventLoop.now + UInt64(milliseconds) * 1_000_000 : nil
+    if milliseconds == 0 { isDue = true }
+  }
+
+  /// Handles the end of the armed time.
+  mutating func fired(now: UInt64) {
+    armedFor = nil
+    if let deadline, now >= deadline {
+      self.deadline = nil
+      isDue = true
+    }
+  }
+
+  /// Returns whether libcurl has something to do, and resets it.
+  mutating func takeDue() -> Bool {
+    defer { isDue = false }
+    return isDue
+  }
+
+  /// Arms the timer for what libcurl has asked for.
+  mutating func arm() {
+    guard let deadline else { return }
+    // A timer that fires too early is asked again, so it is only ever moved forward: libcurl changes its mind with
+    // every push, and arming costs a system call.
+    if let armedFor, armedFor <= deadline { return }
+    armedFor = deadline
+    let now = EventLoop.now
+    timer.schedule(after: .nanoseconds(deadline > now ? Int(deadline - now) : 0))
+  }
+}
