@@ -50,9 +50,9 @@ extension API {
         hint: "make tokens: carillon admin token NAME --scope operate, and set admin.tokenFile")
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
-    guard try await store.campaigns.find(id) != nil else { throw try await store.whereIs(id) }
+    guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
     let state = try await store.campaigns.approve(id, by: name)
-    await store.note(Self.actor(call), "campaign.approve", id)
+    await AuditTrail(store).note(Self.actor(call), "campaign.approve", id)
     return .json(CampaignVerbOutcome(id: id, state: state).json)
   }
 

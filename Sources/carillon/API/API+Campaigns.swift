@@ -51,7 +51,9 @@ extension API {
         }
         let isDuplicate = try await submission.submit(to: store, by: call.holder?.name)
         let id = submission.campaign.id
-        if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }
+        if !isDuplicate {
+          await AuditTrail(store).note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app)
+        }
         let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
         var response = HTTPResponse.json(
           submission.json(isDuplicate: isDuplicate, more: more), status: isDuplicate ? 200 : 201)
@@ -91,7 +93,9 @@ extension API {
         answers: [.init(status: 200, meaning: "The job", schema: #"{"type":"object"}"#)]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
-        guard let (_, job) = try await store.campaigns.findWithJob(id) else { throw try await store.whereIs(id) }
+        guard let (_, job) = try await store.campaigns.findWithJob(id) else {
+          throw try await CampaignLookup(store).whereIs(id)
+        }
         return .json(String(decoding: job, as: UTF8.self))
       },
       verb(.pause, "Pauses a campaign everywhere; returns when every worker has stopped sending it"),
@@ -107,7 +111,7 @@ extension API {
         guard let name = try fields.string("variant") else { throw Problem(400, "usage", "variant: is missing") }
         let (id, store) = (call.parameter("id"), try await stores.reading())
         let (decision, state) = try await store.campaigns.decide(id, variant: name, by: call.holder?.name ?? "")
-        await store.note(Self.actor(call), "campaign.decide", id, detail: name)
+        await AuditTrail(store).note(Self.actor(call), "campaign.decide", id, detail: name)
         return .json(DecisionReport(id: id, variant: name, state: state, decision: decision).json)
       },
       APIOperation(
@@ -156,12 +160,12 @@ extension API {
   }
 
   private func show(_ id: String, in store: CampaignStore) async throws -> HTTPResponse {
-    switch try await store.look(id) {
+    switch try await CampaignLookup(store).look(id) {
     case .campaign(var report):
-      try await store.fill(&report)
+      try await CampaignLookup(store).fill(&report)
       return .json(report.json)
     case .queued(let report): return .json(report.json)
-    case nil: throw try await store.absent(id)
+    case nil: throw try await CampaignLookup(store).absent(id)
     }
   }
 
@@ -177,9 +181,9 @@ extension API {
       let (reason, unguarded) =
         isResume ? ("", try fields.flag("unguarded")) : (try fields.string("reason") ?? "", false)
       let (id, store) = (call.parameter("id"), try await stores.reading())
-      let outcome = try await store.carryOut(
+      let outcome = try await CampaignActions(store).carryOut(
         verb, on: id, reason: reason, unguarded: unguarded, by: call.holder?.name ?? "")
-      await store.note(
+      await AuditTrail(store).note(
         Self.actor(call), "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
       return .json(outcome.json)
     }
@@ -193,9 +197,9 @@ extension API {
       guard !wanted.isEmpty else { throw Problem(400, "usage", "only: is no outcome") }
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
-    guard let record = try await store.campaigns.find(id) else { throw try await store.whereIs(id) }
+    guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }
     let service = try PushServices.known.named(record.service)
-    let groups = try await compute(for: call) { try await store.groups(of: id) }
+    let groups = try await compute(for: call) { try await CampaignLookup(store).groups(of: id) }
     return HTTPResponse(
       200,
       headers: [

@@ -39,7 +39,7 @@ extension API {
       ) { call in
         let (user, store) = (try user(call), try await stores.changing())
         let forgotten = try await store.erasure.forget(user)
-        await store.note(forgotten: forgotten, by: Self.actor(call))
+        await AuditTrail(store).note(forgotten: forgotten, by: Self.actor(call))
         return .json(ForgottenReport(user: user, forgotten: forgotten).json)
       },
     ]

@@ -76,7 +76,7 @@ extension API {
           return true
         }
       }
-      await store.note(
+      await AuditTrail(store).note(
         Self.actor(call), "quarantine.\(verb)", campaign ?? app ?? (isAll ? "all" : ""), detail: "\(count) devices")
       return .object { $0.member("devices", count) }
     }
@@ -123,7 +123,7 @@ extension API {
   }
 
   private func retry(_ key: String, in store: CampaignStore, for call: RouteCall) async throws {
-    _ = try await store.retryDead(key, apps) { read in try await compute(for: call, read) }
+    _ = try await DeadJobRetry(store: store, apps: apps).retry(key) { read in try await compute(for: call, read) }
   }
 
   private func one(
@@ -131,7 +131,7 @@ extension API {
   ) async throws -> HTTPResponse {
     let (key, store) = (call.parameter("key"), try await stores.reading())
     try await body(store, key)
-    await store.note(Self.actor(call), "dead.\(verb)", key)
+    await AuditTrail(store).note(Self.actor(call), "dead.\(verb)", key)
     return .object { $0.member("key", key) }
   }
 
@@ -163,7 +163,9 @@ extension API {
           failed.append((key, error))
         }
       }
-      if !well.isEmpty { await store.note(Self.actor(call), "dead.\(verb)", well[0], detail: "\(well.count) jobs") }
+      if !well.isEmpty {
+        await AuditTrail(store).note(Self.actor(call), "dead.\(verb)", well[0], detail: "\(well.count) jobs")
+      }
       return .object { json in
         json.array("done", well) { $0.value($1) }
         json.objects("failed", failed) { json, failure in

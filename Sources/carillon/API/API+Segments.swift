@@ -63,7 +63,7 @@ extension API {
         let (name, users) = (try SegmentName.read(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
         try await store.audiences.add(users, to: name)
-        await store.note(Self.actor(call), "segment.add", name, detail: "\(users.count) users")
+        await AuditTrail(store).note(Self.actor(call), "segment.add", name, detail: "\(users.count) users")
         return .object { json in
           json.member("segment", name)
           json.member("users", users.count)
@@ -83,7 +83,7 @@ extension API {
             .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
         }
         let removed = try await store.audiences.remove(users, from: name)
-        await store.note(Self.actor(call), "segment.remove", name, detail: "\(removed) users")
+        await AuditTrail(store).note(Self.actor(call), "segment.remove", name, detail: "\(removed) users")
         return .object { json in
           json.member("segment", name)
           json.member("users", removed)

@@ -2,15 +2,18 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-extension CampaignStore {
-  /// A warning for each attribute that a job asks for and that no user has.
+/// Warns of attributes that a job asks for and no user has.
+struct AttributeWarnings {
+  let store: CampaignStore
+
+  /// Returns a warning for each attribute that a job asks for and that no user has.
   ///
   /// - Returns: nothing for a Redis user without the right to read attributes: a producer may submit a job all the same.
-  func attributeWarnings(of campaign: Campaign) async throws -> [Finding] {
+  func find(in campaign: Campaign) async throws -> [Finding] {
     let asked = campaign.attributesAskedFor
     let known: KnownAttributes
     do {
-      known = try await registry.knownAttributes(Set(asked.map(\.name)))
+      known = try await store.registry.knownAttributes(Set(asked.map(\.name)))
     } catch let error as StoreError where error.code == .forbidden {
       return []
     }

@@ -16,7 +16,7 @@ struct CampaignManifest {
   init(of id: String, in store: CampaignStore) async throws {
     guard let record = try await store.campaigns.show(id), let (_, job) = try await store.campaigns.findWithJob(id)
     else {
-      throw try await store.absent(id)
+      throw try await CampaignLookup(store).absent(id)
     }
     var audience = AudienceDigest()
     var rate = OutcomeRate()

@@ -51,7 +51,7 @@ struct JobLint {
     let judgement = try CampaignJob.judge(resolved, apps, now: now)
     if let untimely = judgement.untimely { throw untimely }
     try await store.queue.check(judgement.campaign)
-    lint.add(try await store.attributeWarnings(of: judgement.campaign), in: bytes)
+    lint.add(try await AttributeWarnings(store: store).find(in: judgement.campaign), in: bytes)
   }
 
   /// A refusal of the store at its field, which its message names first.

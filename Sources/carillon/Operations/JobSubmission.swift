@@ -30,7 +30,7 @@ struct JobSubmission {
 
   /// Adds the warnings that need the store.
   mutating func addWarnings(from store: CampaignStore) async throws {
-    warnings += try await store.attributeWarnings(of: campaign)
+    warnings += try await AttributeWarnings(store: store).find(in: campaign)
   }
 
   /// Puts it into the queue.

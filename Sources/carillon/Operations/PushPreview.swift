@@ -37,7 +37,9 @@ struct PushPreview {
   init(
     id: String, user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
-    guard let (record, job) = try await store.campaigns.findWithJob(id) else { throw try await store.absent(id) }
+    guard let (record, job) = try await store.campaigns.findWithJob(id) else {
+      throw try await CampaignLookup(store).absent(id)
+    }
     try await self.init(record.campaign(job, apps), record, user, store, configuration)
   }
 

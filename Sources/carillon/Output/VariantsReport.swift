@@ -83,28 +83,3 @@ struct VariantsReport {
     return (["\(counts.targets.grouped) targets"] + outcomes + receipts).joined(separator: ", ")
   }
 }
-
-extension CampaignStore {
-  /// What tells the users of a campaign apart: what they were told, and in which stage they are; `nil` where it does not.
-  func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
-    guard let (record, job) = try await campaigns.findWithJob(id), let service = PushServices.known[record.service],
-      let campaign = try? record.campaign(job, .any(service))
-    else { return (nil, nil) }
-    return (campaign.message.variants, campaign.delivery.stages)
-  }
-
-  /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
-  func fill(_ report: inout CampaignReport) async throws {
-    guard let (record, job) = try await campaigns.findWithJob(report.record.id) else { return }
-    report.audience = AudienceReport(of: record, job: job)
-    report.receipts = try await results.receipts(of: report.record)
-    guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
-    else { return }
-    report.gate = CampaignReport.Gate(report.record, campaign.delivery.stages)
-    guard let variants = campaign.message.variants else { return }
-    report.variants = VariantsReport(
-      variants: variants, winner: campaign.delivery.stages?.all.compactMap(\.winner).first,
-      counts: try await campaigns.variantCounts(of: report.record, variants),
-      decision: try await campaigns.decision(of: campaign.whole))
-  }
-}

@@ -25,8 +25,8 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      let (shown, outcome) = try await store.approveShown(id, by: by)
-      await store.note(.commandLine, "campaign.approve", id, detail: by)
+      let (shown, outcome) = try await CampaignActions(store).approve(id, by: by)
+      await AuditTrail(store).note(.commandLine, "campaign.approve", id, detail: by)
       if !global.json { for line in shown { StandardError.write(Excerpt.harmless(line) + "\n") } }
       try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
     }

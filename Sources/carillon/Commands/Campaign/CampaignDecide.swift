@@ -25,7 +25,7 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       let (decision, state) = try await store.campaigns.decide(id, variant: variant, by: who.by ?? "")
-      await store.note(.commandLine, "campaign.decide", id, detail: variant)
+      await AuditTrail(store).note(.commandLine, "campaign.decide", id, detail: variant)
       let report = DecisionReport(id: id, variant: variant, state: state, decision: decision)
       try StandardOutput.printLine(global.json ? report.json : "\(id) \(state.rawValue): later stages get \(variant)")
     }

@@ -21,12 +21,12 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      switch try await store.look(id) {
+      switch try await CampaignLookup(store).look(id) {
       case .campaign(var report):
-        try await store.fill(&report)
+        try await CampaignLookup(store).fill(&report)
         try StandardOutput.printLine(global.json ? report.json : report.text)
       case .queued(let report): try StandardOutput.printLine(global.json ? report.json : report.text)
-      case nil: throw try await store.absent(id)
+      case nil: throw try await CampaignLookup(store).absent(id)
       }
     }
   }

@@ -23,9 +23,10 @@ extension CarillonCommand {
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, by who: CampaignCommand.Who
   ) async throws {
     let store = try await global.openStore()
-    let outcome = try await store.carryOut(
+    let outcome = try await CampaignActions(store).carryOut(
       verb, on: id, reason: reason, unguarded: unguarded, by: who.by ?? "")
-    await store.note(.commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
+    await AuditTrail(store).note(
+      .commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
     if outcome.wasQueued, !global.json {
       StandardError.write("it was in the queue, and is taken off: its id is free again\n")
     }

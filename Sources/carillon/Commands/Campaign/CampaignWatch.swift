@@ -39,7 +39,7 @@ extension CampaignCommand {
       while true {
         let look: CampaignLook?
         do {
-          look = try await store.look(id, by: &watch)
+          look = try await CampaignLookup(store).look(id, by: &watch)
           lastSeen = ContinuousClock.now
         } catch let error as RedisError where ContinuousClock.now - lastSeen < Self.patience {
           try view.lose(error)
@@ -60,7 +60,7 @@ extension CampaignCommand {
           try view.wait(report)
           // To find it means to walk over the queue.
           try await Task.sleep(for: Self.lineInterval)
-        case nil: throw try await store.absent(id)
+        case nil: throw try await CampaignLookup(store).absent(id)
         }
       }
     }

@@ -27,7 +27,7 @@ extension DeadCommand {
           yes, for: "this drops \(keys.count == 1 ? "1 job" : "\(keys.count.grouped) jobs") for good",
           refusal: "nothing was dropped")
       }
-      try await store.forEach(keys, verb: "dropped", json: global.json) { key in
+      try await DeadCommand.forEach(keys, verb: "dropped", json: global.json) { key in
         try await store.queue.dropDeadJob(key)
         return "is dropped"
       }
@@ -45,11 +45,11 @@ extension DeadCommand.Selection {
   }
 }
 
-extension CampaignStore {
+extension DeadCommand {
   /// Does something to jobs of the dead list; one that fails keeps none of the others from it.
   ///
   /// - Throws: the failure, when it is the only job; else how many failed, each having been told of. Both exit alike.
-  func forEach(
+  static func forEach(
     _ keys: [String], verb: String, json isJSON: Bool, _ body: (String) async throws -> String
   ) async throws {
     var done: [String] = []

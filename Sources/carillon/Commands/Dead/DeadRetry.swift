@@ -26,8 +26,8 @@ extension DeadCommand {
       let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
         creating: false)
       let apps = configuration.jobApps()
-      try await store.forEach(selection.selectedKeys(in: store), verb: "retried", json: global.json) { key in
-        try await store.retryDead(key, apps)
+      try await DeadCommand.forEach(selection.selectedKeys(in: store), verb: "retried", json: global.json) { key in
+        try await DeadJobRetry(store: store, apps: apps).retry(key)
       }
     }
   }

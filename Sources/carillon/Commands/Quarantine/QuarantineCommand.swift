@@ -86,7 +86,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     if let campaign, try await store.queue.memory(of: campaign) == nil,
       try await store.queue.waitingJob(campaign) == nil
     {
-      throw try await store.absent(campaign)
+      throw try await CampaignLookup(store).absent(campaign)
     }
   }
 

@@ -93,7 +93,9 @@ extension QuarantineCommand {
         return found.count < count
       }
       if found.isEmpty, let id = selection.campaign {
-        guard let campaign = try await store.campaigns.find(id) else { throw try await store.whereIs(id) }
+        guard let campaign = try await store.campaigns.find(id) else {
+          throw try await CampaignLookup(store).whereIs(id)
+        }
         if campaign.app == selection.app ?? campaign.app {
           // Held back: it was sent to, and has no outcome.
           try await store.results.forEachResult(of: id) { page in

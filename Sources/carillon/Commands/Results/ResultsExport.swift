@@ -43,7 +43,7 @@ extension ResultsCommand {
         throw CommandError(.usage, "--spreadsheet-safe is for cells, and JSON has none", hint: "add --format csv")
       }
       let store = try await global.openStore()
-      guard let record = try await store.campaigns.show(id) else { throw try await store.whereIs(id) }
+      guard let record = try await store.campaigns.show(id) else { throw try await CampaignLookup(store).whereIs(id) }
       var output = StandardOutput()
       if control {
         try await store.expansion.forEachControlUser(of: id) { users in
@@ -53,7 +53,7 @@ extension ResultsCommand {
       }
       var writer = ResultWriter(
         campaign: id, service: try PushServices.known.named(record.service),
-        groups: try await store.groups(of: id), format: format, spreadsheetSafe: spreadsheetSafe)
+        groups: try await CampaignLookup(store).groups(of: id), format: format, spreadsheetSafe: spreadsheetSafe)
       var bar = ProgressBar("exporting", unit: "results", total: record.counters.targets)
       var read = 0
       try await store.results.forEachResult(of: id) { results in

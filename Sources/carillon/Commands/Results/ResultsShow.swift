@@ -28,7 +28,7 @@ extension ResultsCommand {
     func run() async throws {
       let user = try user.map(UserArgument.read)
       let store = try await global.openStore()
-      guard let record = try await store.campaigns.find(id) else { throw try await store.whereIs(id) }
+      guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }
       let service = try PushServices.known.named(record.service)
       let results: [TargetResult]
       if let user {
@@ -44,7 +44,7 @@ extension ResultsCommand {
           hint: "the user may not be in the audience; see: carillon devices show \(user ?? "USER")")
       }
       var writer = ResultWriter(
-        campaign: id, service: service, groups: try await store.groups(of: id), format: .ndjson)
+        campaign: id, service: service, groups: try await CampaignLookup(store).groups(of: id), format: .ndjson)
       if global.json {
         for result in results { writer.append(result) }
         var output = StandardOutput()

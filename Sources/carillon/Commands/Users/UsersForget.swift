@@ -30,7 +30,7 @@ extension UsersCommand {
       guard !forgotten.isNothing else {
         throw CommandError(.notFound, "there is no user \(Excerpt.quoted(user))", hint: "nothing was there to remove")
       }
-      await store.note(forgotten: forgotten, by: .commandLine)
+      await AuditTrail(store).note(forgotten: forgotten, by: .commandLine)
       let report = ForgottenReport(user: user, forgotten: forgotten)
       try StandardOutput.printLine(global.json ? report.json : report.text)
     }

@@ -15,11 +15,18 @@ struct Actor {
   }
 }
 
-extension CampaignStore {
-  /// Takes note of what was done. It is done: that the note is missing is told of, and no failure.
+/// The audit entries of changes that commands and the API make.
+struct AuditTrail {
+  let store: CampaignStore
+
+  init(_ store: CampaignStore) {
+    self.store = store
+  }
+
+  /// Records a change that was made. A failure is logged and not thrown, because the change can't be undone.
   func note(_ actor: Actor, _ action: String, _ subject: String, detail: String = "") async {
     do {
-      try await results.audit(actor.name, action, subject, detail: detail)
+      try await store.results.audit(actor.name, action, subject, detail: detail)
     } catch {
       Logger(label: "audit").warning(
         "could not note who did something: \(CommandError(error).message)",
@@ -27,8 +34,7 @@ extension CampaignStore {
     }
   }
 
-  /// Takes note that somebody forgot a user, by command and by the API alike: how much there was, and not whose. The name
-  /// would be what is left of the user.
+  /// Records the erasure of a user: how many devices there were, without the user's name.
   func note(forgotten: Forgotten, by actor: Actor) async {
     await note(
       actor, "user.forget", "", detail: forgotten.isNothing ? "nothing was there" : "\(forgotten.devices) devices")

@@ -33,7 +33,14 @@ struct CampaignVerbOutcome: JSONReport {
   }
 }
 
-extension CampaignStore {
+/// The actions of a person on a campaign.
+struct CampaignActions {
+  let store: CampaignStore
+
+  init(_ store: CampaignStore) {
+    self.store = store
+  }
+
   /// Pauses, resumes or cancels a campaign, and waits until the fleet follows; a cancel takes a job off the queue, too.
   ///
   /// - Throws: when there is no such campaign, or the verb doesn't apply to its state.
@@ -41,18 +48,18 @@ extension CampaignStore {
     _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, by person: String = ""
   ) async throws -> CampaignVerbOutcome {
     let lease = WorkerConfiguration.standardLease
-    if try await campaigns.find(id) == nil {
-      if verb == .cancel, try await queue.unqueue(id, patience: 2 * lease) {
+    if try await store.campaigns.find(id) == nil {
+      if verb == .cancel, try await store.queue.unqueue(id, patience: 2 * lease) {
         return CampaignVerbOutcome(id: id, state: .cancelled, wasQueued: true)
       }
       // A worker may have been quicker.
-      guard try await campaigns.find(id) != nil else { throw try await whereIs(id) }
+      guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
     }
     var outcome = CampaignVerbOutcome(id: id, state: .active)
     if verb == .resume {
-      outcome.state = try await campaigns.resume(id, unguarded: unguarded, by: person)
+      outcome.state = try await store.campaigns.resume(id, unguarded: unguarded, by: person)
     } else {
-      (outcome.state, outcome.unconfirmed) = try await campaigns.controlEverywhere(
+      (outcome.state, outcome.unconfirmed) = try await store.campaigns.controlEverywhere(
         id, verb, reason: reason, by: person, lease: lease)
     }
     guard Self.states(wantedBy: verb).contains(outcome.state) else {
@@ -68,10 +75,10 @@ extension CampaignStore {
   /// Approves a campaign.
   ///
   /// - Returns: a line each for the estimate, the audience and the text of the campaign; and the outcome.
-  func approveShown(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
-    let before = try await campaigns.findWithJob(id)
+  func approve(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
+    let before = try await store.campaigns.findWithJob(id)
     let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
-    let state = try await campaigns.approve(id, by: person)
+    let state = try await store.campaigns.approve(id, by: person)
     let lines = [
       before?.0.estimate.map { "estimate  \($0.text)" }, audience.map { "audience  \($0.text)" },
       audience?.message.map { "text      \($0)" },
@@ -81,9 +88,11 @@ extension CampaignStore {
 
   /// What a verb acts on beside a campaign: its parts, and of a repeated one the last run.
   private func others(than id: String) async throws -> [(id: String, state: CampaignState)] {
-    guard let record = try await campaigns.find(CampaignID(id).whole) else { return [] }
+    guard let record = try await store.campaigns.find(CampaignID(id).whole) else { return [] }
     var others = record.parts.map { (id: $0.id, state: $0.state) }
-    if let id = record.repetition?.lastRun, let run = try await campaigns.find(id) { others.append((id, run.state)) }
+    if let id = record.repetition?.lastRun, let run = try await store.campaigns.find(id) {
+      others.append((id, run.state))
+    }
     return others
   }
 

@@ -10,30 +10,37 @@ enum CampaignLook {
   case queued(QueuedReport)
 }
 
-extension CampaignStore {
+/// Finds what an id stands for, and the details that commands and the API show.
+struct CampaignLookup {
+  let store: CampaignStore
+
+  init(_ store: CampaignStore) {
+    self.store = store
+  }
+
   /// Looks at a campaign, or at its job where that is still in the queue, and whether anybody is there to send it.
   ///
   /// - Returns: `nil` when it is neither: ``absent(_:)`` says what it is.
   func look(_ id: String) async throws -> CampaignLook? {
-    let look = try await look(id) { try await campaigns.show(id) }
+    let look = try await look(id) { try await store.campaigns.show(id) }
     guard case .campaign(var report)? = look else { return look }
     if report.record.state == .active, report.record.lane != .urgent {
-      let (app, now) = (report.record.app, try await time() / 1000)
-      report.backend = try await limits.backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }
+      let (app, now) = (report.record.app, try await store.time() / 1000)
+      report.backend = try await store.limits.backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }
     }
     return .campaign(report)
   }
 
   /// The same again and again, at a cost that does not depend on the number of partitions.
   func look(_ id: String, by watch: inout CampaignWatch) async throws -> CampaignLook? {
-    try await look(id) { try await watch.look(at: self) }
+    try await look(id) { try await watch.look(at: store) }
   }
 
   private func look(_ id: String, _ record: () async throws -> CampaignRecord?) async throws -> CampaignLook? {
     if let report = try await report(record()) { return .campaign(report) }
-    if let job = try await queue.waitingJob(id) {
+    if let job = try await store.queue.waitingJob(id) {
       return .queued(
-        QueuedReport(job: job, waiting: try await campaigns.absence(lease: WorkerConfiguration.standardLease)))
+        QueuedReport(job: job, waiting: try await store.campaigns.absence(lease: WorkerConfiguration.standardLease)))
     }
     // It may have been taken in between the two looks.
     return try await report(record()).map { .campaign($0) }
@@ -41,9 +48,9 @@ extension CampaignStore {
 
   private func report(_ record: CampaignRecord?) async throws -> CampaignReport? {
     guard var record else { return nil }
-    let now = try await time() / 1000
+    let now = try await store.time() / 1000
     let isDue = record.state == .active || record.state == .scheduled && record.sendAt ?? 0 <= now
-    if isDue, var wait = try await campaigns.absence(lease: WorkerConfiguration.standardLease) {
+    if isDue, var wait = try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) {
       // It waits since it is there at most.
       wait.since = wait.since.map { max($0, record.createdAt) } ?? (record.startedAt == nil ? record.createdAt : nil)
       record.waiting = wait
@@ -53,7 +60,7 @@ extension CampaignStore {
 
   /// The error for an id without a campaign, which says where its job is if it is known.
   func whereIs(_ id: String) async throws -> CommandError {
-    guard let job = try await queue.waitingJob(id) else { return try await absent(id) }
+    guard let job = try await store.queue.waitingJob(id) else { return try await absent(id) }
     return CommandError(
       .notFound, "campaign \(Excerpt.quoted(id)) is no campaign yet: its job is \(QueuedReport.text(of: job.place))",
       hint: "start a worker, if there is none: carillon worker; carillon campaign cancel \(id) takes it off the queue")
@@ -61,12 +68,12 @@ extension CampaignStore {
 
   /// The error for an id that has no campaign, and no job in the queue.
   func absent(_ id: String) async throws -> CommandError {
-    if let burial = try await queue.burial(of: id) {
+    if let burial = try await store.queue.burial(of: id) {
       return CommandError(
         .notFound, "campaign \(Excerpt.quoted(id)) could not be run: \(burial.reason)",
         hint: (burial.hint.isEmpty ? "" : burial.hint + "; ") + "see its job: carillon dead show \(burial.key)")
     }
-    switch try await queue.memory(of: id) {
+    switch try await store.queue.memory(of: id) {
     case .activated:
       return CommandError(
         .notFound, "campaign \(Excerpt.quoted(id)) has ended, and its results are gone: ttl has passed since",
@@ -75,7 +82,31 @@ extension CampaignStore {
       return CommandError(
         .notFound, "the job of \(Excerpt.quoted(id)) was submitted, and is in no list of Redis",
         hint: "it may have got lost: submit it again, which does no harm where it has not")
-    case nil: return CommandError(campaigns.noSuchCampaign(id))
+    case nil: return CommandError(store.campaigns.noSuchCampaign(id))
     }
+  }
+
+  /// What tells the users of a campaign apart: what they were told, and in which stage they are; `nil` where it does not.
+  func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
+    guard let (record, job) = try await store.campaigns.findWithJob(id),
+      let service = PushServices.known[record.service],
+      let campaign = try? record.campaign(job, .any(service))
+    else { return (nil, nil) }
+    return (campaign.message.variants, campaign.delivery.stages)
+  }
+
+  /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
+  func fill(_ report: inout CampaignReport) async throws {
+    guard let (record, job) = try await store.campaigns.findWithJob(report.record.id) else { return }
+    report.audience = AudienceReport(of: record, job: job)
+    report.receipts = try await store.results.receipts(of: report.record)
+    guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
+    else { return }
+    report.gate = CampaignReport.Gate(report.record, campaign.delivery.stages)
+    guard let variants = campaign.message.variants else { return }
+    report.variants = VariantsReport(
+      variants: variants, winner: campaign.delivery.stages?.all.compactMap(\.winner).first,
+      counts: try await store.campaigns.variantCounts(of: report.record, variants),
+      decision: try await store.campaigns.decision(of: campaign.whole))
   }
 }
