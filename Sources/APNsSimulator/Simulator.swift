@@ -113,10 +113,17 @@ public final class Simulator: Sendable {
   /// The current knobs.
   public var knobs: SimulatorKnobs { service.knobs }
 
-  /// Changes the knobs. Returns when every event loop has applied them.
+  /// Replaces the settings that can be changed at run time. Returns when every event loop uses them.
   public func set(_ knobs: SimulatorKnobs) async { await service.set(knobs) }
 
-  /// Resets the counts.
+  /// Changes some of the settings that can be changed at run time. Returns when every event loop uses them.
+  public func change(_ change: (inout SimulatorKnobs) -> Void) async {
+    var knobs = knobs
+    change(&knobs)
+    await set(knobs)
+  }
+
+  /// Counts from zero again.
   ///
   /// - Parameter devices: whether the devices are removed too.
   public func reset(devices: Bool = false) async { await service.reset(devices: devices) }

@@ -249,6 +249,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Seconds that the simulator's clock is ahead when it checks the age of provider tokens; negative if behind.
   public var clockSkewSeconds: Int64 = 0
 
-  /// Creates the behaviour of real APNs without delays and faults.
-  public init() {}
+  /// The defaults.
+  ///
+  /// - Parameter change: changes them.
+  public init(_ change: (inout SimulatorKnobs) -> Void = { _ in }) { change(&self) }
 }

@@ -30,8 +30,7 @@ import Testing
 
   /// The reason of each request's answer, sent one after the other on one connection; empty for 200.
   private func reasons(_ scene: Scene, _ tokens: [String?]) async throws -> [String] {
-    try await scene.withClient { (client) async throws in
-      try await client.connect()
+    try await scene.withConnectedClient { (client) async throws in
       var reasons: [String] = []
       for token in tokens {
         let body = try await client.send([try scene.request(token: token)])[0].body
@@ -85,9 +84,7 @@ import Testing
     } _: { (scene) async throws in
       let token = try sandbox.token(scene)
       #expect(try await reasons(scene, [token]) == ["BadEnvironmentKeyIdInToken"])
-      var knobs = scene.simulator.knobs
-      knobs.spellings = ["BadEnvironmentKeyIdInToken": "BadEnvironmentKeyInToken"]
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.spellings = ["BadEnvironmentKeyIdInToken": "BadEnvironmentKeyInToken"] }
       #expect(try await reasons(scene, [token]) == ["BadEnvironmentKeyInToken"])
     }
   }
@@ -126,8 +123,7 @@ import Testing
   @Test func secondChangeOfTheProviderTokenWithinTwentyMinutesIsTooMany() async throws {
     try await Scene.run { (scene) async throws in
       let tokens = try (1...4).map { try scene.providerToken(age: Int64($0)) }
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let send = { (token: String) async throws in try await client.send([try scene.request(token: token)])[0] }
         // The first change is free, and requests with the token before it may still come.
         for token in [tokens[0], tokens[1], tokens[0], tokens[1]] { #expect(try await send(token).status == 200) }
@@ -136,9 +132,7 @@ import Testing
         // It is told before anybody looks at the token.
         #expect(try await send("junk").status == 429)
         #expect(try await send(tokens[1]).status == 200)
-        var knobs = scene.simulator.knobs
-        knobs.clockSkewSeconds = 1201
-        await scene.simulator.set(knobs)
+        await scene.simulator.change { $0.clockSkewSeconds = 1201 }
         #expect(try await send(tokens[3]).status == 200)
       }
     }
@@ -158,8 +152,7 @@ import Testing
 
   @Test func keyRevokedInMidConnectionIsInvalidFromThenOn() async throws {
     try await Scene.run { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         #expect(try await client.send([try scene.request()])[0].status == 200)
         #expect(try await scene.control("PUT", "/knobs", #"{"revokedKeys":["\#(Scene.keyID)"]}"#).status == 200)
         #expect(try await client.send([try scene.request()])[0].body == #"{"reason":"InvalidProviderToken"}"#)

@@ -28,8 +28,7 @@ import Testing
       list.drop("authorization")
       for (name, value) in fields { if value.isEmpty { list.drop(name) } else { list.set(name, value) } }
     }
-    return try await scene.withClient(identity: identity) { (client) async throws in
-      try await client.connect()
+    return try await scene.withConnectedClient(identity: identity) { (client) async throws in
       return try await client.send([request])[0]
     }
   }
@@ -64,12 +63,10 @@ import Testing
   @Test func certificateBeginsWithAThousandStreamsAndATokenWithOne() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
-      try await scene.withClient(identity: identity) { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient(identity: identity) { (client) async throws in
         #expect(try await client.limits(until: 1000) == [1000])
       }
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         #expect(try await client.limits(until: 1) == [1])
         #expect(try await client.send([try scene.request()])[0].status == 200)
       }
@@ -79,8 +76,7 @@ import Testing
   @Test func certificateOfTheOtherEnvironmentIsToldByGoAwayBeforeAnyRequest() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic, environments: [.sandbox])
-      try await scene.withClient(identity: identity) { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient(identity: identity) { (client) async throws in
         let goAway = try await client.goAway()
         #expect(
           goAway == .init(lastStreamID: 0, error: .noError, debugData: #"{"reason":"BadCertificateEnvironment"}"#))
@@ -89,9 +85,7 @@ import Testing
       }
       let counters = await scene.simulator.counters()
       #expect((counters.received, counters.faults) == (0, ["wrongCertificate": 1]))
-      var knobs = scene.simulator.knobs
-      knobs.refusesCertificateByGoAway = false
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.refusesCertificateByGoAway = false }
       let response = try await push(scene, identity)
       #expect((response.status, response.body) == (403, #"{"reason":"BadCertificateEnvironment"}"#))
     }
@@ -129,9 +123,7 @@ import Testing
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
       #expect(try await push(scene, identity).status == 200)
-      var knobs = scene.simulator.knobs
-      knobs.certificateAlert = wanted
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.certificateAlert = wanted }
       #expect(try await alert(scene, identity).contains(words))
       // Who shows none doesn't notice.
       #expect(try await scene.push(try scene.request()).status == 200)

@@ -158,8 +158,7 @@ import Testing
     try await Scene.run {
       $0.initialStreams = 1000
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let request = try scene.request(path: Self.app + "/channels", body: Array(Self.creation.utf8))
         for _ in 0..<10 {
           let responses = try await client.send(Array(repeating: request, count: 1000))

@@ -6,8 +6,7 @@ import Testing
 @Suite struct ConnectionTests {
   @Test func connectionBeginsWithOneStreamAndGetsAThousandWithTheFirstAcceptance() async throws {
     try await Scene.run { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let rejected = try await client.send([try scene.request("junk")])
         #expect(rejected[0].status == 400)
         let accepted = try await client.send([try scene.request()])
@@ -32,8 +31,7 @@ import Testing
 
   @Test func expiredProviderTokenPutsTheLimitBackToOne() async throws {
     try await Scene.run { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         _ = try await client.send([try scene.request()])
         _ = try await client.limits(until: 1000)
         _ = try await client.send([try scene.request(token: try scene.providerToken(age: 4000))])
@@ -46,8 +44,7 @@ import Testing
 
   @Test func expiredProviderTokenRefusesWhatIsOnItsWayTwice() async throws {
     try await Scene.run { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         _ = try await client.send([try scene.request()])
         _ = try await client.limits(until: 1000)
         let token = try scene.providerToken(age: 4000)
@@ -69,8 +66,7 @@ import Testing
       $0.knobs.badTokenPoints = 5
     } _: { (scene) async throws in
       scene.simulator.load([.init(token: [1], state: .unregistered), .init(token: [2], state: .bad)])
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         for _ in 0..<20 { #expect(try await client.send([try scene.request("01")])[0].status == 410) }
         #expect(await client.seenGoAway == nil)
         for _ in 0..<2 { #expect(try await client.send([try scene.request("02")])[0].status == 400) }
@@ -87,8 +83,7 @@ import Testing
       $0.knobs.limitDropsOnRejection = true
     } _: { (scene) async throws in
       scene.simulator.load([.init(token: [1], state: .unregistered), .init(token: [2], state: .bad)])
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         _ = try await client.send([try scene.request()])
         _ = try await client.limits(until: 1000)
         _ = try await client.send([try scene.request("01")])
@@ -102,8 +97,7 @@ import Testing
     try await Scene.run {
       $0.knobs.goAwayAfterRequests = 3
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         for _ in 0..<3 { #expect(try await client.send([try scene.request()])[0].status == 200) }
         let goAway = try await client.goAway()
         #expect(goAway == .init(lastStreamID: 5, debugData: #"{"reason":"Shutdown"}"#))
@@ -135,8 +129,7 @@ import Testing
       $0.knobs.latencyMilliseconds = 50
       $0.initialStreams = 10
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         async let answers = client.send(try (0..<5).map { _ in try scene.request() })
         _ = try await scene.simulator.counters(when: { $0.received == 5 })
         await scene.simulator.goAway()
@@ -151,8 +144,7 @@ import Testing
       $0.knobs.latencyMilliseconds = 100
       $0.initialStreams = 1000
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let requests = try (0..<500).map { _ in try scene.request() }
         let clock = ContinuousClock()
         let begin = clock.now
@@ -170,8 +162,7 @@ import Testing
     try await Scene.run {
       $0.knobs.latencyMilliseconds = 600_000
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         try await client.start([try scene.request()])
         _ = try await scene.simulator.counters(when: { $0.received == 1 })
         try await client.resetLast(1)
@@ -218,8 +209,7 @@ import Testing
 
   @Test func stopIsIdempotentAndEndsConnections() async throws {
     try await Scene.run { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         await scene.simulator.stop()
         await client.end()
       }

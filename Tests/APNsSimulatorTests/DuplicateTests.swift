@@ -6,8 +6,7 @@ import Testing
   private static let second = "11234567-89ab-4cde-8f01-23456789abcd"
 
   private func push(_ ids: [String?], to scene: Scene, device: String = Scene.device) async throws {
-    try await scene.withClient { (client) async throws in
-      try await client.connect()
+    try await scene.withConnectedClient { (client) async throws in
       for id in ids {
         _ = try await client.send([try scene.request(device) { fields in id.map { fields.set("apns-id", $0) } }])
       }
@@ -50,9 +49,7 @@ import Testing
       await scene.simulator.reset()
       try await push([Self.first], to: scene)
       #expect(await scene.simulator.counters().duplicatesReceived == 0)
-      var knobs = scene.simulator.knobs
-      knobs.tracksDuplicates = false
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.tracksDuplicates = false }
       try await push([Self.first], to: scene)
       let counters = await scene.simulator.counters()
       #expect((counters.duplicatesReceived, counters.received) == (0, 2))

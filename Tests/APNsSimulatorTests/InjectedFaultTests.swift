@@ -27,8 +27,7 @@ import Testing
   /// Sends in one flight and gives the answers, with a status of 0 for those that the connection took with it.
   private func send(_ count: Int, to scene: Scene) async throws -> [PushClient.Response] {
     let requests = try (0..<count).map { _ in try scene.request() }
-    return try await scene.withClient { (client) async throws in
-      try await client.connect()
+    return try await scene.withConnectedClient { (client) async throws in
       return try await client.send(requests)
     }
   }
@@ -64,8 +63,7 @@ import Testing
     try await run {
       $0.withheldShare = 1
     } _: { (scene, statuses) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         try await client.start(try (0..<5).map { _ in try scene.request() })
         let counters = try await scene.simulator.counters(when: { $0.received == 5 })
         #expect(counters.faults == ["withheldShare": 5])
@@ -80,8 +78,7 @@ import Testing
     try await run {
       $0.resetAfterRequests = 3
     } _: { (scene, statuses) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         for _ in 0..<2 { #expect(try await client.send([try scene.request()])[0].status == 200) }
         let rest = try (0..<10).map { _ in try scene.request() }
         await #expect(throws: PushClient.Lost.self) { try await client.send(rest) }
@@ -96,8 +93,7 @@ import Testing
     try await run {
       $0.closeAfterRequests = 3
     } _: { (scene, statuses) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         for _ in 0..<3 { #expect(try await client.send([try scene.request()])[0].status == 200) }
         await client.end()
         #expect(await client.seenGoAway == nil)
@@ -114,8 +110,7 @@ import Testing
       $0.goAwayAfterRequests = 10
       $0.goAwayUnprocessed = 4
     } _: { (scene, statuses) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         try await client.start(try (0..<10).map { _ in try scene.request() })
         #expect(try await client.goAway()?.lastStreamID == 11)
       }
@@ -144,15 +139,12 @@ import Testing
     try await run {
       $0.tokenFailures = [.init(token: "AB", status: 429, reason: "TooManyRequests", times: 2)]
     } _: { (scene, _) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         for expected in [429, 429, 200] {
           #expect(try await client.send([try scene.request("ab")])[0].status == expected)
           #expect(try await client.send([try scene.request("cd")])[0].status == 200)
           // Turning another knob doesn't begin anew.
-          var knobs = scene.simulator.knobs
-          knobs.tracksDuplicates.toggle()
-          await scene.simulator.set(knobs)
+          await scene.simulator.change { $0.tracksDuplicates.toggle() }
         }
       }
       let counters = await scene.simulator.counters()
@@ -163,8 +155,7 @@ import Testing
   @Test func streamLimitOfLiveConnectionsShrinksAndGrowsAgain() async throws {
     try await run { _ in
     } _: { (scene, _) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         var knobs = scene.simulator.knobs
         knobs.streamLimit = 1
         await scene.simulator.set(knobs)

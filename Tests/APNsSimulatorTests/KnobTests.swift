@@ -49,9 +49,7 @@ import Testing
     } _: { (scene) async throws in
       let request = try scene.request { $0.set("apns-id", "01234567-89ab-4cde-8f01-23456789abcd") }
       #expect(try await scene.push(request).headers["apns-id"] == "01234567-89AB-4CDE-8F01-23456789ABCD")
-      var knobs = scene.simulator.knobs
-      knobs.sendsID = false
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.sendsID = false }
       #expect(try await scene.push(request).headers["apns-id"] == nil)
     }
   }
@@ -77,8 +75,7 @@ import Testing
       $0.goAwayError = 7
       $0.repeatsGoAway = true
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         await scene.simulator.goAway()
         #expect(try await client.goAway() == .init(lastStreamID: 0, error: .refusedStream, debugData: data))
         await client.end()
@@ -90,8 +87,7 @@ import Testing
     try await run {
       $0.idleSeconds = 1
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         #expect(try await client.goAway()?.debugData == #"{"reason":"IdleTimeout"}"#)
       }
       #expect(await scene.simulator.counters().faults == ["idleSeconds": 1])
@@ -102,8 +98,7 @@ import Testing
     try await run {
       $0.connectionSeconds = 1
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         #expect(try await client.goAway()?.debugData == #"{"reason":"Shutdown"}"#)
       }
     }
@@ -113,8 +108,7 @@ import Testing
     try await run {
       $0.silentAfterRequests = 2
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         #expect(try await client.send([try scene.request()])[0].status == 200)
         try await client.start([try scene.request()])
         _ = try await scene.simulator.counters(when: { $0.faults["silentAfterRequests"] == 1 })
@@ -177,8 +171,7 @@ import Testing
       $0.stallShare = 0.1
       $0.stallMilliseconds = 100
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let responses = try await client.send(try (0..<100).map { _ in try scene.request() })
         #expect(responses.allSatisfy { $0.status == 200 })
         let order = await client.order
@@ -192,8 +185,7 @@ import Testing
     try await run {
       $0.answersPerSecond = 100
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let clock = ContinuousClock()
         let begin = clock.now
         let responses = try await client.send(try (0..<50).map { _ in try scene.request() })

@@ -120,9 +120,7 @@ import Testing
     try await Scene.run { (scene) async throws in
       let request = try scene.request(token: try scene.providerToken(encode: der))
       #expect(try await scene.push(request).status == 200)
-      var knobs = scene.simulator.knobs
-      knobs.acceptsDERSignatures = false
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.acceptsDERSignatures = false }
       #expect(try await scene.push(request).status == 403)
     }
   }
@@ -282,9 +280,7 @@ import Testing
         $0.set("apns-priority", "10")
       }
       #expect(try await scene.push(request).status == 200)
-      var knobs = scene.simulator.knobs
-      knobs.rejectsUrgentBackground = true
-      await scene.simulator.set(knobs)
+      await scene.simulator.change { $0.rejectsUrgentBackground = true }
       try await expect(400, "BadPriority", in: scene, request)
     }
   }

@@ -20,8 +20,7 @@ import Testing
       $0.log = path
     } _: { (scene) async throws in
       scene.simulator.load([.init(token: [2], state: .unregistered)])
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         _ = try await client.send([try scene.request("AB") { $0.set("apns-id", Self.id) }])
         #expect(try lines(path) == [["1", "1", "ab", Self.id, "200"]])
         _ = try await client.send([try scene.request("02")])
@@ -43,8 +42,7 @@ import Testing
       $0.knobs.latencyMilliseconds = 600_000
       $0.initialStreams = 10
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         try await client.start(try (0..<5).map { try scene.request("0\($0)") })
         _ = try await scene.simulator.counters(when: { $0.received == 5 })
         #expect(try lines(path).map { $0[2] } == ["00", "01", "02", "03", "04"])
@@ -64,8 +62,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<6 {
           group.addTask {
-            try await scene.withClient { (client) async throws in
-              try await client.connect()
+            try await scene.withConnectedClient { (client) async throws in
               #expect(try await client.send(requests).allSatisfy { $0.status == 200 })
             }
           }

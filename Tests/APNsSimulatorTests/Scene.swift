@@ -41,6 +41,16 @@ struct Scene: Sendable {
     try await withConnection(to: simulator.port, identity: identity, body)
   }
 
+  /// Runs a test with a client that is connected.
+  func withConnectedClient<Result: Sendable>(
+    identity: TLSIdentity? = nil, _ body: (PushClient) async throws -> Result
+  ) async throws -> Result {
+    try await withClient(identity: identity) { client in
+      try await client.connect()
+      return try await body(client)
+    }
+  }
+
   /// Asks the control API.
   func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> PushClient.Response {
     try await withConnection(to: simulator.controlPort) { client in

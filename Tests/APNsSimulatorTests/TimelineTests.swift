@@ -45,8 +45,7 @@ import Testing
     try await Scene.run {
       $0.initialStreams = 1000
     } _: { (scene) async throws in
-      try await scene.withClient { (client) async throws in
-        try await client.connect()
+      try await scene.withConnectedClient { (client) async throws in
         let script = """
           [{"at":0,"knobs":{"streamLimit":3}},{"at":0.05,"knobs":{"streamLimit":7}},{"at":0.1,"action":"goAway"}]
           """

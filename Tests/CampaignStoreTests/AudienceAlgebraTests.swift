@@ -37,8 +37,7 @@ struct AudienceAlgebraTests {
 
   @Test(arguments: Backend.allCases)
   func longestExpressionIsEvaluated(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     let text =
       Array(repeating: "!a", count: 128).joined(separator: " & ") + " | "
@@ -86,8 +85,7 @@ struct AudienceAlgebraTests {
 
   @Test func expressionCostsWhatItsSmallestSetDoes() async throws {
     let server = try await RedisServer.start(.single)
-    let world = try await TestStore(on: .single, partitions: 1, server: server)
-    try await world.registerUsers(0..<3000)
+    let world = try await TestStore(on: .single, partitions: 1, server: server, users: 0..<3000)
     try await world.store.audiences.add((0..<2500).map { "u\($0)" }, to: "a")
     try await world.store.audiences.add((2490..<2520).map { "u\($0)" }, to: "b")
     let many = Array(repeating: "!a | b & a", count: 80).joined(separator: " & ")

@@ -9,8 +9,7 @@ import Testing
 struct CampaignControlTests {
   @Test(arguments: Backend.allCases)
   func pausedCampaignGivesNoSlicesUntilItIsResumed(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 3)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 3, activating: "a")
     let held = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.campaigns.control("a", .pause, reason: "looks wrong") == .paused)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
@@ -27,8 +26,7 @@ struct CampaignControlTests {
 
   @Test(arguments: Backend.allCases)
   func verbThatDoesNotApplyChangesNothing(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     #expect(try await world.store.campaigns.control("a", .resume) == .active)
     for _ in 0..<2 { #expect(try await world.store.campaigns.control("a", .pause) == .paused) }
     for _ in 0..<2 { #expect(try await world.store.campaigns.control("a", .resume) == .active) }
@@ -41,8 +39,7 @@ struct CampaignControlTests {
 
   @Test(arguments: Backend.allCases)
   func completedCampaignStaysCompleted(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     for verb in [ControlVerb.pause, .resume, .cancel] {
@@ -51,9 +48,8 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func pauseOfAnEarlierRoundChangesNothing(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.activate("a")
+  func whatWasFoundBeforeTheResumePausesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, activating: "a")
     #expect(try await world.store.campaigns.control("a", .pause, round: 0) == .paused)
     try await world.store.campaigns.control("a", .resume)
     let epoch = try await world.store.campaigns.syncControl([], worker: "w", applied: nil).epoch
@@ -68,8 +64,7 @@ struct CampaignControlTests {
 
   @Test(arguments: Backend.allCases)
   func pausedCampaignWhoseLastSliceFinishesIsCompleted(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     try await world.store.campaigns.control("a", .pause)
     #expect(
@@ -78,8 +73,7 @@ struct CampaignControlTests {
 
   @Test(arguments: Backend.allCases)
   func cancelledCampaignGivesOutItsSlicesToBeClosed(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 600)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 600, activating: "a")
     var held: [SliceReference] = []
     for _ in 0..<5 { held.append(try #require(try await world.store.slices.dequeueSlice(worker: "w"))) }
     // Two slices are parked for an hour, but the cancel does not wait for them. One slice stays with its worker.
@@ -98,8 +92,7 @@ struct CampaignControlTests {
 
   @Test(arguments: Backend.allCases)
   func cancelThatWasCutShortCanBeRepeated(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 4)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 4, activating: "a")
     var held: [SliceReference] = []
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") { held.append(slice) }
     for slice in held { #expect(try await world.store.slices.park(slice, for: 3_600_000, worker: "w")) }
@@ -136,8 +129,7 @@ struct CampaignControlTests {
 
   @Test(arguments: Backend.allCases)
   func controlIsConfirmedWhenEveryLiveWorkerHasAppliedIt(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     for name in ["one", "two"] { _ = try await world.store.fleet.join(WorkerInstance(name: name, nonce: "0")) }
     // This worker has been silent for longer than any lease, so the command does not wait for it.
     try await world.command("ZADD", world.keys.workers, 1, "dead")
@@ -157,9 +149,8 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func controlThatALiveWorkerDoesNotApplyIsUnconfirmed(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func controlThatALiveWorkerDoesNotApplyIsSaidToBeUnconfirmed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await world.store.fleet.join(WorkerInstance(name: "deaf", nonce: "0"))
     // The worker counts as alive as long as the command waits for it, even on a slow machine.
     try await world.command("ZADD", world.keys.workers, 9_999_999_999_999, "deaf")

@@ -38,8 +38,7 @@ struct CapTests {
 
   @Test(arguments: Backend.allCases)
   func nothingIsCountedBeforeItIsGranted(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<300)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<300)
     let ledger = try await sealed("a", in: world)
     #expect(try await world.command("HLEN", world.keys.pressure(0)).integer == 0)
     #expect(try await ledger.commit(credit: 50).firstDecisions == Array(repeating: .send, count: 50))
@@ -74,8 +73,7 @@ struct CapTests {
 
   @Test(arguments: Backend.wholeWay)
   func capsOfCategoriesCountTheirOwnOnly(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     let caps = [
       FrequencyCap(category: "offers", most: 1, seconds: Self.day), FrequencyCap(most: 3, seconds: Self.day),
     ]
@@ -96,9 +94,8 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func timesOlderThanTheWindowDoNotCountAndAreRemoved(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<2)
+  func whatIsOlderThanTheWindowDoesNotCountAndLeaves(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let now = try await world.store.time() / 1_000_000
     for (user, age) in [("u0", Self.day + 5), ("u1", Self.day - 600)] {
       let time = UserPressure.Time(at: now - age, category: [0, 0, 0, 0], campaign: NameDigest.bytes("old"))
@@ -116,9 +113,8 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func badgeIsSetAndCountsFromThere(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<2)
+  func badgeIsSetAndGoesOnFromThere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     func badges(_ id: String) async throws -> [Int?] {
       let ledger = try await sealed(id, in: world, GrantRules(app: "news", memory: Self.day, badgeStep: 2))
       let (decisions, chunk) = (try await grant(ledger, 2), try await ledger.targets(from: 0, count: 2))
@@ -140,8 +136,7 @@ struct CapTests {
   /// that one.
   @Test(arguments: Backend.wholeWay)
   func retryKeepsTheBadgeUnlessTheAppHasSetAnother(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<2)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let rules = GrantRules(app: "news", memory: Self.day, badgeStep: 1)
     let ledger = try await sealed("a", in: world, rules)
     #expect(try await grant(ledger, 2).map(\.badge) == [1, 1])
@@ -168,9 +163,8 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func countsExpireAMonthAfterTheLastDevice(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
+  func whatIsCountedIsForgottenAMonthAfterTheLastDevice(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     _ = try await grant(sealed("a", in: world), 3)
     #expect(
       try await world.store.registry.unregister([TestStore.deviceToken(1)], of: TestStore.service, at: 5000) == [true])
@@ -257,8 +251,7 @@ struct CapTests {
   /// A cancel gives back the waiting targets, and keeps the targets that may have been delivered.
   @Test(arguments: Backend.wholeWay)
   func cancelGivesBackWhatIsUnsent(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<600)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<600)
     let rules = GrantRules(
       app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day, badgeStep: 1)
     let ledger = try await sealed("a", in: world, rules)
@@ -419,9 +412,8 @@ struct CapTests {
 
   /// A cancel ends targets that a cap withheld as cancelled, and targets that may have been sent as unknown.
   @Test(arguments: Backend.allCases)
-  func cancelDistinguishesWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+  func cancelTellsWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day)
     let before = try await world.activate("x", audience: #"{"users":["u1","u4","u7"]}"#)
     let first = try await world.claimed("x", rules: rules).ledger

@@ -47,9 +47,8 @@ struct ChangeTests {
 
   /// The slices of a cancelled campaign are closed later. That is not a second change.
   @Test(arguments: Backend.allCases)
-  func cancelIsRecordedOnce(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func cancelledCampaignIsToldOfOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     _ = try await world.store.campaigns.control("a", .cancel)
     let end = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")

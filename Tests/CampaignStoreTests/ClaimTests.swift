@@ -7,8 +7,7 @@ import Testing
 struct ClaimTests {
   @Test(arguments: Backend.allCases)
   func liveLeaseKeepsOthersOut(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await world.claimed("a", worker: "w1", lease: 60_000)
     let other = SliceLedger(
       store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 1000, app: "news")
@@ -22,8 +21,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func leaseThatRanOutGivesTheSliceToTheNext(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let first = try await world.claimed("a", worker: "w1", lease: 1)
     #expect(first.standing.claims == 1)
     let other = SliceLedger(
@@ -54,8 +52,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func releasedSliceNeedsNoWaiting(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let (first, _) = try await world.claimed("a", worker: "w1")
     try await first.unclaim()
     let (second, standing) = try await world.claimed("a", worker: "w2")
@@ -83,8 +80,7 @@ struct ClaimTests {
   @Test(arguments: Backend.allCases)
   func sliceThatHasEndedCantBeClaimed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 1)
-    try await ledger.commit(credit: 1)
+    let ledger = try await world.sealed("a", count: 1, granted: 1)
     try await ledger.commit([0: .terminal(.accepted)])
     #expect(try await ledger.close(.finish).counters != nil)
     guard case .finished = try await ledger.claim(worker: "w") else {
@@ -95,8 +91,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func everyStepRenewsTheLease(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (ledger, _) = try await world.claimed("a", lease: 60_000)
     #expect(try await world.leaseLeft("a") > 30_000)
@@ -128,8 +123,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func staleOwnerCantBuildSealReleaseOrClose(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (stale, _) = try await world.claimed("a", worker: "w1")
     try await world.endLease("a")
@@ -143,8 +137,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func ownerThatDiesBeforeTheSealLeavesNothingBehind(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (dead, _) = try await world.claimed("a", worker: "w1")
     var pipeline = RedisPipeline()
@@ -162,8 +155,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func targetsOfAStaleOwnerAreNeverSealedByAnother(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let (stale, _) = try await world.claimed("a", worker: "w1")
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a", worker: "w2")
@@ -182,9 +174,8 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func newClaimOfTheSameOwnerRestartsTheExpansion(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+  func expansionBeginsAnewWithANewClaimOfTheSameOwner(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (ledger, _) = try await world.claimed("a")
     var pipeline = RedisPipeline()
@@ -196,9 +187,8 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func longExpansionRenewsItsLeaseAndEndsIfItIsLost(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func expansionThatLastsRenewsItsLeaseAndEndsWhenItIsLost(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let (ledger, _) = try await world.claimed("a")
     var renewal = RedisPipeline()
     ledger.renewLease(to: &renewal)
@@ -219,8 +209,7 @@ struct ClaimTests {
 
   @Test(arguments: Backend.allCases)
   func sealIsRepeatableAndItsTargetsImmutable(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (ledger, _) = try await world.claimed("a")
     #expect(try await world.expand(ledger, campaign) == 10)

@@ -29,16 +29,14 @@ struct ClosingTests {
 
   @Test(arguments: Backend.allCases)
   func unsealedSliceIsNotFinished(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     #expect(try await world.claimed("a").ledger.close(.finish).counters == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func cancelledSliceGivesEveryTargetAnOutcome(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 10)
-    try await ledger.commit(credit: 6)
+    let ledger = try await world.sealed("a", count: 10, granted: 6)
     try await ledger.commit([
       0: .terminal(.accepted), 1: .terminal(.badToken), 2: .waiting(milliseconds: 60_000), 3: .waiting(),
     ])
@@ -72,9 +70,7 @@ struct ClosingTests {
 
   @Test(arguments: Backend.allCases)
   func cancelledSliceThatWasNotSealedHasNoTargets(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<5)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<5, activating: "a")
     let ledger = try await world.claimed("a").ledger
     var pipeline = RedisPipeline()
     ledger.append(SealedTargets(pages: [[1, 2, 3]]), to: &pipeline)
@@ -94,9 +90,8 @@ struct ClosingTests {
   ]
 
   @Test(arguments: ends)
-  func campaignWithoutAnAcceptedPushFails(outcomes: [Outcome: Int], state: CampaignState) async throws {
-    let world = try await TestStore(on: .single, partitions: 1)
-    try await world.activate("a")
+  func campaignOfWhichAllWasRefusedHasFailed(outcomes: [Outcome: Int], state: CampaignState) async throws {
+    let world = try await TestStore(on: .single, partitions: 1, activating: "a")
     var counters = SliceCounters()
     counters.outcomes = outcomes
     counters.targets = outcomes.values.reduce(0, +)
@@ -109,8 +104,7 @@ struct ClosingTests {
 
   @Test(arguments: Backend.allCases)
   func sliceCountsOnceHoweverOftenItIsFinished(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     var counters = SliceCounters()
     counters.targets = 5
     counters.outcomes = [.accepted: 4, .unregistered: 1]
@@ -133,8 +127,7 @@ struct ClosingTests {
 
   @Test(arguments: Backend.allCases)
   func finishedSliceIsInNoListAnyMore(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     // Lists are only hints, so the reference may be open, held and parked at the same time.
     try await world.command("RPUSH", world.keys.open("a"), slice.partition)

@@ -90,11 +90,10 @@ struct ControlGroupTests {
     return parts
   }
 
-  @Test(arguments: Backend.pair(for: "groupsHaveTheirSharesAndAreRepeatable"))
-  func groupsHaveTheirSharesAndAreRepeatable(on backend: Backend) async throws {
-    // Each partition has so few users that a batch reads them in one page.
-    let world = try await TestStore(on: backend, partitions: 16)
-    try await world.registerUsers(0..<2400)
+  @Test(arguments: Backend.pair(for: "groupsAreWhatTheirSharesSayAndTheSameEachTime"))
+  func groupsAreWhatTheirSharesSayAndTheSameEachTime(on backend: Backend) async throws {
+    // So few in each partition that a bunch reads them with one page.
+    let world = try await TestStore(on: backend, partitions: 16, users: 0..<2400)
     try await world.store.audiences.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
     let everybody = Set((0..<2400).map { "u\($0)" })
     let plain = try await run(try await world.activate("plain"), app: nil, world)
@@ -135,9 +134,8 @@ struct ControlGroupTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func userWithoutAMatchingDeviceIsInNoGroup(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<100)
+  func whoHasNoDeviceForItIsInNoGroup(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<100)
     let campaign = try await world.activate(
       "c", audience: #"{"segment":"*","where":"locale = 'en'"}"#, #","control":0.5"#)
     #expect(try await run(campaign, world) == Parts())

@@ -155,9 +155,8 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func campaignKeepsTheDefinitionsOfItsStart(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.registerUsers(0..<40)
+  func campaignKeepsToWhatSegmentsWereWhenItBegan(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, users: 0..<40)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "twenty")
     try await define(world, "inner", "ten")
@@ -188,9 +187,8 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func removedRuleKeepsItsMeaningForAScheduledCampaign(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.registerUsers(0..<20)
+  func ruleThatIsGoneWhenACampaignBeginsStaysWhatItWas(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, users: 0..<20)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
     try await define(world, "rule", "ten")
     let job = TestStore.job("c", audience: #"{"segment":"!rule"}"#)

@@ -140,9 +140,8 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func ownerIsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 16)
-    try await world.registerUsers(0..<20)
+  func ownerStandsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 16, users: 0..<20)
     for number in 0..<20 {
       let token = try TestStore.deviceToken(number)
       let partition = Partition.of(token: token.bytes, of: TestStore.service, count: 16)

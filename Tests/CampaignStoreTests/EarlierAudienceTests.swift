@@ -177,8 +177,7 @@ struct EarlierAudienceTests {
 
   @Test func emptySuppressionListsCostNothing() async throws {
     let server = try await RedisServer.start(.single)
-    let world = try await TestStore(on: .single, partitions: 1, server: server)
-    try await world.registerUsers(0..<2000)
+    let world = try await TestStore(on: .single, partitions: 1, server: server, users: 0..<2000)
     let campaign = try await world.activate("a", audience: #"{"segment":"*"}"#, #","category":"offers""#)
     let ledger = try await world.claimed("a").ledger
     try await world.command("CONFIG", "RESETSTAT")
@@ -191,9 +190,8 @@ struct EarlierAudienceTests {
   // MARK: Invalid references
 
   @Test(arguments: Backend.allCases)
-  func missingCampaignOrOneWithoutUsersIsRefused(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
+  func campaignThatIsNotThereOrHasNoUsersIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#)
     try await world.activate("moved")
     try await world.command("HSET", world.keys.campaign("moved"), "partitions", "9")
@@ -212,8 +210,7 @@ struct EarlierAudienceTests {
 
   @Test(arguments: Backend.allCases)
   func campaignMustHaveEndedAndStayForAWhile(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     let old = try await world.activate("old")
     let campaign = try CampaignJob.parse(
       TestStore.job("c", audience: #"{"campaign":"old"}"#), .any(TestStore.service))

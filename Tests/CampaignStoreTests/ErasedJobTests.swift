@@ -14,8 +14,7 @@ struct ErasedJobTests {
   private static let tokens = #"{"tokens":["\#(token.uppercased())","\#(TestStore.text(1))"]}"#
 
   private func world() async throws -> TestStore {
-    let world = try await TestStore(on: .single, partitions: 1, streamLength: 100)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: .single, partitions: 1, streamLength: 100, users: 0..<3)
     try await world.store.registry.register([DeviceRegistration(user: Self.user, device: TestStore.device(7))])
     return world
   }

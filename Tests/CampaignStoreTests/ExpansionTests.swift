@@ -20,9 +20,8 @@ struct ExpansionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func listedUsersWithDevicesAreReached(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<5)
+  func listedUsersAreReachedWhereTheyHaveDevices(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<5)
     #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
   }
 
@@ -35,8 +34,7 @@ struct ExpansionTests {
 
   @Test(arguments: Backend.wholeWay)
   func channelIsTheOnlyTargetOfItsCampaign(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 4)
-    try await world.registerUsers(0..<5)
+    let world = try await TestStore(on: backend, partitions: 4, users: 0..<5)
     let job = Array(
       #"""
       {"id":"a","app":"news","audience":{"channel":"a+b="},"pushType":"liveactivity",
@@ -107,8 +105,7 @@ struct ExpansionTests {
 
   @Test(arguments: Backend.wholeWay)
   func memberOfASegmentWithoutADeviceIsNoTarget(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     try await world.store.audiences.add(["u1", "stranger"], to: "vip")
     #expect(try await targets(world, #"{"segment":"vip"}"#) == ["u1:1"])
     #expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b") == ["u0:0", "u2:2"])
@@ -128,8 +125,7 @@ struct ExpansionTests {
 
   @Test(arguments: Backend.pair(for: "twentyThousandUsersOfOnePartitionAreExact"))
   func twentyThousandUsersOfOnePartitionAreExact(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<20_000)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<20_000)
     for start in stride(from: 0, to: 20_000, by: 5000) {
       try await world.store.audiences.add((start..<(start + 5000)).filter { $0 % 3 != 0 }.map { "u\($0)" }, to: "some")
     }

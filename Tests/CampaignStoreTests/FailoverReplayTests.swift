@@ -41,8 +41,7 @@ struct FailoverReplayTests {
   @Test(arguments: Backend.allCases)
   func replayRestoresOutcomesAndGrants(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 20)
-    try await ledger.commit(credit: 4)
+    let ledger = try await world.sealed("a", count: 20, granted: 4)
     let before = try await Snapshot(of: "a", in: world)
     try await ledger.commit([0: .terminal(.accepted), 1: .waiting(), 2: .waiting(milliseconds: 60_000)], credit: 10)
     // Target 1 has been granted again by now.
@@ -147,8 +146,7 @@ struct FailoverReplayTests {
 
   @Test(arguments: Backend.allCases)
   func sealIsRestoredWithTheSameListUnderTheSameName(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<700)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<700)
     let campaign = try await world.activate("a")
     let before = try await Snapshot(of: "a", in: world)
     let ledger = try await world.claimed("a").ledger

@@ -58,8 +58,7 @@ struct FeedbackTests {
 
   @Test(arguments: Backend.allCases)
   func severalPartitionsAreDeliveredTogether(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 8)
-    try await world.registerUsers(0..<60)
+    let world = try await TestStore(on: backend, partitions: 8, users: 0..<60)
     let campaign = try await world.activate("a")
     var pruned = 0
     // One partition has nothing to deliver.
@@ -88,8 +87,7 @@ struct FeedbackTests {
     let world = try await TestStore(on: backend, partitions: 1, streamLength: 100)
     let device = TestStore.device(0, registeredAt: registeredAt)
     try await world.store.registry.register([DeviceRegistration(user: "x", device: device)])
-    let ledger = try await world.sealed("a", count: 1)
-    try await ledger.commit(credit: 1)
+    let ledger = try await world.sealed("a", count: 1, granted: 1)
     let chunk = try await ledger.targets(from: 0, count: 1)
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, at: answeredAt, reason: "Unregistered")
@@ -139,8 +137,7 @@ struct FeedbackTests {
 
   @Test(arguments: Backend.allCases)
   func twoWorkersOnOneOutboxLoseNothing(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<1200)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<1200)
     let (ledger, chunk) = try await world.everybody("a")
     for start in stride(from: 0, to: 1200, by: 400) {
       var batch = OutcomeBatch()

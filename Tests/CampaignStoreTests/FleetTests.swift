@@ -18,10 +18,8 @@ struct FleetTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func snapshotHasEveryPartOfTheFleet(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 8)
-    try await world.registerUsers(0..<4)
-    try await world.activate("running")
+  func everythingIsSeenAtOneLook(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8, users: 0..<4, activating: "running")
     try await world.activate("held", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#, #","lane":"urgent""#)
     _ = try await world.store.campaigns.control("held", .pause, reason: "looks wrong")
     let sendAt = try await world.store.time() / 1000 + 86_400_000

@@ -20,8 +20,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func answersTakeTargetsOutOfDoubt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 10)
-    try await ledger.commit(credit: 10)
+    let ledger = try await world.sealed("a", count: 10, granted: 10)
     let answer = try await ledger.commit([0: .terminal(.accepted), 5: .waiting(milliseconds: 60_000)])
     #expect(answer.inDoubt == 8)
     #expect(answer.waiting == 1)
@@ -54,8 +53,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func waitingTargetIsGrantedAgainWhenItIsDue(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 4)
-    try await ledger.commit(credit: 2)
+    let ledger = try await world.sealed("a", count: 4, granted: 2)
     var due = LedgerRecord.waiting(milliseconds: 0)
     due.history = AttemptHistory(counted: 3, isAmbiguous: true)
     try await ledger.commit([0: due, 1: .waiting(milliseconds: 60_000)])
@@ -79,8 +77,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func withoutCreditNoRetryIsGranted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 4)
-    try await ledger.commit(credit: 4)
+    let ledger = try await world.sealed("a", count: 4, granted: 4)
     let answer = try await ledger.commit([0: .waiting(), 1: .waiting(), 2: .waiting()], credit: 0)
     #expect(answer.retries.isEmpty)
     #expect(answer.nextRetry == 0)
@@ -91,8 +88,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func oneCommitGrantsNoMoreRetriesThanAScriptMayTouch(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 600)
-    try await ledger.commit(credit: 600)
+    let ledger = try await world.sealed("a", count: 600, granted: 600)
     for part in [0..<300, 300..<600] {
       try await ledger.commit(Dictionary(uniqueKeysWithValues: part.map { ($0, .waiting()) }))
     }
@@ -105,8 +101,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func targetHeldForDaysNeverRunsOutOfAttempts(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 1)
-    try await ledger.commit(credit: 1)
+    let ledger = try await world.sealed("a", count: 1, granted: 1)
     try await ledger.commit([0: .waiting(attempt: 254)])
     for _ in 0..<3 {
       let retries = try await ledger.commit(credit: 1).retries
@@ -119,9 +114,8 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func outcomeAboveTheHighWaterMarkRaisesIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 10)
-    try await ledger.commit(credit: 6)
-    // Redis loses the grant, as after a failover.
+    let ledger = try await world.sealed("a", count: 10, granted: 6)
+    // Redis forgets the grant, as a failover would make it.
     try await world.command("HSET", world.keys.slice(0, of: "a"), "granted", 2, "doubt", 2)
     let answer = try await ledger.commit([5: .terminal(.accepted)])
     #expect(answer.granted == 6)
@@ -137,8 +131,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func commitWhoseReplyWasLostCanBeRepeated(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 10)
-    try await ledger.commit(credit: 4)
+    let ledger = try await world.sealed("a", count: 10, granted: 4)
     for _ in 0..<2 {
       // The second time no credit is requested. The high-water mark shows the targets that the first commit granted.
       let answer = try await ledger.commit([0: .terminal(.accepted), 1: .terminal(.badToken)], credit: 0)
@@ -162,8 +155,7 @@ struct GrantTests {
   @Test(arguments: Backend.allCases)
   func ledgerIsTwelveBytesATargetAndNoMore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 300)
-    try await ledger.commit(credit: 300)
+    let ledger = try await world.sealed("a", count: 300, granted: 300)
     try await ledger.commit(.accepted, 0..<300)
     #expect(try await world.command("STRLEN", world.keys.ledger(0, "a")).integer == 300 * LedgerRecord.size)
     try await ledger.commit([9: .terminal(.failed)])

@@ -211,8 +211,7 @@ struct IntakeTests {
 
   @Test(arguments: Backend.allCases)
   func expressionOpensEveryPartitionOfTheLargestStore(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 16_384)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 16_384, activating: "a")
     #expect(try await world.command("LLEN", world.keys.open("a")).integer == 16_384)
   }
 

@@ -16,8 +16,7 @@ struct LaneTests {
 
   @Test(arguments: Backend.allCases)
   func oneTargetJobNeverWaitsBehindTheSlicesOfALargeOne(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.activate("large")
+    let world = try await TestStore(on: backend, partitions: 64, activating: "large")
     for _ in 0..<5 { #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "large") }
     try await world.activate("small", audience: #"{"users":["x"]}"#)
     let next = [
@@ -38,9 +37,8 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func dequeuedReferenceIsInTheListOfAKnownWorker(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func takenReferenceIsInTheWorkersListAndTheWorkerIsKnown(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     #expect(try await world.store.campaigns.find("a")?.startedAt == nil)
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(slice == SliceReference(campaign: "a", partition: 0))
@@ -52,9 +50,8 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignIsOnItsLaneOnlyWhileItHasOpenSlices(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func campaignWithNothingToTakeLeavesItsRingAndComesBackWithASlice(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await ring(world) == [])
@@ -67,8 +64,7 @@ struct LaneTests {
 
   @Test(arguments: Backend.allCases)
   func requeuedSliceIsNext(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 4)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 4, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     try await world.store.slices.requeue(slice, lane: .normal, worker: "w")
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
@@ -76,8 +72,7 @@ struct LaneTests {
 
   @Test(arguments: Backend.allCases)
   func finishedSliceIsNeverOpenedAgain(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
     try await world.store.slices.requeue(slice, lane: .normal, worker: "w")
@@ -86,9 +81,8 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceOfAnExpiredCampaignIsDropped(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func referenceOfACampaignThatHasGoneLeadsNowhere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.command("DEL", world.keys.campaign("a"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await ring(world) == [])

@@ -82,8 +82,7 @@ struct LedgerMergeTests {
   @Test(arguments: Backend.allCases)
   func sameTargetTwiceInOneBatchCountsOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 3)
-    try await ledger.commit(credit: 3)
+    let ledger = try await world.sealed("a", count: 3, granted: 3)
     var batch = OutcomeBatch()
     batch.append(.waiting(milliseconds: 60_000), at: 1)
     batch.append(.terminal(.accepted), at: 1)

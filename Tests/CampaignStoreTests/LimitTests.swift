@@ -147,9 +147,8 @@ struct LimitTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func isolatedSliceDoesNotBlockTheOthers(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 3)
-    try await world.registerUsers(0..<100)
+  func sliceThatIsTakenOutHoldsUpNobody(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3, users: 0..<100)
     let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":10}"#)
     func quotas(_ partition: Int) async throws -> AudienceQuotas? {
       try await world.store.expansion.quotas(

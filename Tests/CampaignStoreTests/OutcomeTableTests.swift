@@ -103,8 +103,7 @@ struct OutcomeTableTests {
   @Test(arguments: Outcome.allCases)
   func scriptsHaveTheSameUndeliveredOutcomes(_ outcome: Outcome) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    let ledger = try await world.sealed("a", count: 1)
-    try await ledger.commit(credit: 1)
+    let ledger = try await world.sealed("a", count: 1, granted: 1)
     var retry = LedgerRecord.waiting()
     retry.history.isAmbiguous = true
     try await ledger.commit([0: retry])

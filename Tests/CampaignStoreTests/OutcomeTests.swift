@@ -62,8 +62,7 @@ struct OutcomeTests {
 
   @Test(arguments: Backend.allCases)
   func quarantinedDeviceIsKeptAndNotReachedAgain(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<2)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
     batch.append(.badToken, chunk, 0, .quarantine, reason: "BadDeviceToken")
@@ -77,8 +76,7 @@ struct OutcomeTests {
 
   @Test(arguments: Backend.allCases)
   func repeatedCommitDoesNothingTwice(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<2)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
@@ -90,9 +88,8 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func supersededOutcomePrunesNothing(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<1)
+  func outcomeThatLostAgainstAnotherPrunesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<1)
     let (ledger, chunk) = try await world.everybody("a")
     try await ledger.commit([0: .terminal(.accepted)])
     var batch = OutcomeBatch()
@@ -103,9 +100,8 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func resultsHashHasTheLinesOfTheMode(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<4)
+  func resultsHashHasWhatTheCallerKeeps(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<4)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
     batch.append(.accepted, chunk, 0, at: 1_700_000_000_001)
@@ -127,8 +123,7 @@ struct OutcomeTests {
 
   @Test(arguments: Backend.allCases)
   func acceptanceTakesTheLineOfTheOutcomeItOverrides(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
     for position in 0..<3 { batch.append(.unknown, chunk, position, reason: "Strange") }
@@ -148,9 +143,8 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func unknownReasonIsKeptAsText(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<2)
+  func reasonThatNobodyKnowsIsKeptInItsWords(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
     batch.append(.rejected, chunk, 0, keepsResult: false, reason: "TooManyMoons")
@@ -169,8 +163,7 @@ struct OutcomeTests {
 
   @Test(arguments: Backend.allCases)
   func rawTokenIsPrunedAtItsOwner(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 8)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 8, users: 0..<3)
     let tokens = (0..<5).map { "\"" + TestStore.text($0) + "\"" }.joined(separator: ",")
     let campaign = try await world.activate("a", audience: #"{"tokens":[\#(tokens)]}"#)
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") {

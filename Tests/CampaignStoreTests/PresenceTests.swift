@@ -8,8 +8,7 @@ import Testing
 struct PresenceTests {
   @Test(arguments: Backend.allCases)
   func parkedSliceComesBackWhenItIsDue(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let soon = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let later = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.park(soon, for: 0, worker: "w"))
@@ -26,9 +25,8 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func parkedSliceOfAnExpiredCampaignIsRemoved(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func parkedSliceOfACampaignThatHasGoneIsForgotten(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w"))
     try await world.command("DEL", world.keys.campaign("a"))
@@ -81,9 +79,8 @@ struct PresenceTests {
 
   /// A worker takes an abandoned slice even if it holds enough slices, so a message announces each abandoned slice.
   @Test(arguments: Backend.allCases)
-  func slicesOfADeadWorkerAreAnnounced(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.activate("a")
+  func whatADeadWorkerLeftIsSaid(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let (listener, messages) = await listen(world, as: WorkerInstance(name: "w", nonce: "0"))
     var heard = messages.makeAsyncIterator()
     #expect(await heard.next() == .some(nil))
@@ -137,8 +134,7 @@ struct PresenceTests {
 
   @Test(arguments: Backend.allCases)
   func liveLeaseOfASilentWorkerIsLeftAlone(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "slow"))
     _ = try await world.claimed("a", worker: "slow", lease: 60_000)
     #expect(try await world.store.slices.takeOver(from: "slow") == [])
@@ -157,9 +153,8 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func unclaimedReferenceComesBackImmediately(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.activate("a")
+  func referenceThatWasNeverClaimedComesBackAtOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let lost = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let held = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     // The worker itself finds references in its list that a lost reply, or an earlier process of its name, left there.
@@ -170,9 +165,8 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceToAHeldSliceIsParkedUntilItsLeaseExpires(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func referenceToASliceThatAnotherHoldsIsSetAsideUntilItsLeaseWouldHaveRunOut(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "old"))
     _ = try await world.claimed("a", worker: "new", lease: 60_000)
     #expect(try await world.store.slices.takeOver(from: "old") == [])
@@ -185,9 +179,8 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func heldSliceOfACancelledCampaignIsParked(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func heldSliceOfACancelledCampaignIsSetAsideToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     try await world.store.campaigns.control("a", .cancel)
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w") == false)
@@ -198,8 +191,7 @@ struct PresenceTests {
 
   @Test(arguments: Backend.allCases)
   func referenceOfACampaignThatHasGoneIsDropped(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await world.store.slices.dequeueSlice(worker: "old")
     try await world.command("DEL", world.keys.campaign("a"))
     #expect(try await world.store.slices.takeOver(from: "old") == [])
@@ -241,8 +233,7 @@ struct PresenceTests {
 
   @Test(arguments: Backend.allCases)
   func referenceThatIsInNoListIsFoundMissing(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 12)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 12, activating: "a")
     var dequeued: [SliceReference] = []
     for _ in 0..<6 { dequeued.append(try #require(try await world.store.slices.dequeueSlice(worker: "w"))) }
     #expect(try await world.store.slices.park(dequeued[0], for: 3_600_000, worker: "w"))

@@ -14,8 +14,7 @@ import Testing
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000)),
       DeviceRegistration(user: "y", device: TestStore.device(2, registeredAt: 1000)),
     ])
-    let ledger = try await world.sealed("a", count: 3)
-    try await ledger.commit(credit: 3)
+    let ledger = try await world.sealed("a", count: 3, granted: 3)
     var batch = OutcomeBatch()
     var record = LedgerRecord(state: .terminal(.badToken), attempt: 0)
     record.status = 400

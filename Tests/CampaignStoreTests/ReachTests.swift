@@ -58,9 +58,8 @@ struct ReachTests {
   // MARK: Campaigns that begin immediately
 
   @Test(arguments: Backend.allCases)
-  func campaignHasSlicesOnlyWhereTargetsArePossible(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<100)
+  func campaignHasSlicesWhereSomebodyCanBeMeantOnly(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<100)
     try await world.store.audiences.add(["u1", "u2", "u3"], to: "a")
     try await world.store.audiences.add(["u3", "u4"], to: "b")
     try await expect("a", ["u1", "u2", "u3"], world)
@@ -86,8 +85,7 @@ struct ReachTests {
   /// reached.
   @Test(arguments: Backend.allCases)
   func userWhoJoinsBeforeTheFirstSliceIsTakenIsReached(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<20)
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<20)
     try await world.store.audiences.add(["u1"], to: "a")
     let job = TestStore.job("x", audience: #"{"segment":"a"}"#)
     var campaign = try CampaignJob.parse(job, .any(APNsService()))
@@ -112,8 +110,7 @@ struct ReachTests {
 
   @Test(arguments: Backend.allCases)
   func partitionWithASliceIsNeverLeftOut(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<10)
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     try await world.store.audiences.add(["u9"], to: "b")
     let here = try #require(Self.partitions(["u1", "u2"]).first)
@@ -133,9 +130,8 @@ struct ReachTests {
   /// Redis lost the users of a partition and the beginning of the campaign, which then began again without that
   /// partition. Later a worker appears that has sealed its slice there.
   @Test(arguments: Backend.allCases, [false, true])
-  func sealedSliceOfAPrunedPartitionIsCounted(on backend: Backend, hasEnded: Bool) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<10)
+  func sliceThatSomebodyHasSealedIsCountedThoughItWasLeftOut(on backend: Backend, hasEnded: Bool) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
     let reached = Self.partitions(["u1", "u2"])
@@ -161,9 +157,8 @@ struct ReachTests {
 
   /// The campaign began again without the partition after the worker had checked whether its slice was pruned.
   @Test(arguments: Backend.allCases)
-  func endedSliceOfAPrunedPartitionIsCountedOnce(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<10)
+  func sliceThatEndsThoughItWasLeftOutIsCountedOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
     let reached = Self.partitions(["u1", "u2"])
@@ -189,9 +184,8 @@ struct ReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignWithoutPruningHasAllSlices(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
+  func unnarrowedItHasThemAll(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await world.activate("a", narrowing: false)
     #expect(try await world.openSlices("a") == Set(0..<64))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
@@ -199,8 +193,7 @@ struct ReachTests {
 
   @Test(arguments: Backend.allCases)
   func narrowedCampaignIsCancelled(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await world.activate("a", narrowing: true)
     let reached = try await world.openSlices("a")
     #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
@@ -216,8 +209,7 @@ struct ReachTests {
 
   @Test func fiveTargetsCostWhatFiveSlicesCost() async throws {
     let server = try await RedisServer.start()
-    let world = try await TestStore(on: .single, partitions: 256, server: server)
-    try await world.registerUsers(0..<2000)
+    let world = try await TestStore(on: .single, partitions: 256, server: server, users: 0..<2000)
     let users = Set((1...5).map { "u\($0)" })
     try await world.store.audiences.add(Array(users), to: "few")
     let slices = Self.partitions(users, of: 256).count

@@ -6,9 +6,8 @@ import Testing
 /// Receipts: the actions of users on pushes, as the app reports them.
 struct ReceiptTests {
   @Test(arguments: Backend.allCases)
-  func userCountsOnceForEachReceiptKind(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.registerUsers(0..<700)
+  func usersCountOnceForEachThingAndTheirReceiptsGoWithTheResults(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, users: 0..<700)
     let campaign = try await world.activate("a", #","ttl":"1h""#)
     func note(_ kind: ReceiptEvent.Kind, _ users: Range<Int>, of id: String = "a") async throws {
       try await world.store.results.apply(users.map { ReceiptEvent(kind, campaign: id, user: "u\($0)") })
@@ -36,9 +35,8 @@ struct ReceiptTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func receiptOfAUserWithoutAPushIsIgnored(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<8)
+  func receiptOfAUserToWhomNothingWasSentCountsNowhere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<8)
     let campaign = try await world.activate("a")
     // Before the seal there are no recipients.
     let everybody = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }

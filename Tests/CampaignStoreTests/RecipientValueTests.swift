@@ -39,9 +39,8 @@ struct RecipientValueTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func jobContainsTheValuesOfItsRecipients(backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 3)
-    try await world.registerUsers(0..<20)
+  func jobSaysWhatItsRecipientsAreTold(backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3, users: 0..<20)
     let users = (0..<20).map { $0 % 2 == 0 ? #"{"user":"u\#($0)","vars":{"x":\#($0)}}"# : #""u\#($0)""# }
     let campaign = try await Self.activate(world, #""audience":{"users":[\#(users.joined(separator: ","))]}"#)
     let texts = try await Self.texts(world, campaign)
@@ -50,9 +49,8 @@ struct RecipientValueTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func valuesAreUploadedSeparatelyFromTheJob(backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 3)
-    try await world.registerUsers(0..<20)
+  func valuesOfMillionsComeBesideTheJob(backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3, users: 0..<20)
     let lines = (0..<10).map { #"{"user":"u\#($0)", "vars":{"x": "v\#($0)"}}"# }
     try await world.store.queue.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
     let key = world.keys.values(Partition.of(user: "u0", count: 3), "c")
@@ -74,8 +72,7 @@ struct RecipientValueTests {
   /// The values are stored under the campaign, whatever parts it has. They stay until all parts have ended.
   @Test(arguments: Backend.wholeWay)
   func partsHaveTheValuesOfTheWhole(backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 3)
-    try await world.registerUsers(0..<200)
+    let world = try await TestStore(on: backend, partitions: 3, users: 0..<200)
     let lines = (0..<200).map { #"{"user":"u\#($0)","vars":{"x":"v\#($0)"}}"# }
     try await world.store.queue.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
     let whole = try await Self.activate(world, #""audience":{"segment":"*"},"vars":true,"stages":[{"share":0.5}]"#)

@@ -46,9 +46,8 @@ struct RepartitionTests {
 
   /// A registration that began before the hold and is written during it.
   @Test(arguments: Backend.allCases)
-  func registrationDuringTheChangeMovesToo(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.registerUsers(0..<40)
+  func whatIsWrittenMeanwhileMovesToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2, users: 0..<40)
     let spread = try await world.store.repartition.hold(for: 32)
     _ = try await world.store.repartition.change(to: 32, spread: spread) { pass, done in
       guard pass == 1, done == 20 else { return }
@@ -63,8 +62,7 @@ struct RepartitionTests {
 
   @Test(arguments: Backend.allCases)
   func scheduledCampaignsReachTheSame(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 4)
-    try await world.registerUsers(0..<40)
+    let world = try await TestStore(on: backend, partitions: 4, users: 0..<40)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "some")
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
     let tokens = (0..<20).map { "\"\(TestStore.text($0))\"" }.joined(separator: ",")
@@ -92,8 +90,7 @@ struct RepartitionTests {
 
   @Test(arguments: Backend.allCases)
   func endedCampaignsKeepTheirResults(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 4)
-    try await world.registerUsers(0..<20)
+    let world = try await TestStore(on: backend, partitions: 4, users: 0..<20)
     _ = try await world.workOff(try await world.activate("a"))
     let spread = try await world.store.repartition.hold(for: 13)
     _ = try await world.store.repartition.change(to: 13, spread: spread)
@@ -115,8 +112,7 @@ struct RepartitionTests {
 
   @Test(arguments: Backend.allCases)
   func nothingBeginsInAHeldStore(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.registerUsers(0..<4)
+    let world = try await TestStore(on: backend, partitions: 2, users: 0..<4)
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
     try await world.activate("later", #","sendAt":"\#(sendAt)""#)
     _ = try await world.store.repartition.hold(for: 4)
@@ -157,9 +153,8 @@ struct RepartitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func blockingCampaignsAndWorkersAreNamed(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func whoIsInTheWayIsNamed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.activate("b")
     try await world.store.campaigns.control("b", .pause)
     _ = try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)

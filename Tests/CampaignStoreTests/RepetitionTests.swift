@@ -129,9 +129,8 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func runIsSkippedWhileTheOneBeforeIsActive(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<1)
+  func aRunIsLeftOutWhileTheOneBeforeHasNotEnded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<1)
     try await activate(world, #","skipIfRunning":true"#)
     try await letPass(hours: 1, world)
     #expect(try await world.store.queue.promote(["digest"]).count == 1)

@@ -9,8 +9,7 @@ import Testing
 struct ResultsTests {
   @Test(arguments: Backend.allCases)
   func exportHasEveryTargetOnceAndInPages(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.registerUsers(0..<1200)
+    let world = try await TestStore(on: backend, partitions: 2, users: 0..<1200)
     let campaign = try await world.activate("a")
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
@@ -43,8 +42,7 @@ struct ResultsTests {
   @Test(arguments: Backend.allCases)
   func targetWithoutAnOutcomeHasNone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 4)
-    try await ledger.commit(credit: 3)
+    let ledger = try await world.sealed("a", count: 4, granted: 3)
     try await ledger.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
     var results: [TargetResult] = []
     try await world.store.results.forEachResult(of: "a") { page in
@@ -59,9 +57,8 @@ struct ResultsTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func resultOfATokenIsFoundInAnyPartition(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 8)
-    try await world.registerUsers(0..<20)
+  func resultOfATokenIsFoundWhereverItStands(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8, users: 0..<20)
     let campaign = try await world.activate("a")
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
@@ -84,8 +81,7 @@ struct ResultsTests {
 
   @Test(arguments: Backend.allCases)
   func showAddsOpenSlicesToTheTotals(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 2)
-    try await world.registerUsers(0..<100)
+    let world = try await TestStore(on: backend, partitions: 2, users: 0..<100)
     let campaign = try await world.activate("a")
     let first = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let done = try await world.claimed("a", first.partition).ledger

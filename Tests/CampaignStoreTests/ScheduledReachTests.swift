@@ -8,9 +8,8 @@ import Testing
 /// in partitions with a possible target.
 struct ScheduledReachTests {
   @Test(arguments: Backend.allCases)
-  func scheduledCampaignReachesUsersWhoJoinBefore(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<20)
+  func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<20)
     try await world.store.audiences.add(["u1"], to: "a")
     let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
     #expect(try await world.openSlices("later") == Set(0..<64))
@@ -33,8 +32,7 @@ struct ScheduledReachTests {
 
   @Test(arguments: Backend.allCases)
   func largestStoreIsNarrowedToo(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 16_384)
-    try await world.registerUsers(0..<1200)
+    let world = try await TestStore(on: backend, partitions: 16_384, users: 0..<1200)
     let reached = Set((0..<1200).map { Partition.of(user: "u\($0)", count: 16_384) })
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
@@ -45,8 +43,7 @@ struct ScheduledReachTests {
 
   @Test(arguments: Backend.allCases)
   func campaignThatTheScheduleHasLostBeginsOnRepair(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
     #expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
@@ -57,9 +54,8 @@ struct ScheduledReachTests {
   /// Redis lost the beginning of the campaign. A worker replays a slice that has ended, and then the campaign begins
   /// again.
   @Test(arguments: Backend.allCases)
-  func sliceThatEndedBeforeALostBeginningIsCountedOnce(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
+  func sliceThatEndedBeforeABeginningWhichRedisForgotIsCountedOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
     try await world.end(slice, of: campaign)
@@ -72,8 +68,7 @@ struct ScheduledReachTests {
 
   @Test(arguments: Backend.allCases)
   func scheduledCampaignToListedUsersKeepsItsSlices(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"users":["u0","u2"]}"#, world)
     try await letPass("later", world)
     #expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
@@ -82,9 +77,8 @@ struct ScheduledReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func resumeAfterTheStartTimeBeginsTheCampaign(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
+  func pausedUntilAfterItsTimeItBeginsWhenResumed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await world.store.campaigns.control("later", .pause)
     try await letPass("later", world)

@@ -17,9 +17,8 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func replacementTakesEffectAsAWhole(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 8)
-    try await world.registerUsers(0..<300)
+  func replacementIsSeenByNobodyBeforeItIsInForceAndThenWhole(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8, users: 0..<300)
     try await world.store.audiences.add((0..<200).map { "u\($0)" }, to: "optedout")
     var replacement = try await world.store.audiences.replacement(of: "optedout")
     #expect(
@@ -61,8 +60,7 @@ struct SegmentTests {
 
   @Test(arguments: Backend.allCases)
   func removedSegmentLeavesItsUsers(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.registerUsers(0..<3)
+    let world = try await TestStore(on: backend, users: 0..<3)
     try await world.store.audiences.add(["u1", "u2"], to: "vip")
     #expect(try await world.store.audiences.removeSegment("vip"))
     #expect(try await world.store.audiences.removeSegment("vip") == false)
@@ -91,9 +89,8 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func membersAndMembershipsAgree(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.registerUsers(0..<600)
+  func membersAndMembershipsSayTheSame(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, users: 0..<600)
     try await world.store.audiences.add((0..<400).map { "u\($0)" }, to: "vip")
     try await world.store.audiences.add((300..<700).map { "u\($0)" }, to: "news")
     var members: [String] = []

@@ -12,8 +12,7 @@ struct SegmentUseTests {
 
   /// A store with twenty fans, fifteen of whom have churned.
   private func world(on backend: Backend, partitions: Int = 2) async throws -> TestStore {
-    let world = try await TestStore(on: backend, partitions: partitions)
-    try await world.registerUsers(0..<20)
+    let world = try await TestStore(on: backend, partitions: partitions, users: 0..<20)
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "fans")
     try await world.store.audiences.add((5..<20).map { "u\($0)" }, to: "churned")
     return world

@@ -19,8 +19,7 @@ struct SliceBunchTests {
 
   @Test(arguments: Backend.allCases)
   func slicesAreDequeuedTogetherAndOnlyOneCampaigns(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 5)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 5, activating: "a")
     try await world.activate("b")
     let first = try await world.store.slices.dequeueSlices(worker: "w", atMost: { _ in 3 })
     #expect(Set(first).count == 3 && Set(first.map(\.campaign)).count == 1)
@@ -34,18 +33,16 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func invalidPartitionIsNotDequeued(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 3)
-    try await world.activate("a")
+  func whatIsNoPartitionIsLeftOutOfWhatIsDequeued(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3, activating: "a")
     try await world.command("LPUSH", world.keys.open("a"), "17", "x", "1.0")
     let slices = try await world.store.slices.dequeueSlices(worker: "w", atMost: { _ in 10 })
     #expect(slices.map(\.partition).sorted() == [0, 1, 2])
   }
 
   @Test(arguments: Backend.allCases, [#"{"segment":"*"}"#, #"{"segment":"a & !b"}"#, #"{"segment":"a"}"#])
-  func batchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
-    let world = try await TestStore(on: backend, partitions: 8)
-    try await world.registerUsers(0..<30)
+  func bunchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
+    let world = try await TestStore(on: backend, partitions: 8, users: 0..<30)
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "a")
     try await world.store.audiences.add((0..<5).map { "u\($0)" }, to: "b")
     let campaign = try await world.activate("c", audience: audience)
@@ -94,9 +91,8 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func failureOfOneSliceDoesNotAffectTheOthers(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 4)
-    try await world.registerUsers(0..<40)
+  func whatFailsForOneSliceFailsForItAlone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4, users: 0..<40)
     let campaign = try await world.activate("c")
     let ledgers = ledgers(world, "c", 0..<4)
     // One slice belongs to another worker, one can't be read, and one loses its claim before the seal.
@@ -121,9 +117,8 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func sliceWithManyMembersLeavesTheBatch(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3000)
+  func sliceWithManyMembersIsLeftToItself(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<3000)
     let campaign = try await world.activate("c")
     let ledgers = ledgers(world, "c", 0..<1)
     var bunch = bunch(ledgers, world, campaign)
@@ -136,8 +131,7 @@ struct SliceBunchTests {
   @Test(arguments: Backend.allCases)
   func sliceWithTargetsLeftIsNotEnded(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 2)
-    try await ledger.commit(credit: 2)
+    let ledger = try await world.sealed("a", count: 2, granted: 2)
     var outcomes = OutcomeBatch()
     outcomes.append(LedgerRecord(state: .terminal(.accepted), at: 1), at: 0)
     var commits = [

@@ -193,9 +193,8 @@ struct VariantTests {
 
   /// A campaign without variants has no cost.
   @Test(arguments: Backend.allCases)
-  func campaignWithoutVariantsHasNoCounts(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<10)
+  func plainCampaignHasNothingOfIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     try await world.activate("a", #","variants":null"#)
     let ledger = try await world.claimed("a").ledger
     let campaign = try CampaignJob.parse(TestStore.job("a", audience: #"{"segment":"*"}"#), .any(APNsService()))

@@ -4,10 +4,8 @@ import Testing
 /// The reason of a campaign's wait, and its beginning.
 struct WaitingTests {
   @Test(arguments: Backend.allCases)
-  func waitIsTheLongestSinceTheStartOfTheCampaign(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.registerUsers(0..<2)
-    try await world.activate("a")
+  func campaignWaitsSinceItIsThereAtMostAndByWhoeverWaitsLongest(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, users: 0..<2, activating: "a")
     let createdAt = try #require(try await world.store.campaigns.show("a")).createdAt
     #expect(try await world.store.campaigns.show("a")?.waiting == nil)
     // The push service had been unreachable for a long time before.

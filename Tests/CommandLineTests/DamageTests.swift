@@ -59,8 +59,7 @@ struct DamageTests {
     try await write(["SET", key("slice:a", 2), "x"])
     for command in [["campaign", "show", "a"], ["results", "export", "a"]] {
       let output = try await CarillonCommand.run(command, environment: world.environment)
-      #expect(output.exit == .status(65))
-      #expect(output.standardError.contains("the key \(key("slice:a", 2)) is a string, but should be a hash"))
+      output.expect(exit: 65, saying: "the key \(key("slice:a", 2)) is a string, but should be a hash")
     }
   }
 }

@@ -41,9 +41,7 @@ struct DeadTests {
     #expect(try await world.succeed("dead", "drop", key) == "\(key) is dropped\n")
     for verb in ["show", "drop", "retry"] {
       let output = try await world.run("dead", verb, key)
-      #expect(output.exit == .status(1))
-      #expect(output.standardError.contains("there is no job '\(key)' in the dead list"))
-      #expect(output.standardError.contains("carillon dead list"))
+      output.expect(exit: 1, saying: "there is no job '\(key)' in the dead list", "carillon dead list")
     }
     // Nobody is there to be asked.
     let unasked = try await world.run("dead", "drop", "--all")
@@ -179,7 +177,6 @@ struct DeadTests {
   @Test(arguments: [["retry"], ["drop"], ["drop", "1-0", "--all"]])
   func selectionMustBeClear(arguments: [String]) async throws {
     let output = try await CarillonCommand.run(["dead"] + arguments)
-    #expect(output.exit == .status(64))
-    #expect(output.standardError.contains("either keys or --all"))
+    output.expect(exit: 64, saying: "either keys or --all")
   }
 }

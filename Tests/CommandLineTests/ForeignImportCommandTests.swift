@@ -60,10 +60,8 @@ struct ForeignImportCommandTests {
 
   @Test func wrongWordsAreToldBeforeAnythingIsRead() async throws {
     let unknown = try await CarillonCommand.run(["devices", "import", "a.csv", "--from", "urbanairship"])
-    #expect(unknown.exit == .status(64))
-    #expect(unknown.standardError.contains("onesignal") && unknown.standardError.contains("gorush"))
+    unknown.expect(exit: 64, saying: "onesignal") && unknown.standardError.contains("gorush")
     let both = try await CarillonCommand.run(["devices", "import", "a.csv", "--dry-run", "--resume"])
-    #expect(both.exit == .status(64))
-    #expect(both.standardError.contains("leave --resume out"))
+    both.expect(exit: 64, saying: "leave --resume out")
   }
 }

@@ -26,8 +26,7 @@ struct ImportResumeTests {
     import_.send(signal: SIGKILL)
     #expect(await import_.waitForExit() == .signal(SIGKILL))
     let output = try await world.run("devices", "import", file, "--resume")
-    #expect(output.exit == .status(65))
-    #expect(output.standardError.contains("devices.csv: going on at line "))
+    output.expect(exit: 65, saying: "devices.csv: going on at line ")
     // The first bad line was told by the run that was killed.
     #expect(!output.standardError.contains("devices.csv:2:"))
     #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
@@ -72,8 +71,7 @@ struct ImportResumeTests {
   @Test func standardInputCannotBeGoneOnWith() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("devices", "import", "-", "--format", "csv", "--resume", input: "user,token\n")
-    #expect(output.exit == .status(64))
-    #expect(output.standardError.contains("standard input can't be gone on with"))
+    output.expect(exit: 64, saying: "standard input can't be gone on with")
   }
 
   @Test func boundOfDevicesHoldsForImportAndRegister() async throws {

@@ -57,8 +57,7 @@ struct LintTests {
   @Test func appOfAPayloadMustBeKnown() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("lint", "--app", "nwes", "-", input: "{}")
-    #expect(output.exit == .status(65))
-    #expect(output.standardError.contains("no app 'nwes'"))
+    output.expect(exit: 65, saying: "no app 'nwes'")
   }
 
   @Test func configurationForTheBinaryInterfaceIsToldWhatReplacedIt() async throws {

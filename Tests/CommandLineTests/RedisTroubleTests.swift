@@ -19,9 +19,7 @@ struct RedisTroubleTests {
       }.flatMap { Int($0.dropFirst("used_memory:".count)) })
     try await server.command("config", "set", "maxmemory", String(used * 100 / 95))
     let output = try await submit(world)
-    #expect(output.exit == .status(69))
-    #expect(output.standardError.contains("above 90 % no campaign is taken in"))
-    #expect(output.standardError.contains("hint: raise maxmemory"))
+    output.expect(exit: 69, saying: "above 90 % no campaign is taken in", "hint: raise maxmemory")
     try await server.command("config", "set", "maxmemory", "0")
     #expect(try await submit(world).exit == .status(0))
     await server.stop()
@@ -36,9 +34,7 @@ struct RedisTroubleTests {
     try await server.command("bgsave")
     while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await nextLook() }
     let output = try await submit(world)
-    #expect(output.exit == .status(69))
-    #expect(output.standardError.contains("Redis fails to persist and refuses writes"))
-    #expect(output.standardError.contains("usually the disk is full"))
+    output.expect(exit: 69, saying: "Redis fails to persist and refuses writes", "usually the disk is full")
     // It would not end in good order: it has writes to save.
     await server.kill(SIGKILL)
   }
@@ -48,9 +44,7 @@ struct RedisTroubleTests {
     let world = try await CarillonWorld(server: server)
     try await server.command("replicaof", "127.0.0.1", "1")
     let output = try await submit(world)
-    #expect(output.exit == .status(69))
-    #expect(output.standardError.contains("read-only replica"))
-    #expect(output.standardError.contains("point redis.url at the primary"))
+    output.expect(exit: 69, saying: "read-only replica", "point redis.url at the primary")
     await server.stop()
   }
 

@@ -15,8 +15,7 @@ struct SimulateTests {
     }
     let key = try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8)
     let again = try await CarillonCommand.run(["simulate", "--init", folder])
-    #expect(again.exit == .status(1))
-    #expect(again.standardError.contains("File exists") && again.standardError.contains("nothing is replaced"))
+    again.expect(exit: 1, saying: "File exists") && again.standardError.contains("nothing is replaced")
     #expect(try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8) == key)
   }
 
@@ -38,9 +37,7 @@ struct SimulateTests {
     try await world.succeed("simulate", "--init", folder.path("sim"))
     let output = try await world.run(
       "simulate", "--directory", folder.path("sim"), "--port", "\(simulator.port)", "--control-port", "0")
-    #expect(output.exit == .status(1))
-    #expect(output.standardError.contains("127.0.0.1:\(simulator.port)"))
-    #expect(output.standardError.contains("Address already in use"))
+    output.expect(exit: 1, saying: "127.0.0.1:\(simulator.port)", "Address already in use")
   }
 
   @Test func logHasALineForEveryPushReceived() async throws {
@@ -58,8 +55,7 @@ struct SimulateTests {
     try await world.succeed("simulate", "--init", folder)
     let unopened = try await world.run(
       "simulate", "--directory", folder, "--port", "0", "--control-port", "0", "--log", "/nowhere/log")
-    #expect(unopened.exit == .status(1))
-    #expect(unopened.standardError.contains("/nowhere/log: No such file"))
+    unopened.expect(exit: 1, saying: "/nowhere/log: No such file")
     let full = try await world.startSimulator("--log", "/dev/full")
     _ = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     #expect(await full.process.waitForExit() == .status(1))
@@ -68,9 +64,7 @@ struct SimulateTests {
 
   @Test func folderThatIsNotOneSaysHowToMakeOne() async throws {
     let output = try await CarillonCommand.run(["simulate", "--directory", "/nowhere"])
-    #expect(output.exit == .status(65))
-    #expect(output.standardError.contains("/nowhere/server.pem: No such file"))
-    #expect(output.standardError.contains("carillon simulate --init /nowhere"))
+    output.expect(exit: 65, saying: "/nowhere/server.pem: No such file", "carillon simulate --init /nowhere")
   }
 
   @Test func knobsComeFromAFileFromArgumentsAndByTheClock() async throws {

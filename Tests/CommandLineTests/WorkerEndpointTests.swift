@@ -85,8 +85,7 @@ struct WorkerEndpointTests {
     let worker = try await world.start("worker", "--json", "--listen", "127.0.0.1:0")
     let url = try await Self.url(of: worker)
     let other = try await world.run("worker", "--listen", String(url.dropFirst("http://".count)))
-    #expect(other.exit == .status(1))
-    #expect(other.standardError.contains("Address already in use") && other.standardError.contains("--listen"))
+    other.expect(exit: 1, saying: "Address already in use") && other.standardError.contains("--listen")
     worker.send(signal: SIGTERM)
     #expect(await worker.waitForExit() == .status(0))
   }

@@ -111,7 +111,6 @@ struct WorkerTests {
 
   @Test func nameThatWouldBreakALineIsRefused() async throws {
     let output = try await CarillonCommand.run(["worker", "--name", "a b"])
-    #expect(output.exit == .status(64))
-    #expect(output.standardError.contains("--name must be 1 to 64 of"))
+    output.expect(exit: 64, saying: "--name must be 1 to 64 of")
   }
 }

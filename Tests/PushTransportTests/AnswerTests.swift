@@ -30,8 +30,7 @@ struct AnswerTests {
 
   @Test("an unknown reason comes with its text", arguments: PushEngineKind.allCases)
   func unknownReason(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.failures = [.init(share: 1, status: 499, reason: "SomethingNew")]
+    let knobs = SimulatorKnobs { $0.failures = [.init(share: 1, status: 499, reason: "SomethingNew")] }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch([7]), lane: 0)
     let completion = try await harness.completions.one()

@@ -72,9 +72,8 @@ struct AwkwardServerTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func serverWithoutFlowControlCreditIsLeft(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.grantsWindow = false
+  func serverThatGivesNoCreditIsGivenUp(engine: PushEngineKind) async throws {
+    let knobs = SimulatorKnobs { $0.grantsWindow = false }
     let harness = try await PoolHarness(engine: engine, requestTimeout: 1_000_000_000, knobs: knobs)
     // About three thousand payloads of this size fill the flow-control window of the connection.
     harness.pool.submit(PoolHarness.batch(0..<4000), lane: 0)
@@ -92,8 +91,7 @@ struct AwkwardServerTests {
     arguments: PushEngineKind.allCases,
     [1, 10, 100])
   func smallWindows(engine: PushEngineKind, window: Int) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.streamWindow = UInt32(window)
+    let knobs = SimulatorKnobs { $0.streamWindow = UInt32(window) }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
     #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })

@@ -114,8 +114,7 @@ struct ClientCertificateTests {
     arguments: PushEngineKind.allCases,
     [(SimulatorKnobs.CertificateAlert.revoked, "was revoked"), (.unknownAuthority, "whoever signed")])
   func alerts(engine: PushEngineKind, _ alert: (kind: SimulatorKnobs.CertificateAlert, says: String)) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.certificateAlert = alert.kind
+    let knobs = SimulatorKnobs { $0.certificateAlert = alert.kind }
     let scene = try await Scene(engine, knobs: knobs)
     let completion = try await scene.pushUntilStopped()
     #expect(completion.reason == Reason.badCertificate.code)
@@ -199,8 +198,7 @@ struct ClientCertificateTests {
     "a 403 for the wrong environment is an ordinary answer",
     arguments: PushEngineKind.allCases)
   func wrongEnvironmentByAnswer(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.refusesCertificateByGoAway = false
+    let knobs = SimulatorKnobs { $0.refusesCertificateByGoAway = false }
     let scene = try await Scene(engine, environments: [.sandbox], knobs: knobs)
     scene.pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await scene.completions.one()
@@ -228,8 +226,7 @@ struct ClientCertificateTests {
     "new connections use a replaced certificate; pushes in flight with the old one are answered",
     arguments: PushEngineKind.allCases)
   func exchanged(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 50
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 50 }
     let scene = try await Scene(engine, knobs: knobs)
     scene.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     #expect(await scene.completions.next(1)[0].status == 200)

@@ -59,8 +59,7 @@ struct ConnectionLifetimeTests {
     let hour: UInt64 = 3_600_000_000_000
     let limits = ReconnectBudget.Limits(
       spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 1_000_000, burst: 3, refill: hour)
-    var knobs = SimulatorKnobs()
-    knobs.goAwayAfterRequests = 400
+    let knobs = SimulatorKnobs { $0.goAwayAfterRequests = 400 }
     let harness = try await PoolHarness(engine: engine, reconnect: limits, knobs: knobs)
     try await sendAll(harness, 3000)
     #expect(await harness.simulator.counters().connections >= 6)
@@ -84,8 +83,7 @@ struct ConnectionLifetimeTests {
     "a connection that APNs closes as idle is replaced for the next push, and no push is in doubt",
     arguments: PushEngineKind.allCases)
   func idleTimeout(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.idleSeconds = 1
+    let knobs = SimulatorKnobs { $0.idleSeconds = 1 }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     try await sendAll(harness, 10)
     _ = try await harness.simulator.counters { $0.faults["idleSeconds"] == 1 && $0.openConnections == 0 }
@@ -138,9 +136,8 @@ struct ConnectionLifetimeTests {
     "a silent connection is abandoned in time; its pushes are in doubt, the others are accepted",
     arguments: PushEngineKind.allCases)
   func silence(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.silentAfterRequests = 100
-    // There are fewer streams than pushes left when the server falls silent, however wide the window is by then.
+    let knobs = SimulatorKnobs { $0.silentAfterRequests = 100 }
+    // Fewer streams than are left when it falls silent, however wide the window has grown by then.
     let harness = try await PoolHarness(engine: engine, streams: 100, requestTimeout: 1_000_000_000, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<300), lane: 0)
     let completions = await harness.completions.next(300)

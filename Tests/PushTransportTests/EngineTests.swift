@@ -73,8 +73,7 @@ struct EngineTests {
     "with repeated GOAWAYs, all pushes arrive if they are repeated until accepted",
     arguments: PushEngineKind.allCases, [1, 2])
   func goAway(engine: PushEngineKind, connections: Int) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.goAwayAfterRequests = 150
+    let knobs = SimulatorKnobs { $0.goAwayAfterRequests = 150 }
     let harness = try await PoolHarness(engine: engine, connections: connections, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<1000), lane: 0)
     var accepted: Set<UInt64> = []
@@ -117,8 +116,7 @@ struct EngineTests {
     "after an expired provider token the clock is measured, and a new token and connection are made",
     arguments: PushEngineKind.allCases)
   func expiredToken(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.clockSkewSeconds = 2 * 3600
+    let knobs = SimulatorKnobs { $0.clockSkewSeconds = 2 * 3600 }
     let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 2 * 3600 })
     harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     var answers: [PushCompletion] = []
@@ -141,8 +139,7 @@ struct EngineTests {
     "a clock that can't be corrected stops the credential and holds waiting pushes",
     arguments: PushEngineKind.allCases)
   func hopelessClock(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.clockSkewSeconds = 2 * 3600
+    let knobs = SimulatorKnobs { $0.clockSkewSeconds = 2 * 3600 }
     let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 0 })
     harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     let completions = await harness.completions.next(2)
@@ -156,8 +153,7 @@ struct EngineTests {
     "pushes that no connection has taken can be taken back, and never complete",
     arguments: PushEngineKind.allCases)
   func cancelBacklog(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 50
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 50 }
     let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     #expect(try await harness.completions.one().tag == 0)
@@ -173,8 +169,7 @@ struct EngineTests {
 
   @Test("an urgent push overtakes waiting pushes", arguments: PushEngineKind.allCases)
   func lanes(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 20
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 20 }
     let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
     // The pushes take three seconds, because the test may be delayed before it submits the urgent push.
     harness.pool.submit(PoolHarness.batch(0..<150), lane: 2)
@@ -188,8 +183,7 @@ struct EngineTests {
 
   @Test("draining waits for answers", arguments: PushEngineKind.allCases)
   func drains(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 100
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 100 }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     // After the first answer the window has grown, and two more pushes are sent.
@@ -212,8 +206,7 @@ struct EngineTests {
     let harness = try await PoolHarness(engine: engine)
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
     #expect(try await harness.completions.one().status == 200)
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 60_000
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 60_000 }
     await harness.simulator.set(knobs)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     while await harness.simulator.counters().received < 2 { await nextLook(milliseconds: 1) }
@@ -229,8 +222,7 @@ struct EngineTests {
     let harness = try await PoolHarness(engine: engine, requestTimeout: 2_000_000_000)
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
     #expect(try await harness.completions.one().status == 200)
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 60_000
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 60_000 }
     await harness.simulator.set(knobs)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     #expect(try await harness.completions.one().kind == .ambiguous)

@@ -13,8 +13,7 @@ import Testing
 struct NativeEngineTests {
   @Test("a refused stream costs nothing: its push is unsent, none is in doubt, and the others continue")
   func refusedStreams() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.refusedShare = 0.05
+    let knobs = SimulatorKnobs { $0.refusedShare = 0.05 }
     let harness = try await PoolHarness(engine: .native, knobs: knobs)
     let completions = try await harness.sendUntilAccepted(0..<1000)
     #expect(completions.allSatisfy { $0.kind != .ambiguous })
@@ -47,8 +46,7 @@ struct NativeEngineTests {
 
   @Test("only a stream that APNs resets after it received the push is in doubt")
   func resets() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.resetShare = 0.05
+    let knobs = SimulatorKnobs { $0.resetShare = 0.05 }
     let harness = try await PoolHarness(engine: .native, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<1000), lane: 0)
     let completions = await harness.completions.next(1000)
@@ -63,8 +61,7 @@ struct NativeEngineTests {
 
   @Test("a changing stream limit of the peer is obeyed without a refused stream or a stuck push")
   func followsSettings() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 5
+    var knobs = SimulatorKnobs { $0.latencyMilliseconds = 5 }
     let harness = try await PoolHarness(engine: .native, knobs: knobs)
     var accepted = 0
     for (round, limit) in [1, 1000, 1, 1000, 7, 1000].enumerated() {
@@ -101,8 +98,7 @@ struct NativeEngineTests {
 
   @Test("a half-open connection is found by PING, long before the push's time is up")
   func halfOpen() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.silentAfterRequests = 50
+    let knobs = SimulatorKnobs { $0.silentAfterRequests = 50 }
     let liveness = NativeConnection.Liveness(busy: 200_000_000, idle: 200_000_000, answer: 2_000_000_000)
     let harness = try await PoolHarness(
       engine: .native, requestTimeout: 3_600_000_000_000, knobs: knobs,
@@ -144,8 +140,7 @@ struct NativeEngineTests {
 
   @Test("the engine waits for a slow answer, because a peer that answers PINGs is alive")
   func slowAnswer() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 1500
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 1500 }
     let liveness = NativeConnection.Liveness(busy: 50_000_000, idle: 50_000_000, answer: 30_000_000_000)
     let harness = try await PoolHarness(
       engine: .native, knobs: knobs,
@@ -162,8 +157,7 @@ struct NativeEngineTests {
 
   @Test("a push that times out while others are answered costs its stream, not the connection")
   func oneTimesOut() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.withheldShare = 0.01
+    let knobs = SimulatorKnobs { $0.withheldShare = 0.01 }
     let harness = try await PoolHarness(engine: .native, requestTimeout: 2_000_000_000, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     var waiting = 200

@@ -14,8 +14,7 @@ struct OpenBreakerTests {
   private func refuseAll(_ harness: PoolHarness, after count: UInt64) async {
     harness.pool.submit(PoolHarness.batch(0..<count), lane: 0)
     #expect(await harness.completions.next(Int(count)).allSatisfy { $0.status == 200 })
-    var knobs = SimulatorKnobs()
-    knobs.failures = [Self.unavailable]
+    let knobs = SimulatorKnobs { $0.failures = [Self.unavailable] }
     await harness.simulator.set(knobs)
   }
 
@@ -76,8 +75,7 @@ struct OpenBreakerTests {
     "429 for single devices, or a 500, leaves the breaker closed",
     arguments: PushEngineKind.allCases, [(429, "TooManyRequests"), (500, "InternalServerError")])
   func staysClosed(engine: PushEngineKind, answer: (status: Int, reason: String)) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.failures = [.init(share: 0.9, status: answer.status, reason: answer.reason)]
+    let knobs = SimulatorKnobs { $0.failures = [.init(share: 0.9, status: answer.status, reason: answer.reason)] }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<500), lane: 0)
     #expect(await harness.completions.next(500).count { $0.status == answer.status } == 450)

@@ -27,8 +27,7 @@ struct StreamLimitTests {
   @Test(
     "the limit alternates between 1 and 1000, and every push is accepted once", arguments: PushEngineKind.allCases)
   func flaps(engine: PushEngineKind) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 2
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 2 }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     var isLow = false
     var next = 200

@@ -16,11 +16,15 @@ struct TestStore {
   /// Creates an initialised, empty store.
   ///
   /// - Parameters:
-  ///   - streamLength: the store's parameter of this name.
-  ///   - server: a server of the test's own, if the test changes its state.
+  ///   - streamLength: as the store's own.
+  ///   - server: a server of the test's own, if it does something to it.
+  ///   - users: the numbers of the users to register.
+  ///   - campaign: the id of a campaign to everybody to activate.
   init(
     on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, streamLength: Int = 0,
-    server: RedisServer? = nil, zones: ZoneDatabase = .system, services: PushServices = TestStore.services
+    server: RedisServer? = nil, zones: ZoneDatabase = .system, services: PushServices = TestStore.services,
+    users: Range<Int>? = nil,
+    activating campaign: String? = nil
   ) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
@@ -31,6 +35,8 @@ struct TestStore {
       redis: redis, keys: keys, services: services, zones: zones, streamLength: streamLength,
       devicesPerUser: devicesPerUser)
     try await store.open(creating: true)
+    if let users { try await registerUsers(users) }
+    if let campaign { try await activate(campaign) }
   }
 
   /// Opens the same store as a new client does.
@@ -197,12 +203,15 @@ struct TestStore {
     return (ledger, standing)
   }
 
-  /// Returns a slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
-  func sealed(_ id: String, count: Int, lease: Int = 60_000, _ more: String = "") async throws -> SliceLedger {
+  /// A slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
+  func sealed(
+    _ id: String, count: Int, granted: Int = 0, lease: Int = 60_000, _ more: String = ""
+  ) async throws -> SliceLedger {
     let tokens = (0..<count).map { "\"\(Self.text($0))\"" }.joined(separator: ",")
     let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)
     let ledger = try await claimed(id, lease: lease).ledger
     #expect(try await expand(ledger, campaign) == count)
+    if granted > 0 { try await ledger.commit(credit: granted) }
     return ledger
   }
 

@@ -31,9 +31,7 @@ enum ClusterCases {
       let fleet = try await Fleet(stage, world, size: workers)
       // The server of the shared keys first, then a server with partitions only.
       for number in 1...stage.times(short: 1, full: 4) {
-        let campaign = FaultCampaign("\(name)-\(number)")
-        try await world.submit(campaign)
-        try await world.reached(100, of: campaign)
+        let campaign = try await world.submit(FaultCampaign("\(name)-\(number)"), reaching: 100)
         let key = number % 2 == 1 ? world.namespace : "\(world.namespace):\(stage.random(0...15))"
         let slot = try await cluster.slot(of: "{\(key)}")
         let before = Int(Date().timeIntervalSince1970 * 1000)
@@ -149,9 +147,7 @@ enum ClusterCases {
         "CARILLON_REDIS_USER": "worker", "CARILLON_REDIS_PASSWORD_FILE": password.path("password"),
       ])
     for number in 1...stage.times(short: 1, full: 3) {
-      let campaign = FaultCampaign("access-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(100, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("access-\(number)"), reaching: 100)
       let before = Int(Date().timeIntervalSince1970 * 1000)
       try certificates.renew()
       for server in servers {

@@ -42,9 +42,8 @@ enum ControlCases {
         guard try await world.hasEnded(campaign) else { throw error }
         campaign.end = "completed"
       }
-      world.expect(campaign)
-      try await world.ended(campaign)
-      try await stage.check(world)
+      if isKilled { stage.fired("cancel racing a SIGKILL", duplicates: window) }
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -56,8 +55,7 @@ enum ControlCases {
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 4) {
-      let campaign = FaultCampaign("pause-\(number)")
-      try await world.submit(campaign)
+      let campaign = try await world.submit(FaultCampaign("pause-\(number)"))
       for round in 1...stage.times(short: 1, full: 4) {
         try await world.reached(round * 100, of: campaign)
         if try await world.hasEnded(campaign) { break }
@@ -69,8 +67,7 @@ enum ControlCases {
         stage.expect(more <= 3 * window, "\(more) were sent after the pause")
         try await world.succeed("campaign", "resume", campaign.id)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -87,10 +84,8 @@ enum ControlCases {
         let worker = try await world.worker("\(name)-\(number)", environment: environment)
         workers.append(worker)
       }
-      let campaign = FaultCampaign("clock-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(stage.random(100...500), of: campaign)
-      // Each worker has started with its own clock, as its log shows.
+      let campaign = try await world.submit(FaultCampaign("clock-\(number)"), reaching: stage.random(100...500))
+      // Each has begun by its own clock, as its log shows.
       let clocks = try workers.map { try $0.firstTime() }
       for (name, other, sign) in [("ahead", 1, 1.0), ("behind", 2, -1.0)] {
         let offset = clocks[other].timeIntervalSince(clocks[0]) * sign
@@ -102,8 +97,7 @@ enum ControlCases {
           if await world.kill(victim) { stage.allow(duplicates: window) }
         }
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
       for worker in world.workers {
         stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop")
       }

@@ -108,8 +108,7 @@ enum DepartureCases {
         left -= 1
         await stage.elapse(milliseconds: pace)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
       try await departures.check(campaign, stage)
     }
   }

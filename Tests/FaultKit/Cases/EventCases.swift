@@ -27,9 +27,7 @@ enum EventCases {
       $0.simulator = ["--latency", "200ms"]
     }
     let fleet = try await Fleet(stage, world, size: 3)
-    let campaign = FaultCampaign("beside")
-    try await world.submit(campaign)
-    try await world.reached(20, of: campaign)
+    let campaign = try await world.submit(FaultCampaign("beside"), reaching: 20)
     var people = Array(repeating: Person(), count: 60)
     var said = 0
     for _ in 1...stage.times(short: 2, full: 20) {
@@ -56,8 +54,7 @@ enum EventCases {
       let segments = try await world.store.audiences.lists(of: user).segments
       stage.expect(segments == (person.isTagged ? ["seen"] : []), "\(user) is in \(segments)")
     }
-    try await world.ended(campaign)
-    try await stage.check(world)
+    try await stage.check(world, after: campaign)
   }
 
   /// Returns an event about a user and updates the expected state. The user's devices are of a kind that no campaign

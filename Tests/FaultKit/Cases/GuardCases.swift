@@ -181,8 +181,7 @@ enum GuardCases {
   private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
     try await world.setDevices(Flood.mended)
     try await turn(world, latency: latency, streams: 1000)
-    let campaign = FaultCampaign("warm")
-    try await world.submit(campaign)
+    let campaign = try await world.submit(FaultCampaign("warm"))
     try await world.ended(campaign, within: .seconds(600))
   }
 

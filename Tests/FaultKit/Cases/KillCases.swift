@@ -25,17 +25,14 @@ enum KillCases {
       let world = try await world(stage)
       let fleet = try await Fleet(stage, world, size: 3, reusesNames: reusesNames)
       for number in 1...stage.times(short: 1, full: 6) {
-        let campaign = FaultCampaign("kills-\(number)")
-        try await world.submit(campaign)
-        try await world.reached(20, of: campaign)
+        let campaign = try await world.submit(FaultCampaign("kills-\(number)"), reaching: 20)
         var left = stage.times(short: 2, full: 14)
         while left > 0, try await !world.hasEnded(campaign) {
           if try await fleet.killOne() { stage.fired(fault, duplicates: window) }
           left -= 1
           await stage.elapse(milliseconds: 300...1200)
         }
-        try await world.ended(campaign)
-        try await stage.check(world)
+        try await stage.check(world, after: campaign)
       }
     }
   }
@@ -51,9 +48,7 @@ enum KillCases {
     let fleet = try await Fleet(stage, world, size: 3)
     var left = stage.times(short: 1, full: 40)
     while left > 0 {
-      let campaign = FaultCampaign("alone-\(left)")
-      try await world.submit(campaign)
-      try await world.reached(20, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("alone-\(left)"), reaching: 20)
       while left > 0, try await !world.hasEnded(campaign) {
         if try await fleet.killOne() {
           stage.fired("SIGKILL of one worker, the others live", duplicates: window)
@@ -63,8 +58,7 @@ enum KillCases {
         // A pause, so that the next victim holds a slice.
         await stage.elapse(milliseconds: 300...1000)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
     let slow = await world.takeovers.times.filter { $0 > .seconds(12) }
     stage.expect(slow.isEmpty, "\(slow.count) slices were taken over after more than 12 s")
@@ -84,8 +78,7 @@ enum KillCases {
     }
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 4) {
-      let campaign = FaultCampaign("silence-\(number)")
-      try await world.submit(campaign)
+      let campaign = try await world.submit(FaultCampaign("silence-\(number)"))
       for round in 1...stage.times(short: 1, full: 3) {
         try await world.reached(round * 500, of: campaign)
         await world.server.kill(SIGSTOP)
@@ -99,8 +92,7 @@ enum KillCases {
         }
         try await fleet.refill()
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -110,15 +102,13 @@ enum KillCases {
   ) { stage in
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
-    let campaign = FaultCampaign("everybody")
-    try await world.submit(campaign)
+    let campaign = try await world.submit(FaultCampaign("everybody"))
     for round in 1...stage.times(short: 1, full: 4) {
       try await world.reached(round * 60, of: campaign)
       let fired = try await fleet.killAll()
       stage.fired("SIGKILL of all workers at once", times: fired, duplicates: window * fired)
     }
-    try await world.ended(campaign)
-    try await stage.check(world)
+    try await stage.check(world, after: campaign)
   }
 
   // MARK: Named moments
@@ -145,8 +135,7 @@ enum KillCases {
           let environment = ["CARILLON_FAULT_KILL": "\(moment):\(stage.random(passes))"]
           victims.append(try await world.worker("victim-\(number)-\(life)", environment: environment))
         }
-        let campaign = FaultCampaign("\(moment)-\(number)")
-        try await world.submit(campaign)
+        let campaign = try await world.submit(FaultCampaign("\(moment)-\(number)"))
         if moment == "activated" { await victims[0].ended() }
         let heir = try await world.worker("heir-\(number)")
         try await world.ended(campaign)

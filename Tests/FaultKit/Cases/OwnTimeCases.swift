@@ -64,8 +64,7 @@ enum OwnTimeCases {
 
     /// Waits for the end, and compares the time of each push with the due time of its device.
     func finish(_ stage: Stage) async throws {
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
       let zones = zones
       let csv = try await world.succeed("results", "export", campaign.id, "--format", "csv")
       for result in try ExportedResult.all(in: csv) {

@@ -23,9 +23,7 @@ enum RedisLossCases {
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
     for number in 1...stage.times(short: 1, full: 5) {
-      let campaign = FaultCampaign("killed-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(50, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("killed-\(number)"), reaching: 50)
       var left = stage.times(short: 2, full: 8)
       while left > 0, try await !world.hasEnded(campaign) {
         try await world.server.restart()
@@ -33,8 +31,7 @@ enum RedisLossCases {
         left -= 1
         await stage.elapse(milliseconds: 500...2000)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -52,13 +49,10 @@ enum RedisLossCases {
       let world = try await world(stage)
       _ = try await Fleet(stage, world, size: workers)
       for number in 1...stage.times(short: 1, full: 2) {
-        let campaign = FaultCampaign("away-\(number)")
-        try await world.submit(campaign)
-        try await world.reached(100, of: campaign)
+        let campaign = try await world.submit(FaultCampaign("away-\(number)"), reaching: 100)
         try await act(world, .seconds(stage.times(short: 4, full: 30)))
         stage.fired(fault, duplicates: world.options.window * workers)
-        try await world.ended(campaign)
-        try await stage.check(world)
+        try await stage.check(world, after: campaign)
       }
       stage.expect(world.workers.count == workers, "a worker did not survive that Redis was away")
     }
@@ -120,9 +114,7 @@ enum RedisLossCases {
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
     for number in 1...stage.times(short: 1, full: 4) {
-      let campaign = FaultCampaign("cut-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(50, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("cut-\(number)"), reaching: 50)
       var left = stage.times(short: 1, full: 5)
       while left > 0, try await !world.hasEnded(campaign) {
         if try await cutTail(world).bytes > 0 { stage.fired("AOF tail cut by a second") }
@@ -130,8 +122,7 @@ enum RedisLossCases {
         // With a shorter pause leases of living workers expire, because each cut removes the renewals.
         await stage.elapse(milliseconds: 3000...5000)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -143,16 +134,13 @@ enum RedisLossCases {
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
     for number in 1...stage.times(short: 1, full: 5) {
-      let campaign = FaultCampaign("cut-away-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(50, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("cut-away-\(number)"), reaching: 50)
       if try await cutTail(world, meanwhile: { await elapse(.seconds(4)) }).bytes > 0 {
         stage.fired(
           "AOF tail cut by a second and Redis down for longer than journals reach back",
           duplicates: world.options.window * workers)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -164,9 +152,7 @@ enum RedisLossCases {
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: workers)
     for number in 1...stage.times(short: 1, full: 5) {
-      let campaign = FaultCampaign("cut-kill-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(50, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("cut-kill-\(number)"), reaching: 50)
       var kills = 0
       let tail = try await cutTail(world) {
         if let victim = stage.random(of: fleet.workers), await world.kill(victim) { kills += 1 }
@@ -177,8 +163,7 @@ enum RedisLossCases {
         stage.fired("AOF tail cut by a second and a worker killed", duplicates: duplicates)
       }
       try await fleet.refill()
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 }

@@ -33,8 +33,7 @@ enum RedisRefusalCases {
   ) async throws {
     _ = try await Fleet(stage, world, size: workers)
     for number in 1...campaigns {
-      let campaign = FaultCampaign("refusal-\(number)")
-      try await world.submit(campaign)
+      let campaign = try await world.submit(FaultCampaign("refusal-\(number)"))
       while try await !world.hasEnded(campaign) {
         if try await act() { stage.fired(fault) }
         await stage.elapse(milliseconds: pace)
@@ -84,9 +83,7 @@ enum RedisRefusalCases {
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
     for number in 1...stage.times(short: 1, full: 5) {
-      let campaign = FaultCampaign("full-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(50, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("full-\(number)"), reaching: 50)
       for _ in 1...stage.times(short: 1, full: 2) {
         try await world.redis.command("CONFIG", "SET", "maxmemory", 1).get()
         let refusal = try await world.redis.command("SET", "{\(world.namespace)}:probe", "x").error
@@ -95,8 +92,7 @@ enum RedisRefusalCases {
         if refusal?.code == .outOfMemory { stage.fired("Redis full (maxmemory), then room again") }
         await stage.elapse(milliseconds: 300...1000)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -120,9 +116,7 @@ enum RedisRefusalCases {
     // The mount belongs to the server's namespace. This path leads into it.
     let filler = "/proc/\(await world.server.processIdentifier)/root\(disk.url.path)/filler"
     for number in 1...stage.times(short: 1, full: 4) {
-      let campaign = FaultCampaign("disk-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(50, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("disk-\(number)"), reaching: 50)
       let seconds = stage.random(2...stage.times(short: 2, full: 9))
       try fill(filler)
       try await until("Redis can't write its AOF", within: .seconds(10)) {
@@ -134,8 +128,7 @@ enum RedisRefusalCases {
       // A worker renews a lease when two thirds of it remain.
       let mayExpire = seconds * 1000 >= StandstillCases.lease / 3
       stage.fired("disk full under the AOF (MISCONF)", duplicates: mayExpire ? world.options.window * workers : 0)
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -162,9 +155,7 @@ enum RedisRefusalCases {
       try await until("the replica is in step") {
         try await replica.command("INFO", "replication").contains("master_link_status:up")
       }
-      let campaign = FaultCampaign("failover-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(100, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("failover-\(number)"), reaching: 100)
       try await replica.command("REPLICAOF", "NO", "ONE")
       try await world.redis.command("REPLICAOF", "127.0.0.1", Int(replica.port)).get()
       try await until("the old primary follows the new one") {
@@ -178,8 +169,7 @@ enum RedisRefusalCases {
         stage.fired("the primary becomes a replica (READONLY), and primary again")
       }
       try await replica.command("REPLICAOF", "127.0.0.1", String(world.server.port))
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
     await replica.kill(SIGKILL)
   }

@@ -19,9 +19,7 @@ enum ReferenceCases {
     let fleet = try await Fleet(stage, world, size: 3)
     let control = "{\(world.namespace)}:"
     for number in 1...stage.times(short: 1, full: 5) {
-      let campaign = FaultCampaign("doubled-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(20, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("doubled-\(number)"), reaching: 20)
       var left = 16
       while left > 0, try await !world.hasEnded(campaign) {
         // A reference to a finished slice, to a held one, or to any.
@@ -43,8 +41,7 @@ enum ReferenceCases {
         left -= 1
         await stage.elapse(milliseconds: 50...200)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -56,9 +53,7 @@ enum ReferenceCases {
     let fleet = try await Fleet(stage, world, size: 3)
     let control = "{\(world.namespace)}:"
     for number in 1...stage.times(short: 1, full: 4) {
-      let campaign = FaultCampaign("lost-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(20, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("lost-\(number)"), reaching: 20)
       for _ in 1...stage.times(short: 1, full: 3) {
         guard try await !world.hasEnded(campaign) else { break }
         // The first list that has references, beginning at a random one.
@@ -74,8 +69,7 @@ enum ReferenceCases {
         if await world.kill(worker) { stage.allow(duplicates: worker.window) }
         try await fleet.refill()
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 }

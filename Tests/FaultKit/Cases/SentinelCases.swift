@@ -24,9 +24,7 @@ enum SentinelCases {
       guard case .sentinels(let sentinels) = world.house else { throw TestSupportError("no sentinels") }
       let fleet = try await Fleet(stage, world, size: workers)
       for number in 1...stage.times(short: 1, full: 3) {
-        let campaign = FaultCampaign("\(name)-\(number)")
-        try await world.submit(campaign)
-        try await world.reached(100, of: campaign)
+        let campaign = try await world.submit(FaultCampaign("\(name)-\(number)"), reaching: 100)
         guard let primary = try await sentinels.primary() else { throw TestSupportError("no primary") }
         let before = Int(Date().timeIntervalSince1970 * 1000)
         // The replacement has started, and no worker has taken over the slices of the dead one yet.

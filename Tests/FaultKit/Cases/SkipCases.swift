@@ -29,8 +29,7 @@ enum SkipCases {
         left -= 1
         await stage.elapse(milliseconds: 300...1000)
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 

@@ -52,8 +52,7 @@ enum StageCases {
     ///
     /// - Parameter resumedAt: time in ms since the epoch when an operator let the rest start in spite of the verdict.
     func finish(_ stage: Stage, resumedAt: Int? = nil) async throws {
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
       func tokens(_ id: String) async throws -> Set<String> {
         let csv = try await world.succeed("results", "export", id, "--format", "csv")
         return Set(try ExportedResult.all(in: csv).map(\.token))

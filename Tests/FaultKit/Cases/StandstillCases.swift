@@ -21,10 +21,8 @@ enum StandstillCases {
     }
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 5) {
-      let campaign = FaultCampaign("stop-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(stage.random(20...200), of: campaign)
-      // A worker without slices can make no mistake when it wakes up. One worker remains to take over.
+      let campaign = try await world.submit(FaultCampaign("stop-\(number)"), reaching: stage.random(20...200))
+      // Who has nothing in hand has nothing to be wrong about when it wakes up; one is left to take over.
       let asleep = try await world.sending(among: fleet.workers.shuffled(by: stage)).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
       for worker in asleep { await world.takeovers.note(deathOf: worker.name) }
@@ -52,15 +50,12 @@ enum StandstillCases {
     }
     for number in 1...stage.times(short: 1, full: 5) {
       let first = try await world.worker("twin")
-      let campaign = FaultCampaign("twins-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(stage.random(50...300), of: campaign)
+      let campaign = try await world.submit(FaultCampaign("twins-\(number)"), reaching: stage.random(50...300))
       let second = try await world.worker("twin", waits: false)
       if await second.ended() == .status(65) { stage.fired(secondOfAName) }
       if await world.kill(first) { stage.fired(killedAndReplaced, duplicates: first.window) }
       let next = try await world.worker("twin")
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
       stage.expect(await next.terminate() == .status(0), "it did not stop")
     }
   }

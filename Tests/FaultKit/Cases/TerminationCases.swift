@@ -18,9 +18,7 @@ enum TerminationCases {
     var worker = try await world.worker("t0")
     while left > 0 {
       number += 1
-      let campaign = FaultCampaign("term-\(number)")
-      try await world.submit(campaign)
-      try await world.reached(20, of: campaign)
+      let campaign = try await world.submit(FaultCampaign("term-\(number)"), reaching: 20)
       while left > 0, try await !world.hasEnded(campaign) {
         await stage.elapse(milliseconds: 100...600)
         if try await world.hasEnded(campaign) { break }
@@ -32,8 +30,7 @@ enum TerminationCases {
         worker = next
         left -= 1
       }
-      try await world.ended(campaign)
-      try await stage.check(world)
+      try await stage.check(world, after: campaign)
     }
   }
 
@@ -62,7 +59,6 @@ enum TerminationCases {
     }
     try await world.simulator.setLatency(milliseconds: 0)
     try await world.worker("unhurried")
-    try await world.ended(campaign)
-    try await stage.check(world)
+    try await stage.check(world, after: campaign)
   }
 }

@@ -105,9 +105,7 @@ public enum UpgradeCases {
       $0.simulator = ["--latency", "200ms"]
     }
     _ = try await Fleet(stage, world, size: 2)
-    let campaign = FaultCampaign("beside")
-    try await world.submit(campaign)
-    try await world.reached(20, of: campaign)
+    let campaign = try await world.submit(FaultCampaign("beside"), reaching: 20)
     let environment = ["CARILLON_FAULT_LAYOUT": "99"]
     for _ in 0..<stage.times(short: 1, full: 3) {
       let before = try await stands(world)
@@ -125,8 +123,7 @@ public enum UpgradeCases {
       stage.require(try await stands(world) == before, "it has touched the store")
       stage.fired(otherLayout)
     }
-    try await world.ended(campaign)
-    try await stage.check(world)
+    try await stage.check(world, after: campaign)
   }
 
   /// Returns the keys that an incompatible worker would change first.

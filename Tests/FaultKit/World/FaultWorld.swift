@@ -219,13 +219,18 @@ public final class FaultWorld: Sendable {
 
   func forgetCampaigns() { contents.withLock { $0.campaigns = [] } }
 
-  /// Submits a campaign with the command line.
-  public func submit(_ campaign: FaultCampaign) async throws {
+  /// Submits a campaign by the command line.
+  ///
+  /// - Parameter outcomes: how many outcomes to wait for.
+  @discardableResult
+  public func submit(_ campaign: FaultCampaign, reaching outcomes: Int = 0) async throws -> FaultCampaign {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
     let job = CarillonWorld.job(
       campaign.id, app: campaign.app, audience: campaign.audience, content: campaign.content, more: more)
     try await world.succeed("campaign", "submit", "-", input: job)
     contents.withLock { $0.campaigns.append(campaign) }
+    if outcomes > 0 { try await reached(outcomes, of: campaign) }
+    return campaign
   }
 
   /// Submits a job that is not checked.

@@ -27,11 +27,12 @@ struct WorkerRig {
   static let topic = "com.example.news"
 
   /// - Parameters:
-  ///   - engine: the transport engine of the workers. A test that sends runs with each.
-  ///   - server: a Redis of the test's own, if the test changes its state.
+  ///   - engine: what workers send with; a test that sends is run with each.
+  ///   - server: a Redis of the test's own, if it does something to it.
+  ///   - users: how many users to register.
   init(
     engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil, zones: ZoneDatabase = .system,
-    configure: (inout SimulatorConfiguration) -> Void = { _ in }
+    users: Int = 0, configure: (inout SimulatorConfiguration) -> Void = { _ in }
   ) async throws {
     self.engine = engine
     self.zones = zones
@@ -55,6 +56,7 @@ struct WorkerRig {
       service: APNsService(AppTraits(topic: Self.topic)), environment: "production",
       endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
       credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key))
+    if users > 0 { try await register(users) }
   }
 
   /// Registers users `u0`, `u1`, … with one device each, at APNs too.

@@ -25,13 +25,12 @@ import Testing
     #expect(try await rig.store.registry.user("u4") == nil)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "pushToABusyServerIsRetried"))
-  func pushToABusyServerIsRetried(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(60)
-    var knobs = rig.simulator.knobs
-    knobs.failures = [SimulatorKnobs.Failure(share: 0.34, status: 503, reason: "ServiceUnavailable")]
-    await rig.simulator.set(knobs)
+  @Test(arguments: PushEngineKind.one(for: "busyServerIsAskedAgain"))
+  func busyServerIsAskedAgain(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 60)
+    await rig.simulator.change {
+      $0.failures = [SimulatorKnobs.Failure(share: 0.34, status: 503, reason: "ServiceUnavailable")]
+    }
     try await rig.submit("busy")
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
     try await rig.worker("w", retry: retry).run()
@@ -40,13 +39,10 @@ import Testing
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "repeatedlyClosedConnectionsLoseNothing"))
-  func repeatedlyClosedConnectionsLoseNothing(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(600)
-    var knobs = rig.simulator.knobs
-    knobs.goAwayAfterRequests = 250
-    await rig.simulator.set(knobs)
+  @Test(arguments: PushEngineKind.one(for: "connectionsThatAreClosedAgainAndAgainLoseNothing"))
+  func connectionsThatAreClosedAgainAndAgainLoseNothing(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: 600)
+    await rig.simulator.change { $0.goAwayAfterRequests = 250 }
     try await rig.submit("goaway")
     let log = EventLog()
     try await rig.worker("w", log: log).run()
@@ -60,13 +56,12 @@ import Testing
     if engine == .native { #expect(counters.duplicates == 0) }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "targetFailsAfterItsLastRetry"))
-  func targetFailsAfterItsLastRetry(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(10)
-    var knobs = rig.simulator.knobs
-    knobs.failures = [SimulatorKnobs.Failure(share: 1, status: 500, reason: "InternalServerError")]
-    await rig.simulator.set(knobs)
+  @Test(arguments: PushEngineKind.one(for: "retriesEndAndTheTargetIsFailed"))
+  func retriesEndAndTheTargetIsFailed(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 10)
+    await rig.simulator.change {
+      $0.failures = [SimulatorKnobs.Failure(share: 1, status: 500, reason: "InternalServerError")]
+    }
     try await rig.submit("hopeless")
     try await rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 3)).run()
     let record = try #require(try await rig.store.campaigns.show("hopeless"))
@@ -76,8 +71,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.one(for: "expiredCampaignSendsNothing"))
   func expiredCampaignSendsNothing(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(10)
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 10)
     try await rig.submit("late", #","expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("late"))
@@ -85,10 +79,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "malformedJobsGoToTheDeadListAndOthersRun"))
-  func malformedJobsGoToTheDeadListAndOthersRun(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(10)
+  @Test(arguments: PushEngineKind.one(for: "malformedJobsAreBuriedAndOthersRun"))
+  func malformedJobsAreBuriedAndOthersRun(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 10)
     for job in [
       "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#,
       #"{"id":"z","app":"news","audience":{"segment":"everyone & !optedout"},"payload":{"aps":{"badge":1}}}"#,

@@ -28,9 +28,8 @@ struct EarlierAudienceRunTests {
 
   @Test(arguments: PushEngineKind.one(for: "campaignWaitsForOneThatHasNotEnded"))
   func campaignWaitsForOneThatHasNotEnded(engine: PushEngineKind) async throws {
-    // There are so many partitions that most have no target of the story when the correction is taken in.
-    let rig = try await WorkerRig(engine: engine, partitions: 64)
-    try await rig.register(20)
+    // So many partitions that the story has no targets in most of them when the correction is taken in.
+    let rig = try await WorkerRig(engine: engine, partitions: 64, users: 20)
     try await rig.submit("story")
     // Another worker has taken the campaign in and does nothing.
     let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
@@ -53,10 +52,9 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().accepted == 40)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignIsPausedIfTheEarlierOneHasExpired"))
-  func campaignIsPausedIfTheEarlierOneHasExpired(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(20)
+  @Test(arguments: PushEngineKind.one(for: "campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing"))
+  func campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 20)
     try await rig.submit("story", audience: #"{"users":["u1"]}"#)
     try await rig.worker("first").run()
     try await rig.submit("others", audience: #"{"segment":"*","exclude":{"campaign":"story"}}"#)
@@ -74,10 +72,9 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "usersOnASuppressionListGetNothing"))
-  func usersOnASuppressionListGetNothing(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(100)
+  @Test(arguments: PushEngineKind.one(for: "nobodyOnASuppressionListIsSentTo"))
+  func nobodyOnASuppressionListIsSentTo(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, users: 100)
     try await rig.store.audiences.add((0..<10).map { "u\($0)" }, to: SuppressionList(app: "news").segment)
     try await rig.store.audiences.add(
       (10..<30).map { "u\($0)" }, to: SuppressionList(app: "news", category: "offers").segment)

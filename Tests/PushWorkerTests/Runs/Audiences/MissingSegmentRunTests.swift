@@ -11,8 +11,7 @@ import Testing
 struct MissingSegmentRunTests {
   /// A rig with twenty fans. All but five have churned.
   private func rig(_ engine: PushEngineKind) async throws -> WorkerRig {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(20)
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 20)
     try await rig.store.audiences.add((0..<20).map { "u\($0)" }, to: "fans")
     try await churn(rig)
     return rig

@@ -8,9 +8,8 @@ import Testing
 
 /// Campaigns without targets. They report the reason.
 struct ReachedNobodyTests {
-  @Test func oneWorkerWarnsOfEachCampaignWithoutTargets() async throws {
-    let rig = try await WorkerRig(engine: .native)
-    try await rig.register(3)
+  @Test func oneWorkerOfTheFleetWarnsOfEachCampaignWithoutTargets() async throws {
+    let rig = try await WorkerRig(engine: .native, users: 3)
     var device = DeviceRecord(token: WorkerRig.token(9), service: "apns")
     device.app = "shop"
     try await rig.store.registry.register([DeviceRegistration(user: "buyer", device: device)])

@@ -16,10 +16,9 @@ import Testing
     try await rig.until { try await rig.store.campaigns.find(id)?.state == state }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "restBeginsAutomatically"))
-  func restBeginsAutomatically(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(Self.users)
+  @Test(arguments: PushEngineKind.one(for: "restFollowsByItself"))
+  func restFollowsByItself(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: Self.users)
     try await rig.submit(
       "story", #","stages":[{"users":["u7","nobody"]},{"share":0.2,"wait":"1s","maxFailures":0.1}]"#)
     async let other: Void = rig.worker("other").run()
@@ -68,11 +67,10 @@ import Testing
     #expect(try await rig.results("story").count == Self.users)
   }
 
-  /// Users who are registered when the gate opens get the push. Users who have left by then do not.
-  @Test(arguments: PushEngineKind.one(for: "stageHasTheUsersWhoAreRegisteredAtItsStart"))
-  func stageHasTheUsersWhoAreRegisteredAtItsStart(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(100)
+  /// Who is there when the gate opens gets it; who has gone meanwhile does not.
+  @Test(arguments: PushEngineKind.one(for: "stageHasThoseWhoAreThereWhenItBegins"))
+  func stageHasThoseWhoAreThereWhenItBegins(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: 100)
     try await rig.submit("story", #","stages":[{"users":["u1"],"approval":true}],"submittedBy":"ada""#)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
@@ -92,8 +90,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.one(for: "cancelEndsEveryStage"))
   func cancelEndsEveryStage(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(100)
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 100)
     try await rig.submit("story", #","rate":0.001,"stages":[{"share":0.5}]"#)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
@@ -107,11 +104,10 @@ import Testing
     #expect(record.state == .cancelled && record.parts.map(\.state) == [.cancelled, .cancelled])
   }
 
-  /// A later campaign that names this one means all its stages.
-  @Test(arguments: PushEngineKind.one(for: "correctionReachesAllStagesAndExclusionNone"))
-  func correctionReachesAllStagesAndExclusionNone(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(Self.users)
+  /// A later campaign that names this one means all of its stages.
+  @Test(arguments: PushEngineKind.one(for: "correctionReachesEverybodyAndExclusionNobody"))
+  func correctionReachesEverybodyAndExclusionNobody(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: Self.users)
     try await rig.submit("story", #","stages":[{"share":0.1}]"#)
     // Both are submitted before the first campaign has a record.
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)

@@ -115,9 +115,8 @@ struct MaybeDeliveredRunTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(Self.users)
+  func whatADeadWorkerLeftInDoubtStaysMaybeDelivered(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: Self.users)
     try await rig.submit("story")
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))

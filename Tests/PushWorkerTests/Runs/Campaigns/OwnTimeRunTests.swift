@@ -196,9 +196,8 @@ import Testing
     #expect(ContinuousClock.now - start < .seconds(25))
   }
 
-  @Test func remainingTargetsExpireAfterTheMaximumDuration() async throws {
-    let rig = try await WorkerRig(engine: .native)
-    try await rig.register(300)
+  @Test func whatIsLeftAfterItsLongestTimeHasExpired() async throws {
+    let rig = try await WorkerRig(engine: .native, users: 300)
     try await rig.submit("short", #","rate":40,"maxDuration":"2s""#)
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("short"))
@@ -208,9 +207,8 @@ import Testing
     #expect(await rig.simulator.counters().received == accepted)
   }
 
-  @Test func recurringJobBeginsItsCampaigns() async throws {
-    let rig = try await WorkerRig(engine: .native)
-    try await rig.register(50)
+  @Test func aJobThatIsRepeatedBeginsItsCampaigns() async throws {
+    let rig = try await WorkerRig(engine: .native, users: 50)
     try await rig.submit("digest", #","repeat":{"cron":"0 0 * * *","count":1}"#)
     let log = EventLog()
     let workers = [rig.worker("one", drains: false, log: log), rig.worker("other", drains: false, log: log)]

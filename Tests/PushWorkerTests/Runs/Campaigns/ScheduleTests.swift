@@ -14,10 +14,9 @@ import Testing
     return (instant, #","sendAt":"\#(Timestamp.format(milliseconds: instant))""#)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginACampaignOnceAndNotEarly"))
-  func eightWorkersBeginACampaignOnceAndNotEarly(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 16)
-    try await rig.register(400)
+  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginItOnceAndNotBeforeItsTime"))
+  func eightWorkersBeginItOnceAndNotBeforeItsTime(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 16, users: 400)
     let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("later", field)
     let log = EventLog()
@@ -36,10 +35,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 400)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "userInAPartitionThatWasEmptyAtSubmissionIsReached"))
-  func userInAPartitionThatWasEmptyAtSubmissionIsReached(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 64)
-    try await rig.register(1)
+  @Test(arguments: PushEngineKind.one(for: "whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached"))
+  func whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 64, users: 1)
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
@@ -61,8 +59,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.one(for: "drainingWorkerLeavesScheduledCampaignsAlone"))
   func drainingWorkerLeavesScheduledCampaignsAlone(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(10)
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: 10)
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     try await rig.submit("now")
     try await rig.worker("w").run()
@@ -70,10 +67,9 @@ import Testing
     #expect(try await rig.store.campaigns.find("now")?.counters.outcomes == [.accepted: 10])
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignCancelledBeforeItsTimeSendsNothing"))
-  func campaignCancelledBeforeItsTimeSendsNothing(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(10)
+  @Test(arguments: PushEngineKind.one(for: "cancelledBeforeItsTimeNothingIsSent"))
+  func cancelledBeforeItsTimeNothingIsSent(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: 10)
     let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("never", field)
     let worker = rig.worker("w", drains: false)
@@ -92,8 +88,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.one(for: "campaignThatTheScheduleLostIsFound"))
   func campaignThatTheScheduleLostIsFound(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(10)
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 10)
     let (_, field) = try await sendAt(rig, in: 3_600_000)
     try await rig.submit("lost", field)
     let worker = rig.worker("w", drains: false)

@@ -46,8 +46,7 @@ import Testing
   /// Each partition with a member of `some` gets a slice. Many of these slices have no target.
   @Test(arguments: PushEngineKind.one(for: "slicesWithoutTargetsEndWithTheOthers"))
   func slicesWithoutTargetsEndWithTheOthers(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
-    try await rig.register(Self.users)
+    let rig = try await WorkerRig(engine: engine, partitions: Self.partitions, users: Self.users)
     try await rig.store.audiences.add((0..<Self.users).map { "u\($0)" }, to: "some")
     try await rig.store.audiences.add((200..<Self.users).map { "u\($0)" }, to: "left")
     try await rig.submit("small", audience: #"{"segment":"some & !left"}"#)
@@ -81,13 +80,10 @@ import Testing
   }
 
   /// Each target is refused once with 500, so each slice waits for a retry.
-  @Test(arguments: PushEngineKind.one(for: "waitingSlicesLeaveTheirBatchAndEnd"))
-  func waitingSlicesLeaveTheirBatchAndEnd(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
-    try await rig.register(Self.users)
-    var knobs = rig.simulator.knobs
-    knobs.failures = [.init(share: 0.3, status: 500, reason: "InternalServerError")]
-    await rig.simulator.set(knobs)
+  @Test(arguments: PushEngineKind.one(for: "slicesThatWaitLeaveTheirBunchAndEnd"))
+  func slicesThatWaitLeaveTheirBunchAndEnd(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: Self.partitions, users: Self.users)
+    await rig.simulator.change { $0.failures = [.init(share: 0.3, status: 500, reason: "InternalServerError")] }
     try await rig.submit("small")
     let log = EventLog()
     var retry = RetryPolicy()
@@ -103,9 +99,7 @@ import Testing
   @Test func brokenConnectionsToRedisLoseNothing() async throws {
     let server = try await RedisServer.start(.single)
     let rig = try await rig(.native, server: server)
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 20
-    await rig.simulator.set(knobs)
+    await rig.simulator.change { $0.latencyMilliseconds = 20 }
     try await rig.submit("small", #","ambiguity":"skip""#)
     let log = EventLog()
     async let running: Void = rig.worker("w1", guard: GuardPolicy(threshold: 0.5), log: log).run()
@@ -123,9 +117,7 @@ import Testing
   @Test(arguments: PushEngineKind.one(for: "pauseAndCancelReachBatches"))
   func pauseAndCancelReachBatches(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 50
-    await rig.simulator.set(knobs)
+    await rig.simulator.change { $0.latencyMilliseconds = 50 }
     try await rig.submit("small")
     let log = EventLog()
     async let running: Void = rig.worker("w1", window: 50, guard: GuardPolicy(threshold: 0.5), log: log).run()

@@ -10,15 +10,12 @@ import Testing
 /// Control commands for a running campaign.
 @Suite struct CampaignControlTests {
   private func slow(_ rig: WorkerRig) async {
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 20
-    await rig.simulator.set(knobs)
+    await rig.simulator.change { $0.latencyMilliseconds = 20 }
   }
 
   @Test(arguments: PushEngineKind.allCases)
   func cancelledCampaignEndsWithAnOutcomeForEveryTarget(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(2000)
+    let rig = try await WorkerRig(engine: engine, users: 2000)
     await slow(rig)
     try await rig.submit("stop-it")
     let worker = rig.worker("w", window: 50)
@@ -38,10 +35,9 @@ import Testing
     #expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "pausedCampaignContinuesWithoutDuplicates"))
-  func pausedCampaignContinuesWithoutDuplicates(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(1000)
+  @Test(arguments: PushEngineKind.one(for: "pausedCampaignRestsAndGoesOnWithoutDuplicates"))
+  func pausedCampaignRestsAndGoesOnWithoutDuplicates(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, users: 1000)
     await slow(rig)
     try await rig.submit("rest")
     let worker = rig.worker("w", window: 50)
@@ -70,11 +66,10 @@ import Testing
     return await rig.simulator.counters().received
   }
 
-  @Test(arguments: PushEngineKind.one(for: "confirmedPauseAllowsOneWindowOfEachWorkerAtMost"))
-  func confirmedPauseAllowsOneWindowOfEachWorkerAtMost(engine: PushEngineKind) async throws {
-    // With many small slices, a worker always claims one while the campaign is paused.
-    let rig = try await WorkerRig(engine: engine, partitions: 64)
-    try await rig.register(6000)
+  @Test(arguments: PushEngineKind.one(for: "atMostOneWindowAWorkerIsSentOncePausingIsConfirmed"))
+  func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed(engine: PushEngineKind) async throws {
+    // Many small slices: there is always one that is just being claimed when the campaign is paused.
+    let rig = try await WorkerRig(engine: engine, partitions: 64, users: 6000)
     await slow(rig)
     try await rig.submit("stop-and-go")
     let workers = ["one", "two"].map { rig.worker($0, window: 40) }
@@ -104,8 +99,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubt"))
   func stoppedWorkerLeavesNothingInDoubt(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(2000)
+    let rig = try await WorkerRig(engine: engine, users: 2000)
     await slow(rig)
     try await rig.submit("relay")
     let first = rig.worker("first", window: 50, drains: false)

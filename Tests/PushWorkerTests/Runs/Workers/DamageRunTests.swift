@@ -20,8 +20,7 @@ import Testing
     _ engine: PushEngineKind, damage: (WorkerRig, RedisClient) async throws -> Void,
     check: (WorkerRig, EventLog) async throws -> Void
   ) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 4)
-    try await rig.register(100)
+    let rig = try await WorkerRig(engine: engine, partitions: 4, users: 100)
     try await activate("bad", rig)
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     try await activate("good", rig)
@@ -164,9 +163,8 @@ import Testing
 
   /// A job with a damaged key for its id or its audience goes to the dead list, and the next job is taken in.
   @Test(arguments: ["job:next", "campaign:next", "audience:next"])
-  func jobWithDamageDoesNotDelayOthers(name: String) async throws {
-    let rig = try await WorkerRig(engine: .curl, partitions: 1)
-    try await rig.register(3)
+  func jobThatCannotBeTakenInHoldsNoOtherUp(name: String) async throws {
+    let rig = try await WorkerRig(engine: .curl, partitions: 1, users: 3)
     let key = name != "audience:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     _ = try await client.command("XADD", key, "1-1", "x", "y").get()
@@ -181,11 +179,9 @@ import Testing
     await client.close()
   }
 
-  /// A shared key is damaged and not repaired. No campaign ends, but a stop still does not take until the worker's
-  /// deadline.
-  @Test func stopDoesNotWaitForARepair() async throws {
-    let rig = try await WorkerRig(engine: .native, partitions: 4)
-    try await rig.register(100)
+  /// What all share, and nobody mends: nothing ends, and still nobody waits for a worker's deadline.
+  @Test func workerThatStopsDoesNotWaitForWhatNobodyMends() async throws {
+    let rig = try await WorkerRig(engine: .native, partitions: 4, users: 100)
     try await activate("bad", rig)
     try await rig.command("DEL", "running")
     try await rig.command("SET", "running", "x")

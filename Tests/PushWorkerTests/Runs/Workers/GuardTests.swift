@@ -118,9 +118,7 @@ import Testing
   func answersFromBeforeTheResumeHaveNoEffect(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 150
-    await rig.simulator.set(knobs)
+    await rig.simulator.change { $0.latencyMilliseconds = 150 }
     try await rig.submit("mended")
     let log = EventLog()
     let worker = rig.worker("w", window: 1000, log: log)
@@ -142,8 +140,7 @@ import Testing
   /// The cause of a refusal may have been repaired in the meantime.
   @Test(arguments: PushEngineKind.allCases)
   func refusalFromBeforeTheResumePausesNothing(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(300)
+    let rig = try await WorkerRig(engine: engine, users: 300)
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 4000
     knobs.failures = [.init(share: 1, status: 400, reason: "BadMessageId")]
@@ -265,11 +262,10 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyTrialsEndWithASmallWindow"))
-  func manyTrialsEndWithASmallWindow(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(60)
-    // The devices were gone before they registered, so none is pruned, and every campaign meets all of them.
+  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyProbingCampaignsGetThroughASmallWindow"))
+  func manyProbingCampaignsGetThroughASmallWindow(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 60)
+    // Gone before they registered: nothing is pruned, so every campaign meets all of them.
     rig.simulator.load(
       (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), state: .unregistered, timestamp: 500) })
     for number in 0..<12 { try await rig.submit("many-\(number)") }
@@ -286,9 +282,7 @@ import Testing
   func stoppedWorkerDropsSuspectAnswers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(300) { _ in .bad }
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 100
-    await rig.simulator.set(knobs)
+    await rig.simulator.change { $0.latencyMilliseconds = 100 }
     try await rig.submit("hasty")
     let first = rig.worker("first", window: 1000, drains: false)
     async let running: Void = first.run()
@@ -307,9 +301,7 @@ import Testing
   func stoppedWorkerRecordsWhatItHolds(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(1000) { $0 % 4 == 0 ? .unregistered : .registered }
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 100
-    await rig.simulator.set(knobs)
+    await rig.simulator.change { $0.latencyMilliseconds = 100 }
     try await rig.submit("relay")
     let first = rig.worker("first", window: 300, guard: GuardPolicy(minimum: 150), drains: false)
     async let running: Void = first.run()

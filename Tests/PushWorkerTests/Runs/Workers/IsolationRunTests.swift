@@ -66,9 +66,7 @@ import Testing
   @Test(arguments: PushEngineKind.one(for: "singleTargetDoesNotWaitForALargeCampaign"))
   func singleTargetDoesNotWaitForALargeCampaign(engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: 6000, partitions: 4)
-    var knobs = apps.rig.simulator.knobs
-    knobs.latencyMilliseconds = 300
-    await apps.rig.simulator.set(knobs)
+    await apps.rig.simulator.change { $0.latencyMilliseconds = 300 }
     try await apps.push("neighbour")
     try await apps.rig.until { await apps.rig.simulator.counters().received >= 1000 }
     // The number of pushes that were sent between a job's submission and its end.

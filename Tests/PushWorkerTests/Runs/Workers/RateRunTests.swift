@@ -82,10 +82,9 @@ import Testing
     for id in ["a", "b", "c"] { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: 300]) }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateIsCancelledImmediately"))
-  func campaignThatWaitsForItsRateIsCancelledImmediately(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(40)
+  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce"))
+  func campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, users: 40)
     try await rig.submit("slow", #","rate":0.001"#)
     let worker = rig.worker("w")
     async let running: Void = worker.run()
@@ -104,12 +103,11 @@ import Testing
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  /// The rate follows from the number of targets, which is estimated after the first slice. The estimate may be
-  /// inexact, and the rate may be a quarter above the average.
-  @Test(arguments: PushEngineKind.one(for: "rateFollowsFromADuration"), [#""spread":"4s""#, #""finishBy":"END""#])
-  func rateFollowsFromADuration(engine: PushEngineKind, rate: String) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(600)
+  /// The rate follows from the targets, of which the first slice says how many there may be: an estimate that may be
+  /// wrong by some, and a rate that may be a quarter above the average.
+  @Test(arguments: PushEngineKind.one(for: "rateMayFollowFromATime"), [#""spread":"4s""#, #""finishBy":"END""#])
+  func rateMayFollowFromATime(engine: PushEngineKind, rate: String) async throws {
+    let rig = try await WorkerRig(engine: engine, users: 600)
     let end = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 4000)
     try await rig.submit("in-time", "," + rate.replacing("END", with: end))
     let workers = [rig.worker("one"), rig.worker("other")]
@@ -126,11 +124,10 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  /// There are more campaigns than slices that a worker holds, and each has more targets than its window.
-  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesDelayNoOther"))
-  func campaignsThatWaitForTheirRatesDelayNoOther(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 2)
-    try await rig.register(400)
+  /// More of them than slices that a worker has in hand, and each with more targets than its window.
+  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesHoldUpNobody"))
+  func campaignsThatWaitForTheirRatesHoldUpNobody(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2, users: 400)
     for number in 0..<70 { try await rig.submit("slow-\(number)", #","lane":"urgent","rate":0.001"#) }
     let worker = rig.worker(
       "w", window: 50, guard: GuardPolicy(threshold: 1, pruneShare: 1, minimum: 1), drains: false)
@@ -144,11 +141,10 @@ import Testing
     try await running.value
   }
 
-  /// No target is sent any more, so none waits for the rate.
-  @Test(arguments: PushEngineKind.one(for: "expiredTargetsAreRecordedWithoutTheRate"))
-  func expiredTargetsAreRecordedWithoutTheRate(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(300)
+  /// Nothing is sent of it any more, so nothing waits for its rate.
+  @Test(arguments: PushEngineKind.one(for: "whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce"))
+  func whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, users: 300)
     try await rig.submit("late", #","rate":0.001,"expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
     #expect(try await rig.store.campaigns.show("late")?.counters.outcomes == [.expired: 300])

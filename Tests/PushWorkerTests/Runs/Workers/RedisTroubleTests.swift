@@ -18,11 +18,8 @@ import Testing
     trouble: (RedisServer, EventLog, WorkerRig) async throws -> Void
   ) async throws {
     let server = try await RedisServer.start(.single, arguments: arguments)
-    let rig = try await WorkerRig(engine: engine, partitions: partitions, server: server)
-    try await rig.register(3000)
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 50
-    await rig.simulator.set(knobs)
+    let rig = try await WorkerRig(engine: engine, partitions: partitions, server: server, users: 3000)
+    await rig.simulator.change { $0.latencyMilliseconds = 50 }
     try await rig.submit("trouble", fields)
     let log = EventLog()
     async let running: Void = rig.worker("w", window: 300, log: log).run()
@@ -76,11 +73,8 @@ import Testing
     let old = try await RedisServer.start()
     let new = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(old.port)])
     let proxy = try await TCPProxy.start(to: old.port)
-    let rig = try await WorkerRig(engine: engine, partitions: 4, server: old)
-    try await rig.register(3000)
-    var knobs = rig.simulator.knobs
-    knobs.latencyMilliseconds = 50
-    await rig.simulator.set(knobs)
+    let rig = try await WorkerRig(engine: engine, partitions: 4, server: old, users: 3000)
+    await rig.simulator.change { $0.latencyMilliseconds = 50 }
     try await rig.submit("moves")
     try await rig.until { try await new.command("info", "replication").contains("master_link_status:up") }
     let log = EventLog()
@@ -104,8 +98,7 @@ import Testing
   @Test(arguments: PushEngineKind.one(for: "jobsStayInTheQueueWhileRedisIsNearlyFull"))
   func jobsStayInTheQueueWhileRedisIsNearlyFull(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start()
-    let rig = try await WorkerRig(engine: engine, partitions: 4, server: server)
-    try await rig.register(10)
+    let rig = try await WorkerRig(engine: engine, partitions: 4, server: server, users: 10)
     try await rig.submit("waits")
     let info = RedisServerInfo(parsing: try await server.command("info", "memory"))
     let limit = try #require(info.usedMemory) * 100 / 93
@@ -142,8 +135,7 @@ import Testing
   func slowReplayEndsBeforeAnotherWorkerTakesOver(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
     let proxy = try await TCPProxy.start(to: server.port)
-    let rig = try await WorkerRig(engine: engine, partitions: 64, server: server)
-    try await rig.register(120)
+    let rig = try await WorkerRig(engine: engine, partitions: 64, server: server, users: 120)
     try await rig.submit("slow")
     _ = try await server.command("save")
     let log = EventLog()
@@ -179,8 +171,7 @@ import Testing
     engine: PushEngineKind, atOnce: Bool
   ) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
-    let rig = try await WorkerRig(engine: engine, partitions: 64, server: server)
-    try await rig.register(1)
+    let rig = try await WorkerRig(engine: engine, partitions: 64, server: server, users: 1)
     let later = try await rig.store.time() / 1000 + 3_600_000
     let sendAt = Timestamp.format(milliseconds: later)
     let job = Array(

@@ -86,8 +86,7 @@ struct RegistrationRunTests {
 
   /// A worker that skipped the campaign checks it again when the wait is over. It logs the number of remaining events.
   @Test func workerLogsThatACampaignBeginsBeforeItsEvents() async throws {
-    let rig = try await WorkerRig(engine: .native)
-    try await rig.register(1)
+    let rig = try await WorkerRig(engine: .native, users: 1)
     try await rig.submit("a", audience: #"{"users":["u0"]}"#)
     let job = try #require(try await rig.store.queue.awaitJob(worker: "other", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))

@@ -31,11 +31,10 @@ struct ReportTests {
     #expect(pace.perSecond(600, 5 + 1_500_000_000) == 0)
   }
 
-  /// A real worker with a real store. All values that other workers and commands read arrive with its heartbeats.
-  @Test(arguments: PushEngineKind.one(for: "reportShowsTheStateOfTheWorker"))
-  func reportShowsTheStateOfTheWorker(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
-    try await rig.register(40)
+  /// A real worker over a real store: everything that others want to know of it arrives with its heartbeats.
+  @Test(arguments: PushEngineKind.one(for: "workerIsSeenWithWhatItDoes"))
+  func workerIsSeenWithWhatItDoes(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, users: 40)
     let worker = rig.worker("seen", drains: false)
     let running = Task { try await worker.run() }
     try await rig.submit("a")

@@ -34,8 +34,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.allCases)
   func targetsInDoubtAreSentAgainAndCounted(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(50)
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", granted: 20)
     try await rig.store.campaigns.noteWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
@@ -50,12 +49,10 @@ import Testing
     #expect(log.all.contains { $0.contains("requeued") })
   }
 
-  /// Redis gave an idle worker the last slice of all, but the reply was lost. The worker is alive, so no other takes
-  /// the slice.
-  @Test(arguments: PushEngineKind.one(for: "idleWorkerFindsASliceOfALostReply"))
-  func idleWorkerFindsASliceOfALostReply(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(20)
+  /// The reply was lost that gave an idle worker the last slice of all: it lives, so nobody else takes the slice from it.
+  @Test(arguments: PushEngineKind.one(for: "sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt"))
+  func sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 20)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     async let running: Void = worker.run()
@@ -97,10 +94,9 @@ import Testing
     #expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKept"))
-  func lastReferenceToAHeldSliceIsKept(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(50)
+  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead"))
+  func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("kept")
     try await leaveDoubt(rig, "kept", granted: 20, lease: 300)
     // The dead worker's list does not have the slice, and the slice is open although it is held. The new owner takes
@@ -139,8 +135,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.allCases)
   func skippedDoubtIsUnknownAndNeverSent(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(50)
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("once", #","ambiguity":"skip""#)
     try await leaveDoubt(rig, "once", granted: 20)
     try await rig.worker("heir", lease: 100).run()
@@ -149,10 +144,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "jobOfADeadWorkerIsTakenInByAnother"))
-  func jobOfADeadWorkerIsTakenInByAnother(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(5)
+  @Test(arguments: PushEngineKind.one(for: "jobThatADeadWorkerWasTakingInIsTakenInByAnother"))
+  func jobThatADeadWorkerWasTakingInIsTakenInByAnother(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1, users: 5)
     try await rig.submit("orphan")
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     _ = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
@@ -167,8 +161,7 @@ import Testing
 
   @Test(arguments: PushEngineKind.allCases)
   func sharedCampaignIsSentOnceByTwoWorkers(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 16)
-    try await rig.register(2000)
+    let rig = try await WorkerRig(engine: engine, partitions: 16, users: 2000)
     try await rig.submit("shared")
     let log = EventLog()
     async let first: Void = rig.worker("one", log: log).run()
