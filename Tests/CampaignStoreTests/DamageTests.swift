@@ -46,7 +46,7 @@ struct DamageTests {
       _ = try await store.limits.guardTrial(
         "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
       _ = try await store.limits.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
-      _ = try await store.campaigns.object(to: "a", worker: "w", round: 1, timeout: 60_000)
+      _ = try await store.campaigns.decline("a", worker: "w", round: 1, timeout: 60_000)
       try await store.campaigns.noteWaiting("a", worker: "w", reason: "r", since: 1)
     }
 
@@ -106,7 +106,7 @@ struct DamageTests {
           "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false, told: GuardCounts(answers: 1),
           leased: 1, timeout: 60_000, round: 1)
       }
-      try await attempt { _ = try await store.campaigns.object(to: "a", worker: "w", round: 1, timeout: 60_000) }
+      try await attempt { _ = try await store.campaigns.decline("a", worker: "w", round: 1, timeout: 60_000) }
       try await attempt { try await store.campaigns.noteWaiting("a", worker: "w", reason: "r", since: 1) }
       try await attempt { _ = try await store.fleet.heartbeat(worker: "w", timeout: 1) }
       let instance = WorkerInstance(name: "w", nonce: "0")

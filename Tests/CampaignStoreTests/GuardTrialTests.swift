@@ -63,9 +63,8 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func resumedCampaignHasANewGuardTrial(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func resumedCampaignIsProbedAnew(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 90))
     try await world.store.campaigns.control("a", .pause)
@@ -78,8 +77,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func answersOfTheCampaignsOfAnAppAddUpUntilOneIsResumed(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.activate("b")
     func tell(_ id: String, _ news: GuardCounts, app: String = "news") async throws -> GuardCounts? {
       try await world.store.limits.guardTrial(
@@ -103,8 +101,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func answersFromBeforeTheResumeAreNotCounted(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await ask(world, wanted: 200)
     try await world.store.campaigns.control("a", .pause)
     try await world.store.campaigns.control("a", .resume)
@@ -123,8 +120,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func answersOfTheFleetAddUpAndOlderOnesWeighLess(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     #expect(try await watch(world, GuardCounts(answers: 150, suspects: 3)) == GuardCounts(answers: 150, suspects: 3))
     let sum = GuardCounts(answers: 200, suspects: 4, gone: 10)
     #expect(try await watch(world, GuardCounts(answers: 50, suspects: 1, gone: 10)) == sum)
@@ -137,8 +133,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func resumedCampaignIsWatchedAnew(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await watch(world, GuardCounts(answers: 50, suspects: 50))
     _ = try await world.store.campaigns.control("a", .pause, reason: "r")
     _ = try await world.store.campaigns.control("a", .resume)
@@ -149,9 +144,8 @@ import Testing
 
   /// A worker isolates the damaged sum, and the next call begins a new one.
   @Test(arguments: Backend.allCases, ["inf", "nan", "1e308", "x", ""])
-  func corruptSumIsIsolated(on backend: Backend, value: String) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
+  func sumThatCannotBeRightIsSetAside(on backend: Backend, value: String) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let store = world.store.fenced()
     store.admit(try await store.identify())
     let one = GuardCounts(answers: 1, suspects: 1)
@@ -169,8 +163,8 @@ import Testing
     }
     _ = try await world.command("SET", world.keys.objections("a"), value)
     await #expect(throws: StoreError.self) {
-      try await store.campaigns.object(to: "a", worker: "w", round: 0, timeout: 1000)
+      try await store.campaigns.decline("a", worker: "w", round: 0, timeout: 1000)
     }
-    #expect(try await store.campaigns.object(to: "a", worker: "w", round: 0, timeout: 1000) == .unanimous)
+    #expect(try await store.campaigns.decline("a", worker: "w", round: 0, timeout: 1000) == .unanimous)
   }
 }

@@ -12,7 +12,7 @@ struct ScriptTests {
     StoreScripts.deadLetter, StoreScripts.beginJob, StoreScripts.acknowledge,
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.dequeueLeft, StoreScripts.requeue, StoreScripts.park,
     StoreScripts.finish, StoreScripts.endPart, StoreScripts.openGate, StoreScripts.deferGate,
-    StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,
+    StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.decline, StoreScripts.bisect,
     StoreScripts.standDown, StoreScripts.housekeep, StoreScripts.join, StoreScripts.expire,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.reached,
     StoreScripts.takeOff,

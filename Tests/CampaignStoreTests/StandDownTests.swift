@@ -27,7 +27,7 @@ import Testing
     let world = try await TestStore.made(on: backend, workers: "w1")
     #expect(try await leave(world, "w1") == .stay)
     _ = try await world.store.fleet.heartbeat(worker: "w2", timeout: TestStore.patience)
-    _ = try await world.store.campaigns.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience)
+    _ = try await world.store.campaigns.decline("a", worker: "w2", round: 0, timeout: TestStore.patience)
     #expect(try await leave(world, "w1") == .stay, "the only other one can't send it either")
   }
 
@@ -41,9 +41,9 @@ import Testing
     let left = try await tell(world, wanted: 500)
     #expect(left == GuardTrialAnswer(counts: good, leased: 100, underWay: 175, app: good))
     #expect(
-      try await world.store.campaigns.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience)
+      try await world.store.campaigns.decline("a", worker: "w2", round: 0, timeout: TestStore.patience)
         == .unanimous,
-      "w1 has objected with that")
+      "that made w1 decline")
   }
 
   @Test(arguments: Backend.allCases)

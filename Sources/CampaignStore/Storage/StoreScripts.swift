@@ -34,7 +34,7 @@ enum StoreScripts {
   static let deferGate = script("defergate", PackageResources.defergate_lua)
   static let control = script("control", PackageResources.control_lua)
   static let syncControl = script("synccontrol", PackageResources.synccontrol_lua)
-  static let object = script("object", PackageResources.object_lua)
+  static let decline = script("decline", PackageResources.decline_lua)
   static let standDown = script("standdown", PackageResources.standdown_lua)
   static let lagging = script("lagging", PackageResources.lagging_lua)
   static let guardWatch = script("guardwatch", PackageResources.guardwatch_lua)

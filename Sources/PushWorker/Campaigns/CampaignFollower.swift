@@ -36,7 +36,7 @@ struct CampaignFollower: WorkerPart {
   /// Reads the states of the held campaigns in one call, applies them, and publishes the epoch.
   func follow() async throws {
     while true {
-      let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.objections.campaigns))
+      let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.declines.campaigns))
       let view = try await sharedStore.campaigns.syncControl(
         ids, worker: environment.configuration.name, applied: campaigns.epoch)
       note(view.hold)
@@ -63,8 +63,8 @@ struct CampaignFollower: WorkerPart {
       default: break
       }
     }
-    if let objection = declined.objections.raised[id], state != .active || objection.round < round {
-      declined.withdrawObjection(to: id, round: objection.round)
+    if let decline = declined.declines.raised[id], state != .active || decline.round < round {
+      declined.withdraw(id, round: decline.round)
     }
     if campaigns.note(state, of: id, at: EventLoop.now), let state { log.tell(.followed(campaign: id, state: state)) }
   }

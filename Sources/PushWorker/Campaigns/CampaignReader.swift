@@ -35,7 +35,7 @@ final class CampaignReader: WorkerPart {
 
   /// Returns the campaigns of which no slice may be taken now.
   func campaignsPassedOver(_ now: UInt64) -> Set<String> {
-    declined.objections.campaigns.union(preconditions.obstructedCampaigns(now)).union(rates.campaignsWithoutPlace())
+    declined.declines.campaigns.union(preconditions.obstructedCampaigns(now)).union(rates.campaignsWithoutPlace())
       .union(readings.large)
   }
 
@@ -65,8 +65,8 @@ final class CampaignReader: WorkerPart {
   private enum ContextFinding {
     case found(CampaignContext, CampaignState)
     case gone
-    /// This worker passes the campaign over: it has declined the campaign, or it is reading the campaign's large job.
-    /// The claim loop wakes when the job has been read.
+    /// This worker passes the campaign over: it has declined the campaign, or it is reading the campaign's large job. The
+    /// claim loop wakes when the job has been read.
     case notNow(Lane)
     /// The configuration has no such app.
     case unknownApp
@@ -75,7 +75,7 @@ final class CampaignReader: WorkerPart {
   /// Returns the context of a campaign. Builds it if there is none.
   private func context(of id: String) async throws -> ContextFinding {
     guard let standing = try await sharedStore.campaigns.standing(of: id) else { return .gone }
-    if standing.state == .active, declined.objections.applies(to: id, round: standing.round) {
+    if standing.state == .active, declined.declines.applies(to: id, round: standing.round) {
       return .notNow(standing.lane)
     }
     if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
@@ -111,8 +111,8 @@ final class CampaignReader: WorkerPart {
       }
       return .found(context, record.state)
     } catch {
-      // The job was valid on the worker that activated it: this worker has other settings.
-      declined.object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
+      // It was valid where it was taken in: this worker is configured otherwise.
+      declined.decline(id, round: record.round, "it can't be run with the settings here: \(error.reason)")
       return .notNow(record.lane)
     }
   }
@@ -120,7 +120,7 @@ final class CampaignReader: WorkerPart {
   /// Returns the context of a campaign; `nil` if anything about the campaign is unusual.
   func plainContext(of id: String) async throws -> CampaignContext? {
     guard let standing = try await sharedStore.campaigns.standing(of: id), standing.state == .active, !life.isStopping,
-      !declined.objections.applies(to: id, round: standing.round),
+      !declined.declines.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), context.progress.isNarrowed,
       !context.facts.route.isStuck,
       context.guard.tripReason == nil,

@@ -57,7 +57,7 @@ final class CreditDispatcher: WorkerPart {
     let now = EventLoop.now
     failover.noteRunning(now)
     for route in routes.routes where route.look(now) { wakeClaims() }
-    declined.objectForStoppedCredentials()
+    declined.declineForStoppedCredentials()
     reclaim(now)
     dispatch(takingMore: false)
   }

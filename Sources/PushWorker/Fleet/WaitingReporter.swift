@@ -29,8 +29,8 @@ final class WaitingReporter: WorkerPart {
   func report() async throws {
     try await preconditions.lookAtObstacles()
     let (clock, now) = (self.now, EventLoop.now)
-    var stuck = declined.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
-    for context in campaigns.contexts.values where declined.objections.raised[context.campaign.id] == nil {
+    var stuck = declined.declines.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
+    for context in campaigns.contexts.values where declined.declines.raised[context.campaign.id] == nil {
       if let obstacle = context.facts.route.obstacle ?? context.progress.expansion.obstacle.map({
         (reason: $0.reason, since: $0.since)
       }

@@ -33,7 +33,7 @@ final class RegistrationIntake: WorkerPart {
   }
 
   private func applyAll(_ lists: [EventList]) async {
-    let intake = EventIntake(
+    let intake = EventApplier(
       store: store, instance: membership.instance, apps: Set(environment.configuration.apps.keys),
       lastDeviceOnly: environment.configuration.lastDeviceOnly)
     do {

@@ -78,7 +78,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
     case .eventsRefused(_, let count, _): deadLettered += count
     case .eventsSuperseded(_, let count): superseded += count
     case .paused: pausedCampaigns += 1
-    case .objected: objections += 1
+    case .declined: objections += 1
     case .requeued(_, let slices): requeuedSlices += slices
     case .tookOver(_, let inDoubt):
       takeovers += 1

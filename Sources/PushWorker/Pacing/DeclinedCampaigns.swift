@@ -10,7 +10,7 @@ final class DeclinedCampaigns: WorkerPart {
   private let slices: SliceTable
   private let recorder: TargetRecorder
   private let pauses: CampaignPauses
-  private(set) var objections = Objections()
+  private(set) var declines = Declines()
 
   init(_ environment: WorkerEnvironment, slices: SliceTable, recorder: TargetRecorder, pauses: CampaignPauses) {
     self.environment = environment
@@ -20,35 +20,35 @@ final class DeclinedCampaigns: WorkerPart {
   }
 
   /// Whether no campaign is declined.
-  var isIdle: Bool { objections.raised.isEmpty }
+  var isIdle: Bool { declines.raised.isEmpty }
 
-  /// Declines a campaign, which leaves it to other workers.
+  /// Declines a campaign: leaves it to the other workers.
   ///
-  /// - Parameter remedy: Advice for the operator, after the reason, if all live workers decline the campaign.
-  func object(to id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
+  /// - Parameter remedy: what is to be done, after the reason, when all live workers say so and the campaign is paused.
+  func decline(_ id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
-    guard objections.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
+    guard declines.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
       return
     }
     for session in slices.sessions where session.slice.campaign == id { recorder.withdraw(session, .leave) }
     loop.start { await self.affirm(id, isNew: true) }
   }
 
-  /// Repeats to Redis which campaigns this worker declines, and pauses those that all live workers decline.
+  /// Repeats which campaigns this worker declines, and pauses those that every live worker declines.
   func affirmAll() async {
-    for id in objections.raised.keys.sorted() { await affirm(id) }
+    for id in declines.raised.keys.sorted() { await affirm(id) }
   }
 
   private func affirm(_ id: String, isNew: Bool = false) async {
-    guard let objection = objections.raised[id] else { return }
+    guard let decline = declines.raised[id] else { return }
     do {
-      let answer = try await sharedStore.campaigns.object(
-        to: id, worker: environment.configuration.name, round: objection.round, timeout: environment.configuration.lease
+      let answer = try await sharedStore.campaigns.decline(
+        id, worker: environment.configuration.name, round: decline.round, timeout: environment.configuration.lease
       )
       switch answer {
-      case .unanimous: pauses.pause(id, round: objection.round, objection.reason + objection.remedy)
-      case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }
-      case .outdated: withdrawObjection(to: id, round: objection.round)
+      case .unanimous: pauses.pause(id, round: decline.round, decline.reason + decline.remedy)
+      case .others: if isNew { log.tell(.declined(campaign: id, reason: decline.reason)) }
+      case .outdated: withdraw(id, round: decline.round)
       }
     } catch {
       // The next heartbeat repeats it.
@@ -56,20 +56,20 @@ final class DeclinedCampaigns: WorkerPart {
     }
   }
 
-  /// Accepts a declined campaign again, because it was resumed or has ended.
-  func withdrawObjection(to id: String, round: Int) {
-    guard objections.raised[id]?.round == round, objections.drop(id) else { return }
+  /// Stops declining a campaign that was resumed or has ended.
+  func withdraw(_ id: String, round: Int) {
+    guard declines.raised[id]?.round == round, declines.drop(id) else { return }
     wakeClaims()
   }
 
-  /// Declines every held campaign whose credential was stopped: nothing is sent with it, so no answer would come. The
-  /// refusal that stopped it may concern a push of another campaign, or no push.
-  func objectForStoppedCredentials() {
+  /// Declines every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would
+  /// ever be answered. What stopped it may have been said of another campaign's push, or of none.
+  func declineForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context
       guard let reason = context.facts.app.credential.stopped else { continue }
-      object(
-        to: context.campaign.id, round: context.facts.round,
+      decline(
+        context.campaign.id, round: context.facts.round,
         "\(context.facts.app.service.title) refuses the credential of app \(context.campaign.app): "
           + "\(context.facts.app.credential.explain(reason))")
     }

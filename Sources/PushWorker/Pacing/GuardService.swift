@@ -133,7 +133,7 @@ final class GuardService: WorkerPart {
       switch answer {
       case .leave where context.guard.isSuspended:
         let reason = context.guard.standDown()
-        declined.object(to: id, round: context.facts.round, reason, remedy: CampaignGuard.remedy)
+        declined.decline(id, round: context.facts.round, reason, remedy: CampaignGuard.remedy)
         for session in slices.sessions where session.context === context { carryOut(session) }
       case .leave, .stay: if context.guard.isSuspended { goOn(context) }
       case .outdated: withdrawOutdated(context)

@@ -183,9 +183,9 @@ final class AnswerHandler: WorkerPart {
     case .pauseCampaign where context.progress.isPaused || context.progress.isOutdated: return
     case .pauseCampaign:
       pauses.pause(id, round: context.facts.round, refusal(completion, of: context) + ", then resume")
-    case .leaveCampaign: declined.object(to: id, round: context.facts.round, refusal(completion, of: context))
-    // The connection has reported the refusal. The credential has stopped, unless its key or certificate was replaced.
-    case .stopCredential: declined.objectForStoppedCredentials()
+    case .leaveCampaign: declined.decline(id, round: context.facts.round, refusal(completion, of: context))
+    // The connection has told the credential, which has stopped unless it was another's by then.
+    case .stopCredential: declined.declineForStoppedCredentials()
     }
   }
 

@@ -63,7 +63,7 @@ final class WorkerLog: Sendable {
         ["campaign": "\(id)", "reason": "\(reason)"])
     case .paused(let id, let reason):
       log(.error, .campaigns, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
-    case .objected(let id, let reason):
+    case .declined(let id, let reason):
       log(
         .error, .campaigns, "objected", "leaves a campaign to other workers: every push of it would fail here",
         ["campaign": "\(id)", "reason": "\(reason)"])

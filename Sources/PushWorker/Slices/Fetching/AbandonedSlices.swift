@@ -6,7 +6,7 @@ final class AbandonedSlices: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
   private let selection: SliceSelection
-  private var left = LeftSlices()
+  private var left = AbandonedSliceList()
 
   init(_ environment: WorkerEnvironment, slices: SliceTable, selection: SliceSelection) {
     self.environment = environment

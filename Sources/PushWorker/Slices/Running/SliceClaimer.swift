@@ -78,8 +78,8 @@ struct SliceClaimer: WorkerPart {
     dispatcher.startTicking()
     session.adopt(standing, at: claimedAt, lease: lease)
     inherit(standing, session)
-    let isObjected = declined.objections.applies(to: id, round: context.facts.round)
-    if life.isStopping || !isActive || context.guard.tripReason != nil || isObjected {
+    let isDeclined = declined.declines.applies(to: id, round: context.facts.round)
+    if life.isStopping || !isActive || context.guard.tripReason != nil || isDeclined {
       recorder.withdraw(session, .leave)
     }
     return session

@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// Applies events outside the worker's loop, so that their parsing delays no push.
-struct EventIntake: Sendable {
+/// Applies events, away from the worker's loop: what is sent does not wait for their parsing.
+struct EventApplier: Sendable {
   private let store: CampaignStore
   private let instance: WorkerInstance
   private let apps: Set<String>

@@ -8,9 +8,9 @@ import TLS
 import TestSupport
 import Testing
 
-/// Workers with wrong settings in a fleet with correct ones.
-@Suite struct ObjectionRunTests {
-  /// Error of one worker's settings.
+/// Workers whose settings are wrong, beside others whose are right.
+@Suite struct DeclineRunTests {
+  /// What may be wrong with a worker alone.
   enum Fault: CaseIterable {
     case key, topic
     /// A topic for which the push service reports that the tokens belong to another topic.
@@ -81,7 +81,7 @@ import Testing
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
     try await rig.submit("campaign")
-    try await rig.until { log.all.contains { $0.hasPrefix("objected") } }
+    try await rig.until { log.all.contains { $0.hasPrefix("declined") } }
     try await rig.until {
       try await rig.store.campaigns.show("campaign")?.waiting?.reason.hasPrefix("worker wrong: ") == true
     }
@@ -101,8 +101,7 @@ import Testing
   func wrongWorkerThatJoinsLateWithdraws(engine: PushEngineKind) async throws {
     let rig = try await made(engine, .tokens)
     try await rig.register(6000)
-    var knobs = SimulatorKnobs()
-    knobs.latencyMilliseconds = 50
+    let knobs = SimulatorKnobs { $0.latencyMilliseconds = 50 }
     await rig.simulator.set(knobs)
     // Each worker knows the size of the fleet from its start.
     for name in ["right", "wrong"] { _ = try await rig.store.fleet.heartbeat(worker: name, timeout: 3_600_000) }
@@ -113,7 +112,7 @@ import Testing
     _ = try await rig.simulator.counters { $0.accepted >= 500 }
     let wrong = try broken(rig, .tokens).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
-    try await rig.until { log.all.contains { $0.hasPrefix("objected") } }
+    try await rig.until { log.all.contains { $0.hasPrefix("declined") } }
     await rig.simulator.set(SimulatorKnobs())
     try await rig.until { try await rig.store.campaigns.show("campaign")?.finishedAt != nil }
     await wrong.stop()

@@ -1,8 +1,7 @@
-/// Campaigns that this worker declines, because of its own settings or the campaign's. Other workers may send them.
-/// Pure.
-struct Objections {
-  struct Objection: Equatable {
-    /// Number of resumes of the campaign. After a later resume, this worker tries the campaign again.
+/// The campaigns that this worker declines: it can't send them, and leaves them to other workers. Pure.
+struct Declines {
+  struct Decline: Equatable {
+    /// How often the campaign had been resumed: whoever resumes it wants it tried again.
     var round: Int
     /// For operators.
     var reason: String
@@ -12,7 +11,7 @@ struct Objections {
     var since: UInt64
   }
 
-  private(set) var raised: [String: Objection] = [:]
+  private(set) var raised: [String: Decline] = [:]
 
   /// The campaigns of which no slice may be taken.
   var campaigns: Set<String> { Set(raised.keys) }
@@ -20,7 +19,7 @@ struct Objections {
   /// - Returns: `false` if it is declined already in this round.
   mutating func raise(_ id: String, round: Int, reason: String, remedy: String, at now: UInt64) -> Bool {
     guard raised[id].map({ $0.round < round }) ?? true else { return false }
-    raised[id] = Objection(round: round, reason: reason, remedy: remedy, since: now)
+    raised[id] = Decline(round: round, reason: reason, remedy: remedy, since: now)
     return true
   }
 

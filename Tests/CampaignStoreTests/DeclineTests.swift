@@ -3,48 +3,48 @@ import PushCore
 import Redis
 import Testing
 
-/// Workers that decline a campaign because they can't send it.
-@Suite struct ObjectionTests {
-  private func object(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = TestStore.patience)
+/// Workers that can't send a campaign.
+@Suite struct DeclineTests {
+  private func decline(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = TestStore.patience)
     async throws
-    -> ObjectionAnswer
+    -> DeclineAnswer
   {
-    try await world.store.campaigns.object(to: "a", worker: worker, round: round, timeout: timeout)
+    try await world.store.campaigns.decline("a", worker: worker, round: round, timeout: timeout)
   }
 
   @Test(arguments: Backend.allCases)
   func declineOfAllLiveWorkersIsUnanimous(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
-    #expect(try await object(world, "w1") == .others)
-    #expect(try await object(world, "w1") == .others, "said twice it is still one worker's word")
-    #expect(try await object(world, "w2") == .unanimous)
+    #expect(try await decline(world, "w1") == .others)
+    #expect(try await decline(world, "w1") == .others, "said twice it is still one worker's word")
+    #expect(try await decline(world, "w2") == .unanimous)
   }
 
   @Test(arguments: Backend.allCases)
   func declineOfALoneWorkerIsUnanimous(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
-    #expect(try await object(world, "w1") == .unanimous)
+    #expect(try await decline(world, "w1") == .unanimous)
   }
 
   @Test(arguments: Backend.allCases)
   func expiredDeclineDoesNotCount(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
-    _ = try await object(world, "w1")
-    // Simulates that the worker declined long ago.
+    _ = try await decline(world, "w1")
+    // As if it had been said long ago.
     _ = try await world.command("ZADD", world.keys.objections("a"), "1000", "w1")
-    #expect(try await object(world, "w2") == .others, "w1 lives, and may have been mended")
+    #expect(try await decline(world, "w2") == .others, "w1 lives, and may have been mended")
   }
 
   @Test(arguments: Backend.allCases)
   func resumeMakesEarlierDeclinesOutdated(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1")
     _ = try await world.store.campaigns.control("a", .pause, reason: "r")
-    #expect(try await object(world, "w1") == .outdated)
+    #expect(try await decline(world, "w1") == .outdated)
     _ = try await world.store.campaigns.control("a", .resume)
-    #expect(try await object(world, "w1") == .outdated, "said of the round before")
-    #expect(try await object(world, "w1", round: 1) == .unanimous)
+    #expect(try await decline(world, "w1") == .outdated, "said of the round before")
+    #expect(try await decline(world, "w1", round: 1) == .unanimous)
     #expect(
-      try await world.store.campaigns.object(to: "none", worker: "w1", round: 0, timeout: TestStore.patience)
+      try await world.store.campaigns.decline("none", worker: "w1", round: 0, timeout: TestStore.patience)
         == .outdated)
   }
 }

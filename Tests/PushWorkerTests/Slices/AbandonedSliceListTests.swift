@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushWorker
 
-/// The abandoned slices of dead workers.
-@Suite struct LeftSlicesTests {
+/// The slices that dead workers have left.
+@Suite struct AbandonedSliceListTests {
   private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
 
-  @Test func abandonedSlicesAreSoughtByCampaign() {
-    var left = LeftSlices()
+  @Test func slicesThatWereLeftAreSoughtOneCampaignAfterTheOther() {
+    var left = AbandonedSliceList()
     let other = SliceReference(campaign: "b", partition: 2)
     for slice in [slice(1), other, slice(3), slice(1), slice(4)] { left.note(slice, at: 1) }
     #expect(left.next(1) { _ in false } == [slice(1), slice(3), slice(4)])
@@ -23,13 +23,13 @@ import Testing
     #expect(left.isEmpty(1))
   }
 
-  @Test func abandonedSlicesExpireAndAreBounded() {
-    var left = LeftSlices()
+  @Test func slicesThatWereLeftAreForgottenAfterAWhileAndBounded() {
+    var left = AbandonedSliceList()
     left.note(slice(1), at: 1)
-    #expect(!left.isEmpty(LeftSlices.memory))
-    #expect(left.isEmpty(1 + LeftSlices.memory))
-    #expect(left.next(1 + LeftSlices.memory) { _ in false } == [])
-    for number in 2..<500 { left.note(slice(number), at: 1 + LeftSlices.memory) }
-    #expect(left.next(2 + LeftSlices.memory) { _ in false } == (2..<(2 + LeftSlices.most)).map(slice))
+    #expect(!left.isEmpty(AbandonedSliceList.memory))
+    #expect(left.isEmpty(1 + AbandonedSliceList.memory))
+    #expect(left.next(1 + AbandonedSliceList.memory) { _ in false } == [])
+    for number in 2..<500 { left.note(slice(number), at: 1 + AbandonedSliceList.memory) }
+    #expect(left.next(2 + AbandonedSliceList.memory) { _ in false } == (2..<(2 + AbandonedSliceList.most)).map(slice))
   }
 }

@@ -1,0 +1,25 @@
+@testable import CampaignStore
+import PushCore
+import Testing
+
+@testable import PushWorker
+
+/// The campaigns that a worker declines.
+@Suite struct DeclinesTests {
+  @Test func declineAppliesToItsRoundAndIsRaisedOnce() {
+    var declines = Declines()
+    let raised = [
+      declines.raise("a", round: 0, reason: "r", remedy: "", at: 1),
+      declines.raise("a", round: 0, reason: "s", remedy: "", at: 2),
+    ]
+    #expect(raised == [true, false])
+    #expect(declines.raised["a"] == .init(round: 0, reason: "r", remedy: "", since: 1))
+    #expect(declines.applies(to: "a", round: 0))
+    // Resumed: it is to be tried again, and may be declined again.
+    #expect(!declines.applies(to: "a", round: 1))
+    let again = declines.raise("a", round: 1, reason: "r", remedy: "", at: 3)
+    #expect(again && declines.campaigns == ["a"])
+    let dropped = [declines.drop("a"), declines.drop("a")]
+    #expect(dropped == [true, false])
+  }
+}
