@@ -128,7 +128,7 @@ struct CampaignRun: Sendable {
       let done = campaign.counters.outcomes.values.reduce(0, +)
       result.progress.append((WallClock.now - began, done))
       if campaign.state != .active {
-        guard campaign.state == .completed, done == settings.devices.count, let end = campaign.finishedAt else {
+        guard campaign.state == .completed, done == settings.devices.count, let end = campaign.times.finishedAt else {
           throw CommandError(
             .failed, "the campaign is \(campaign.state) with \(done) outcomes: \(campaign.reason ?? "")")
         }

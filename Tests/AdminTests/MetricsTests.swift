@@ -66,7 +66,7 @@ struct MetricsTests {
   @Test("the same of the fleet")
   func fleetIsDocumented() throws {
     var fleet = FleetSnapshot()
-    fleet.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
+    fleet.queues.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
     fleet.backends = [BackendStanding(app: "news", share: 0.5, at: 1)]
     var exposition = Exposition()
     FleetExposition(fleet, WantedWorkers(fleet)).write(to: &exposition)

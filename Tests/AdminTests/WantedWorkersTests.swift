@@ -14,7 +14,7 @@ struct WantedWorkersTests {
   ) throws -> FleetSnapshot {
     var fleet = FleetSnapshot()
     fleet.at = 1_000_000_000
-    fleet.campaigns = [try Self.campaign(slices, finished, targets, state, more)]
+    fleet.running.campaigns = [try Self.campaign(slices, finished, targets, state, more)]
     return fleet
   }
 
@@ -44,11 +44,11 @@ struct WantedWorkersTests {
   @Test func nothingWantsNobodyAndWhatIsAboutToBeginWantsOne() {
     var fleet = FleetSnapshot()
     #expect(WantedWorkers(fleet).workers == 0)
-    fleet.intake.count = 3
+    fleet.queues.intake.count = 3
     #expect(WantedWorkers(fleet).workers == 1)
-    fleet.intake.count = 0
+    fleet.queues.intake.count = 0
     fleet.at = 1_000_000
-    fleet.scheduled = FleetSnapshot.Agenda(count: 1, next: fleet.at + 30_000)
+    fleet.queues.scheduled = FleetSnapshot.Agenda(count: 1, next: fleet.at + 30_000)
     #expect(WantedWorkers(fleet, seconds: 60).workers == 1)
     #expect(WantedWorkers(fleet, seconds: 10).workers == 0)
   }
@@ -67,7 +67,7 @@ struct WantedWorkersTests {
       #expect(WantedWorkers(try fleet(90, state: state)).workers == 0)
     }
     var two = try fleet(90)
-    two.campaigns += two.campaigns
+    two.running.campaigns += two.running.campaigns
     #expect(WantedWorkers(two).workers == 6)
   }
 
@@ -94,25 +94,25 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(try fleet(180, ["finishBy": "\(now - 1)"])).workers == 6)
     // One with a rate holds nobody back who has none.
     var two = try fleet(180, ["rate": "100"])
-    two.campaigns.append(try Self.campaign(180, 0, 0, .active, [:]))
+    two.running.campaigns.append(try Self.campaign(180, 0, 0, .active, [:]))
     #expect(WantedWorkers(two).workers == 7)
   }
 
   @Test("slices that are parked for a retry need nobody, until they are due")
   func parked() throws {
     var fleet = try fleet(180)
-    fleet.parked = FleetSnapshot.Agenda(count: 120, next: fleet.at + 60_000)
+    fleet.queues.parked = FleetSnapshot.Agenda(count: 120, next: fleet.at + 60_000)
     let wanted = WantedWorkers(fleet)
     #expect(wanted.workers == 2 && wanted.remaining == 600_000)
-    fleet.parked.count = 178
+    fleet.queues.parked.count = 178
     #expect(WantedWorkers(fleet, perSecond: 10).workers == 2)
-    fleet.parked.count = 180
+    fleet.queues.parked.count = 180
     let none = WantedWorkers(fleet)
     #expect(none.workers == 1 && none.remaining == 0 && none.reason == "what is left waits for retries")
-    fleet.parked.next = fleet.at - 1
+    fleet.queues.parked.next = fleet.at - 1
     #expect(WantedWorkers(fleet).workers == 6)
     // Those of paused campaigns are parked too.
-    fleet.parked = FleetSnapshot.Agenda(count: 1000, next: fleet.at + 60_000)
+    fleet.queues.parked = FleetSnapshot.Agenda(count: 1000, next: fleet.at + 60_000)
     #expect(WantedWorkers(fleet).workers == 1)
   }
 
@@ -120,16 +120,16 @@ struct WantedWorkersTests {
   func storm() throws {
     for health in [WorkerReport.Pool.Health.unreachable, .unresponsive, .breakerOpen] {
       var fleet = try fleet(180)
-      (fleet.workers, fleet.liveWorkers) = ([Self.worker(health)], 2)
+      (fleet.presence.workers, fleet.presence.live) = ([Self.worker(health)], 2)
       let wanted = WantedWorkers(fleet)
       #expect(wanted.workers == 2 && wanted.live == 2 && wanted.reason.contains("in trouble"), "\(health)")
-      fleet.liveWorkers = 9
+      fleet.presence.live = 9
       #expect(WantedWorkers(fleet).workers == 9)
       // Nobody to be kept: somebody has to come.
-      fleet.liveWorkers = 0
+      fleet.presence.live = 0
       #expect(WantedWorkers(fleet).workers == 6)
       // With nothing to send nobody is kept for a storm.
-      (fleet.liveWorkers, fleet.campaigns) = (9, [])
+      (fleet.presence.live, fleet.running.campaigns) = (9, [])
       #expect(WantedWorkers(fleet).workers == 0)
     }
     // A worker that is gone knows nothing, and more workers mend no credential.
@@ -137,7 +137,7 @@ struct WantedWorkersTests {
       Self.worker(.unreachable, isAlive: false), Self.worker(.credentialStopped), Self.worker(.ready),
     ] {
       var fleet = try fleet(180)
-      (fleet.workers, fleet.liveWorkers) = ([worker], 2)
+      (fleet.presence.workers, fleet.presence.live) = ([worker], 2)
       #expect(WantedWorkers(fleet).workers == 6)
     }
   }

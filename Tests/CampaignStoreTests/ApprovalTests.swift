@@ -20,13 +20,13 @@ struct ApprovalTests {
     let job = TestStore.job("raw", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
-    #expect(try await world.store.campaigns.find("raw")?.submittedBy == nil)
-    // The submitter of a job that comes through a call is known, even if a raw job named another one before.
+    #expect(try await world.store.campaigns.find("raw")?.approval.submittedBy == nil)
+    // Who submits the same job by a call is known, whatever a raw job named before.
     let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let called = try CampaignJob.parse(second, .any(APNsService()))
     #expect(try await world.store.queue.submit(second, as: called, by: "grace") == .new)
     #expect(try await world.store.queue.activate(called, job: second, worker: "w", approval: "it is large") == .new)
-    #expect(try await world.store.campaigns.find("called")?.submittedBy == "grace")
+    #expect(try await world.store.campaigns.find("called")?.approval.submittedBy == "grace")
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("called", by: "grace") }
     // Another job under an id that is free again has no known submitter.
     let third = TestStore.job("later", audience: #"{"segment":"*"}"#)
@@ -35,7 +35,7 @@ struct ApprovalTests {
     try await world.store.queue.deadLetter(first, reason: "r", hint: "", worker: "w")
     let later = try CampaignJob.parse(third, .any(APNsService()))
     #expect(try await world.store.queue.activate(later, job: third, worker: "w") == .new)
-    #expect(try await world.store.campaigns.find("later")?.submittedBy == nil)
+    #expect(try await world.store.campaigns.find("later")?.approval.submittedBy == nil)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -43,8 +43,8 @@ struct ApprovalTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await activate("big", #","submittedBy":"ada""#, "needs approval: it is large", in: world)
     var record = try #require(try await world.store.campaigns.show("big"))
-    #expect(record.state == .paused && record.reason == "needs approval: it is large" && record.needsApproval)
-    #expect(record.submittedBy == "ada" && record.approvedBy == nil)
+    #expect(record.state == .paused && record.reason == "needs approval: it is large" && record.approval.isNeeded)
+    #expect(record.approval.submittedBy == "ada" && record.approval.approvedBy == nil)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     let refusal = await #expect(throws: StoreError.self) {
       try await world.store.campaigns.resume("big", unguarded: false, by: "grace")
@@ -57,7 +57,9 @@ struct ApprovalTests {
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.approve("big", by: "grace") == .active)
     record = try #require(try await world.store.campaigns.show("big"))
-    #expect(record.state == .active && record.reason == nil && !record.needsApproval && record.approvedBy == "grace")
+    #expect(
+      record.state == .active && record.reason == nil && !record.approval.isNeeded
+        && record.approval.approvedBy == "grace")
     #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "big")
     let again = await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("big", by: "grace") }
     #expect(again?.message.contains("waits for no approval: it is active") == true)

@@ -69,9 +69,9 @@ struct CampaignJourneyTests {
     #expect(record.counters.pruned == 5)
     #expect(record.counters.quarantined == 5)
     #expect(record.pending == 0)
-    #expect(record.slices == (4, 4))
-    #expect(record.startedAt != nil)
-    #expect(record.finishedAt != nil)
+    #expect((record.slices.finished, record.slices.total) == (4, 4))
+    #expect(record.times.startedAt != nil)
+    #expect(record.times.finishedAt != nil)
     #expect(try await store.campaigns.all().map(\.id) == ["spring"])
 
     var lines: [String: TargetResult] = [:]

@@ -59,16 +59,17 @@ struct CampaignPartsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a", Self.stages)
     let record = try #require(try await world.store.campaigns.find("a"))
-    #expect(record.partIDs == ["a~1", "a~1.widgets", "a~rest", "a~rest.widgets"] && record.stage == 0)
-    #expect(record.parts.map(\.of) == Array(repeating: "a", count: 4))
+    #expect(
+      record.staging.partIDs == ["a~1", "a~1.widgets", "a~rest", "a~rest.widgets"] && record.staging.current == 0)
+    #expect(record.parts.map(\.staging.whole) == Array(repeating: "a", count: 4))
     #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
     // The lane has the parts that can be sent, and the producers' list is empty.
     #expect(
       try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a~1", "a~1.widgets"])
     #expect(try await world.command("LLEN", world.keys.campaigns).integer == 0)
     #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 0)
-    // The partitions and definitions of a stage are fixed when the stage begins.
-    #expect(record.parts.map(\.isNarrowed) == [true, true, false, false])
+    // A stage that has not begun has its partitions and definitions fixed when it does.
+    #expect(record.parts.map(\.placement.isNarrowed) == [true, true, false, false])
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
     let again = try await world.store.queue.activate(
       CampaignJob.parse(job, .any(APNsService())), job: job, worker: "other", narrowed: true)
@@ -88,7 +89,8 @@ struct CampaignPartsTests {
     #expect(try await world.command("EXISTS", world.keys.gates).integer == 0)
     // A campaign with a companion and without stages has one part of each kind.
     try await world.activate("b", #","also":["widgets","controls"]"#)
-    #expect(try await world.store.campaigns.find("b")?.partIDs == ["b~main", "b~main.widgets", "b~main.controls"])
+    #expect(
+      try await world.store.campaigns.find("b")?.staging.partIDs == ["b~main", "b~main.widgets", "b~main.controls"])
     #expect(try await states("b", world) == [.active, .active, .active, .active])
   }
 
@@ -118,7 +120,7 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [.waits])
     #expect(try await look(world) == [])
     try await end("a~1", outcomes: [.accepted: 10], world)
-    let finishedAt = try #require(try await world.store.campaigns.find("a~1")?.finishedAt)
+    let finishedAt = try #require(try await world.store.campaigns.find("a~1")?.times.finishedAt)
     #expect(try await look(world) == [.waits])
     #expect(try await gate("a", world) == finishedAt + 3_600_000)
     #expect(try await states("a", world) == [.active, .completed, .active, .waiting, .waiting])
@@ -144,8 +146,8 @@ struct CampaignPartsTests {
     let before = try await world.store.time() / 1_000_000
     try await world.activate("a", Self.now)
     let begun = try #require(try await world.store.campaigns.find("a~1"))
-    // A second may end between the worker's reading of the clock and the script's.
-    let expiration = try #require(begun.expiration)
+    // A second may end between the worker's look at the clock and the script's.
+    let expiration = try #require(begun.delivery.expiration)
     #expect((before...begun.start / 1000).contains(expiration - 4 * 3600))
     try await end("a~1", outcomes: [.accepted: 10], world)
     let due = try #require(try await gate("a", world))
@@ -161,11 +163,11 @@ struct CampaignPartsTests {
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(findings.count { $0 == .opened(stage: "2", winner: nil) } == 1)
-    #expect(try await world.store.campaigns.find("a")?.stage == 1)
+    #expect(try await world.store.campaigns.find("a")?.staging.current == 1)
     let second = try #require(try await world.store.campaigns.find("a~2"))
-    #expect(second.start >= due && second.expiration == second.start / 1000 + 4 * 3600)
-    #expect(try await world.store.campaigns.find("a~rest")?.isGated == true)
-    // Redis lost the beginning of the stage, and two workers restore it at the same time.
+    #expect(second.start >= due && second.delivery.expiration == second.start / 1000 + 4 * 3600)
+    #expect(try await world.store.campaigns.find("a~rest")?.staging.isGated == true)
+    // Redis has lost that it has begun, and a worker tells it again: at the same time.
     let (record, job) = try #require(try await world.store.campaigns.findWithJob("a~2"))
     let part = try record.campaign(job, .any(APNsService()))
     try await world.command("HSET", world.keys.campaign("a"), "stage", 0)
@@ -173,8 +175,9 @@ struct CampaignPartsTests {
     try await world.command("HDEL", world.keys.campaign("a~2"), "start", "expiration")
     for _ in 0..<2 { try await world.store.campaigns.restoreStage(of: part, job: job, start: second.start) }
     let again = try #require(try await world.store.campaigns.find("a~2"))
-    #expect(again.start == second.start && again.expiration == second.expiration && !again.isGated)
-    #expect(try await world.store.campaigns.find("a")?.stage == 1)
+    #expect(
+      again.start == second.start && again.delivery.expiration == second.delivery.expiration && !again.staging.isGated)
+    #expect(try await world.store.campaigns.find("a")?.staging.current == 1)
   }
 
   /// Redis lost the beginning of two stages, and a worker knows only the later one. Both begin again.
@@ -185,10 +188,10 @@ struct CampaignPartsTests {
     let (_, job) = try #require(try await world.store.campaigns.findWithJob("a"))
     let part = try CampaignJob.part(CampaignID("a~rest"), of: job, .any(APNsService()), start: 5_000)
     try await world.store.campaigns.restoreStage(of: part, job: job, start: 5_000_000)
-    #expect(try await world.store.campaigns.find("a")?.stage == 2)
+    #expect(try await world.store.campaigns.find("a")?.staging.current == 2)
     for id in ["a~2", "a~rest"] {
       let part = try #require(try await world.store.campaigns.find(id))
-      #expect(!part.isGated && part.state == .active && part.start == 5_000_000, "\(id)")
+      #expect(!part.staging.isGated && part.state == .active && part.start == 5_000_000, "\(id)")
     }
   }
 
@@ -206,7 +209,7 @@ struct CampaignPartsTests {
     }
     #expect(reason.hasPrefix("stage 1: 1 of 10 pushes failed, more than 0 %"))
     #expect(try await states("a", world) == [.paused, .completed, .paused, .paused])
-    #expect(try await world.store.campaigns.find("a")?.verdict == 0)
+    #expect(try await world.store.campaigns.find("a")?.staging.verdict == 0)
     #expect(try await look(world).allSatisfy { $0 == .waits })
     try await world.store.campaigns.control("a", .resume)
     #expect(try await states("a", world) == [.active, .completed, .waiting, .waiting])
@@ -240,7 +243,7 @@ struct CampaignPartsTests {
     }
     #expect(try await world.store.campaigns.approve("a", by: "grace") == .active)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
-    #expect(try await world.store.campaigns.find("a")?.approvedBy == "grace")
+    #expect(try await world.store.campaigns.find("a")?.approval.approvedBy == "grace")
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -253,21 +256,21 @@ struct CampaignPartsTests {
     try await end("a~1", world)
     #expect(try await look(world) == [.opened(stage: "2", winner: "y")])
     #expect(try await world.store.campaigns.decision(of: "a")?.winner == 1)
-    #expect(try await world.store.campaigns.find("a~2")?.variant == 1)
-    #expect(try await world.store.campaigns.find("a~1")?.variant == nil)
+    #expect(try await world.store.campaigns.find("a~2")?.staging.variant == 1)
+    #expect(try await world.store.campaigns.find("a~1")?.staging.variant == nil)
     let error = await #expect(throws: StoreError.self) {
       try await world.store.campaigns.decide("a", variant: "x", by: "ada")
     }
     #expect(error?.code == .decided)
     try await end("a~2", world)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
-    #expect(try await world.store.campaigns.find("a~rest")?.variant == 1)
-    // A person's decision takes precedence over the gate's.
+    #expect(try await world.store.campaigns.find("a~rest")?.staging.variant == 1)
+    // What a person says stands, whatever the gate would.
     try await world.activate("b", variants + job)
     #expect(try await world.store.campaigns.decide("b", variant: "x", by: "ada").decision.person == "ada")
     try await end("b~1", world)
     #expect(try await look(world) == [.opened(stage: "2", winner: "x")])
-    #expect(try await world.store.campaigns.find("b~2")?.variant == 0)
+    #expect(try await world.store.campaigns.find("b~2")?.staging.variant == 0)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -278,8 +281,8 @@ struct CampaignPartsTests {
     try await end("a~1", world)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     let rest = try #require(try await world.store.campaigns.find("a~rest"))
-    let begins = try #require(rest.sendAt)
-    // Clocks show this local time for the first time on another day. The campaign stays active until then.
+    let begins = try #require(rest.times.sendAt)
+    // Its clocks show it first on another day, and the campaign goes on meanwhile.
     #expect(rest.state == .scheduled && begins > rest.start && begins - rest.start <= 86_400_000)
     #expect(try await states("a", world) == [.active, .completed, .scheduled])
     #expect(try await world.command("ZSCORE", world.keys.schedule, "a~rest").string == "\(begins)")
@@ -295,8 +298,8 @@ struct CampaignPartsTests {
     try await end("a~1", outcomes: [.accepted: 3], world)
     _ = try await look(world)
     try await end("a~rest", outcomes: [.accepted: 6, .rejected: 1], world)
-    // One companion has not ended.
-    #expect(try await world.store.campaigns.find("a")?.finishedAt == nil)
+    // A companion is left.
+    #expect(try await world.store.campaigns.find("a")?.times.finishedAt == nil)
     for id in ["a", "a~1", "a~rest"] { #expect(try await world.command("TTL", world.keys.campaign(id)).integer == -1) }
     #expect(try await problems(world) == [])
     try await end("a~1.widgets", outcomes: [.rejected: 5], world)
@@ -305,7 +308,7 @@ struct CampaignPartsTests {
     // Companions are reported separately.
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: 9, .rejected: 1])
     #expect(record.counters.targets == 10 && record.slices.finished == record.slices.total)
-    for id in ["a"] + record.partIDs {
+    for id in ["a"] + record.staging.partIDs {
       #expect(try #require(try await world.command("TTL", world.keys.campaign(id)).integer) > 0, "\(id)")
     }
     #expect(try await world.store.campaigns.isIdle())
@@ -388,7 +391,7 @@ struct CampaignPartsTests {
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + time)
     try await world.activate(id, job + #","sendAt":"\#(sendAt)","submittedBy":"ada""#)
     guard moment == .waiting || moment == .after else { return }
-    let first = try #require(try await world.store.campaigns.find(id)?.partIDs.first)
+    let first = try #require(try await world.store.campaigns.find(id)?.staging.partIDs.first)
     try await end(first, outcomes: [.accepted: 1], world)
     guard moment == .after else { return }
     try await world.command("HINCRBY", world.keys.campaign(first), "finishedAt", -3_600_000)
@@ -426,9 +429,11 @@ struct CampaignPartsTests {
       let record = try #require(try await world.store.campaigns.find(id))
       // Workers close the parts that have begun. All other parts end with the campaign.
       let begun = zip(record.parts, were.dropFirst()).filter { $1 == .active }.map(\.0.id)
-      for part in record.parts { #expect((part.finishedAt == nil) == begun.contains(part.id), "\(moment) \(part.id)") }
+      for part in record.parts {
+        #expect((part.times.finishedAt == nil) == begun.contains(part.id), "\(moment) \(part.id)")
+      }
       for part in begun { try await end(part, world) }
-      #expect(try await world.store.campaigns.find(id)?.finishedAt != nil, "\(moment) \(job)")
+      #expect(try await world.store.campaigns.find(id)?.times.finishedAt != nil, "\(moment) \(job)")
       #expect(try await world.store.campaigns.control(id, .resume) == .cancelled)
       #expect(try await problems(world) == [], "\(moment) \(job)")
     }
@@ -464,7 +469,7 @@ struct CampaignPartsTests {
       try await world.store.campaigns.control("a", .resume)
     }
     let record = try #require(try await world.store.campaigns.find("a"))
-    #expect(record.round == 2 && record.parts.map(\.round) == [2, 2, 2, 2])
+    #expect(record.resumes.round == 2 && record.parts.map(\.resumes.round) == [2, 2, 2, 2])
     #expect(try await world.store.campaigns.control("a~rest", .pause, reason: "late", round: 1) == .active)
     #expect(try await world.store.campaigns.control("a~rest", .pause, reason: "now", round: 2) == .paused)
     #expect(try await states("a", world) == [.paused, .completed, .paused, .paused, .paused])
@@ -485,7 +490,7 @@ struct CampaignPartsTests {
     let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 4))
     let store = CampaignStore(redis: world.store.redis, keys: keys, services: TestStore.services)
     let record = try #require(try await store.campaigns.find("a"))
-    #expect(record.partitions == 4 && record.parts.map(\.partitions) == [4, 4])
+    #expect(record.placement.partitions == 4 && record.parts.map(\.placement.partitions) == [4, 4])
     #expect(try await world.command("LLEN", keys.open("a~1")).integer == record.parts[0].slices.total)
     #expect(try await world.command("LLEN", keys.open("a~rest")).integer == 0)
   }

@@ -35,12 +35,12 @@ struct CampaignWatchTests {
         try await world.store.slices.requeue(ledger.slice, lane: .normal, worker: "w")
       }
       let (seen, all) = (try await watch.look(at: world.store), try await world.store.campaigns.show("a"))
-      #expect(seen?.counters == all?.counters && seen?.sealedSlices == all?.sealedSlices)
+      #expect(seen?.counters == all?.counters && seen?.slices.sealed == all?.slices.sealed)
     }
     // A watch that begins now immediately shows the counters of slices that no worker holds.
     var late = CampaignWatch("a")
     let (seen, all) = (try await late.look(at: world.store), try await world.store.campaigns.show("a"))
-    #expect(seen?.counters == all?.counters && seen?.sealedSlices == 20)
+    #expect(seen?.counters == all?.counters && seen?.slices.sealed == 20)
   }
 
   @Test func pollCostsTheSameWithMorePartitions() async throws {

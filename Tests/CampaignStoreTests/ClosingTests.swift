@@ -115,7 +115,7 @@ struct ClosingTests {
     }
     let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.counters == counters)
-    #expect(record.slices == (1, 2))
+    #expect((record.slices.finished, record.slices.total) == (1, 2))
     #expect(record.state == .active)
     let second = SliceReference(campaign: "a", partition: 0)
     #expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w") == .completed)

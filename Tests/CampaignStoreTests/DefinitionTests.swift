@@ -170,9 +170,9 @@ struct DefinitionTests {
     #expect(try await world.store.queue.activate(later, job: job, worker: "w") == .new)
     try await define(world, "inner", "twenty")
     var (record, _) = try #require(try await world.store.campaigns.findWithJob("c"))
-    #expect(record.definitions.all.mapValues(\.description) == ["rule": "inner", "inner": "ten"])
+    #expect(record.placement.definitions.all.mapValues(\.description) == ["rule": "inner", "inner": "ten"])
     var pinned = campaign
-    pinned.recipients.definitions = record.definitions
+    pinned.recipients.definitions = record.placement.definitions
     try await world.expectEnd(of: pinned, Set((0..<10).map { "u\($0)" }))
     // The definitions of a scheduled campaign are fixed when it begins. A rule that is removed by then keeps its last
     // meaning.
@@ -181,8 +181,8 @@ struct DefinitionTests {
     #expect(try await world.store.queue.promote(["later"]) == ["later"])
     #expect(try await world.store.audiences.narrow(later) != nil)
     (record, _) = try #require(try await world.store.campaigns.findWithJob("later"))
-    #expect(record.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
-    later.recipients.definitions = record.definitions
+    #expect(record.placement.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
+    later.recipients.definitions = record.placement.definitions
     try await world.expectEnd(of: later, Set((0..<20).map { "u\($0)" }))
   }
 
@@ -200,7 +200,8 @@ struct DefinitionTests {
     try await world.command("HDEL", world.keys.definitions, "rule")
     try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
     #expect(try await world.store.queue.promote(["c"]) == ["c"])
-    campaign.recipients.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.definitions
+    campaign.recipients.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.placement
+      .definitions
     campaign.recipients.definitions = try #require(try await world.store.audiences.narrow(campaign))
     try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
     // A job that names the removed rule is rejected.

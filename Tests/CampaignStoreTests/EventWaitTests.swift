@@ -65,7 +65,7 @@ struct EventWaitTests {
     // The other slices are handed out, whatever is on the list by then.
     try await scene.push(1)
     #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 0)
+    #expect(try await scene.world.store.campaigns.find("c")?.placement.overtookEvents == 0)
     #expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer == 0)
   }
 
@@ -79,7 +79,7 @@ struct EventWaitTests {
     let answer = try await scene.dequeue()
     #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.overtakes(campaign: "c", events: 2)])
     #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaigns.find("c")?.overtookEvents == 2)
+    #expect(try await scene.world.store.campaigns.find("c")?.placement.overtookEvents == 2)
   }
 
   /// A suspended maintenance leader continues and tries to take off a page that another one has taken off already.
@@ -149,7 +149,7 @@ struct EventWaitTests {
   @Test func eachStageWaitsWhenItBegins() async throws {
     let scene = try await Scene(events: 0)
     try await scene.activate("c", #"{"segment":"*"}"#, #","stages":[{"users":["u1"],"wait":"1m"}]"#)
-    for id in try #require(try await scene.world.store.campaigns.find("c")).partIDs {
+    for id in try #require(try await scene.world.store.campaigns.find("c")).staging.partIDs {
       let field = try await scene.world.command("HGET", scene.world.keys.campaign(id), "awaits")
       #expect(field.string == "registrations", "\(id)")
     }

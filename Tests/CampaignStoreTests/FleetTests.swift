@@ -10,9 +10,13 @@ struct FleetTests {
   func emptyStoreHasNothingButNoWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
-    #expect(fleet.problems.isEmpty && fleet.partitions == 4 && fleet.nextPartitions == nil)
-    #expect(fleet.workers.isEmpty && fleet.campaigns.isEmpty && fleet.intake == FleetSnapshot.Backlog())
-    #expect(fleet.lanes.map(\.lane) == Lane.allCases && fleet.lanes.allSatisfy { $0.slices == 0 && $0.since == nil })
+    #expect(fleet.problems.isEmpty && fleet.store.partitions == 4 && fleet.store.nextPartitions == nil)
+    #expect(
+      fleet.presence.workers.isEmpty && fleet.running.campaigns.isEmpty
+        && fleet.queues.intake == FleetSnapshot.Backlog())
+    #expect(
+      fleet.queues.lanes.map(\.lane) == Lane.allCases
+        && fleet.queues.lanes.allSatisfy { $0.slices == 0 && $0.since == nil })
     #expect(fleet.nodes.count == 1 && fleet.nodes[0].memory.used > 0 && fleet.nodes[0].hasControl)
     #expect(fleet.alarms().map(\.kind) == [.noWorker])
   }
@@ -34,26 +38,28 @@ struct FleetTests {
 
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(fleet.problems.isEmpty)
-    #expect(Set(fleet.campaigns.map(\.record.id)) == ["running", "held"])
+    #expect(Set(fleet.running.campaigns.map(\.record.id)) == ["running", "held"])
     let running = try #require(fleet.campaigns(.active).first)
-    #expect(running.openSlices == 7 && running.record.waiting?.since == running.record.createdAt)
+    #expect(running.openSlices == 7 && running.record.waiting?.since == running.record.times.createdAt)
     #expect(fleet.campaigns(.paused).first?.record.reason == "looks wrong" && fleet.waiting.count == 1)
     #expect(
-      fleet.lanes[1]
-        == FleetSnapshot.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.createdAt))
-    #expect(fleet.lanes[0].slices == 0)
-    #expect(fleet.scheduled == FleetSnapshot.Agenda(count: 1, next: sendAt) && fleet.scheduled.lag(at: fleet.at) == 0)
-    #expect(fleet.parked.count == 1 && (fleet.parked.next ?? 0) > fleet.at)
-    #expect(fleet.dead == 1 && fleet.quarantined == 1 && fleet.feedback == 1)
-    #expect(fleet.events == [.registrations: 0, .receipts: 2])
-    #expect(fleet.liveWorkers == 1 && fleet.workers.first?.report == nil)
+      fleet.queues.lanes[1]
+        == FleetSnapshot.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.times.createdAt))
+    #expect(fleet.queues.lanes[0].slices == 0)
+    #expect(
+      fleet.queues.scheduled == FleetSnapshot.Agenda(count: 1, next: sendAt)
+        && fleet.queues.scheduled.lag(at: fleet.at) == 0)
+    #expect(fleet.queues.parked.count == 1 && (fleet.queues.parked.next ?? 0) > fleet.at)
+    #expect(fleet.leftovers.dead == 1 && fleet.leftovers.quarantined == 1 && fleet.leftovers.feedback == 1)
+    #expect(fleet.queues.events == [.registrations: 0, .receipts: 2])
+    #expect(fleet.presence.live == 1 && fleet.presence.workers.first?.report == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func reportOfAWorkerStaysUntilTheNextOneOrItsEnd(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     func told() async throws -> WorkerReport? {
-      try await world.store.fleet.snapshot(lease: 60_000).workers.first?.report
+      try await world.store.fleet.snapshot(lease: 60_000).presence.workers.first?.report
     }
     let report = Self.report()
     try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000, report: report)
@@ -106,7 +112,9 @@ struct FleetTests {
   @Test(arguments: Backend.allCases)
   func jobOfAnyProducerWaitsSinceItIsTheNext(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    func intake() async throws -> FleetSnapshot.Backlog { try await world.store.fleet.snapshot(lease: 60_000).intake }
+    func intake() async throws -> FleetSnapshot.Backlog {
+      try await world.store.fleet.snapshot(lease: 60_000).queues.intake
+    }
     func keepHouse() async throws { _ = try await world.store.chores("w", timeout: 60_000) }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
     // No maintenance leader has seen the job yet, and the job itself has no time.
@@ -136,8 +144,8 @@ struct FleetTests {
     _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(TestStore.service)))
     let after = try await world.store.time() / 1000
     let fleet = try await world.store.fleet.snapshot(lease: 60_000)
-    let since = try #require(fleet.intake.since)
-    #expect((before - 1...after + 1000).contains(since) && fleet.intake.count == 1)
+    let since = try #require(fleet.queues.intake.since)
+    #expect((before - 1...after + 1000).contains(since) && fleet.queues.intake.count == 1)
   }
 
   // MARK: Bounds
@@ -157,11 +165,13 @@ struct FleetTests {
     }
     for reply in try await world.redis.execute(pipeline) { try reply.get() }
     let fleet = try await world.store.fleet.snapshot(lease: 60_000)
-    #expect(fleet.campaigns.count == FleetSnapshot.mostCampaigns)
-    #expect(fleet.unseenCampaigns == FleetSnapshot.mostCampaigns + 1)
-    // A campaign on a lane is always included.
-    #expect(fleet.campaigns.contains { $0.record.id == "real" } && fleet.lanes[0].slices == 1)
-    #expect(fleet.workers.count == FleetSnapshot.mostWorkers && fleet.unseenWorkers == 7 && fleet.liveWorkers == 0)
+    #expect(fleet.running.campaigns.count == FleetSnapshot.mostCampaigns)
+    #expect(fleet.running.unseen == FleetSnapshot.mostCampaigns + 1)
+    // What is on a lane is never passed over.
+    #expect(fleet.running.campaigns.contains { $0.record.id == "real" } && fleet.queues.lanes[0].slices == 1)
+    #expect(
+      fleet.presence.workers.count == FleetSnapshot.mostWorkers && fleet.presence.unseen == 7
+        && fleet.presence.live == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -174,7 +184,7 @@ struct FleetTests {
     }
     try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
     let fleet = try await world.store.fleet.snapshot(lease: 60_000)
-    #expect(fleet.campaigns.map(\.record.id) == ["well"] && fleet.liveWorkers == 1)
+    #expect(fleet.running.campaigns.map(\.record.id) == ["well"] && fleet.presence.live == 1)
     #expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
     #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
   }
@@ -194,25 +204,25 @@ struct FleetAlarmTests {
   private static func fleet() -> FleetSnapshot {
     var fleet = FleetSnapshot()
     fleet.at = now
-    fleet.liveWorkers = 1
-    fleet.workers = [FleetSnapshot.Worker(name: "w", heardAt: now, isAlive: true, report: WorkerReport())]
-    fleet.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
+    fleet.presence.live = 1
+    fleet.presence.workers = [FleetSnapshot.Worker(name: "w", heardAt: now, isAlive: true, report: WorkerReport())]
+    fleet.queues.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
     return fleet
   }
 
   @Test func healthyFleetHasNoAlarms() {
     var fleet = Self.fleet()
     #expect(fleet.alarms().isEmpty)
-    // Nothing is wrong in these fields, or the wait is still short.
-    fleet.intake = .init(count: 3, since: Self.now - 59_000)
-    fleet.lanes[0].since = Self.now - 29_000
-    fleet.lanes[2].since = Self.now - 86_400_000
-    fleet.scheduled = .init(count: 1, next: Self.now + 1)
-    fleet.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: Self.now + 15 * 86_400_000)]
-    fleet.workers[0].report?.pools = [
+    // What is as it should be, or is not waited for long.
+    fleet.queues.intake = .init(count: 3, since: Self.now - 59_000)
+    fleet.queues.lanes[0].since = Self.now - 29_000
+    fleet.queues.lanes[2].since = Self.now - 86_400_000
+    fleet.queues.scheduled = .init(count: 1, next: Self.now + 1)
+    fleet.presence.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: Self.now + 15 * 86_400_000)]
+    fleet.presence.workers[0].report?.pools = [
       .init(endpoint: "e", open: 0, inFlight: 0, backlog: 0, failures: 0, health: .connecting)
     ]
-    fleet.quarantined = 5
+    fleet.leftovers.quarantined = 5
     #expect(fleet.alarms().isEmpty)
   }
 
@@ -220,32 +230,33 @@ struct FleetAlarmTests {
     (
       .noWorker, "fleet", "no worker is there, the last was heard 2 min ago",
       { fleet in
-        fleet.liveWorkers = 0
-        fleet.workers = [FleetSnapshot.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
+        fleet.presence.live = 0
+        fleet.presence.workers = [FleetSnapshot.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
       }
     ),
     (
       .silentWorker, "x", "worker x is silent for 1 min",
       { fleet in
-        fleet.workers.append(FleetSnapshot.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
+        fleet.presence.workers.append(
+          FleetSnapshot.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
       }
     ),
     (
       .credentialStopped, "a,b", "worker w of app a,b: refused",
       { fleet in
-        fleet.workers[0].report?.credentials = [.init(apps: ["a", "b"], stopped: "refused")]
+        fleet.presence.workers[0].report?.credentials = [.init(apps: ["a", "b"], stopped: "refused")]
       }
     ),
     (
       .credentialExpires, "a", "the certificate of app a expires in 13 days",
       { fleet in
-        fleet.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now + 13 * 86_400_000)]
+        fleet.presence.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now + 13 * 86_400_000)]
       }
     ),
     (
       .credentialExpires, "a", "the certificate of app a has expired",
       { fleet in
-        fleet.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now - 1)]
+        fleet.presence.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now - 1)]
       }
     ),
     (
@@ -253,30 +264,30 @@ struct FleetAlarmTests {
       { fleet in
         let pool = WorkerReport.Pool(
           endpoint: "https://e", open: 0, inFlight: 0, backlog: 0, failures: 1, health: .breakerOpen)
-        fleet.workers[0].report?.pools = [pool]
-        fleet.workers.append(fleet.workers[0])
+        fleet.presence.workers[0].report?.pools = [pool]
+        fleet.presence.workers.append(fleet.presence.workers[0])
       }
     ),
     (
       .intakeWaits, "campaigns", "2 jobs wait to be taken in, the oldest for 1 min",
       { fleet in
-        fleet.intake = .init(count: 2, since: now - 61_000)
+        fleet.queues.intake = .init(count: 2, since: now - 61_000)
       }
     ),
     (
       .laneWaits, "urgent", "3 slices of lane urgent wait for a worker, the oldest campaign for 31 s",
       { fleet in
-        fleet.lanes[0] = .init(lane: .urgent, campaigns: 1, slices: 3, since: now - 31_000)
+        fleet.queues.lanes[0] = .init(lane: .urgent, campaigns: 1, slices: 3, since: now - 31_000)
       }
     ),
     (
       .scheduleLate, "schedule", "a scheduled campaign is 40 s late",
       { fleet in
-        fleet.scheduled = .init(count: 1, next: now - 40_000)
+        fleet.queues.scheduled = .init(count: 1, next: now - 40_000)
       }
     ),
-    (.eventsWait, "receipts", "100000 receipts wait", { fleet in fleet.events[.receipts] = 100_000 }),
-    (.dead, "dead", "1 jobs or events could not be run", { fleet in fleet.dead = 1 }),
+    (.eventsWait, "receipts", "100000 receipts wait", { fleet in fleet.queues.events[.receipts] = 100_000 }),
+    (.dead, "dead", "1 jobs or events could not be run", { fleet in fleet.leftovers.dead = 1 }),
     (.unreadable, "damaged", "what", { fleet in fleet.problems = [StoreError(.damaged, "what", hint: "so")] }),
   ]
 

@@ -39,12 +39,12 @@ struct LaneTests {
   @Test(arguments: Backend.allCases)
   func takenReferenceIsInTheWorkersListAndTheWorkerIsKnown(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
-    #expect(try await world.store.campaigns.find("a")?.startedAt == nil)
+    #expect(try await world.store.campaigns.find("a")?.times.startedAt == nil)
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(slice == SliceReference(campaign: "a", partition: 0))
     #expect(try await processing(world, "w") == ["0:a"])
     #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
-    #expect(try await world.store.campaigns.find("a")?.startedAt != nil)
+    #expect(try await world.store.campaigns.find("a")?.times.startedAt != nil)
     try await world.store.slices.dismiss(slice, worker: "w")
     #expect(try await processing(world, "w") == [])
   }

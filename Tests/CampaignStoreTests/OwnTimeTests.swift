@@ -155,7 +155,7 @@ struct OwnTimeTests {
     // Zone B is first, in 11 hours.
     #expect((10 * 3_600_000...11 * 3_600_000 + 60_000).contains(try #require(answer.nextRetry)))
     let shown = try #require(try await world.store.campaigns.show("a"))
-    #expect(shown.counters.later == 300 && shown.nextTime == times.steps[0].due && shown.pending == 300)
+    #expect(shown.counters.later == 300 && shown.times.next == times.steps[0].due && shown.pending == 300)
 
     try await letPass(times, steps: 1, world, "a")
     answer = try await ledger.commit(credit: 30)

@@ -105,7 +105,8 @@ struct ReachTests {
     let campaign = try await world.activate("a", narrowing: true)
     #expect(try await world.openSlices("a") == [0])
     try await world.expectEnd(of: campaign, [])
-    #expect(try #require(try await world.store.campaigns.show("a")).slices == (1, 1))
+    let slices = try #require(try await world.store.campaigns.show("a")).slices
+    #expect((slices.finished, slices.total) == (1, 1))
   }
 
   @Test(arguments: Backend.allCases)
@@ -172,7 +173,7 @@ struct ReachTests {
     let record = try #require(try await world.store.campaigns.find("x"))
     #expect(record.counters.outcomes == [.accepted: 3])
     #expect(record.slices.total == reached.count + 1)
-    #expect(!record.absent.contains(late))
+    #expect(!record.placement.absent.contains(late))
     #expect(try await world.workOff(campaign) == reached)
     #expect(try await world.store.campaigns.find("x")?.state == .completed)
     // The campaign has ended by then. It gets one more slice and stays ended.
@@ -199,8 +200,8 @@ struct ReachTests {
     #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
     #expect(try await world.workOff(campaign, ending: .cancel) == reached)
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
-    // None of the pruned slices comes back.
+    #expect(record.state == .cancelled && record.times.finishedAt != nil && record.counters.targets == 0)
+    // None of its slices comes back.
     #expect(try await world.store.slices.reopenLost().opened == 0)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }

@@ -47,14 +47,14 @@ struct RepetitionTests {
     var record = try #require(try await world.store.campaigns.show("digest"))
     let now = try await world.store.time() / 1000
     #expect(record.state == .scheduled && record.slices.total == 0)
-    #expect(try #require(record.sendAt) > now && record.sendAt.map { $0 % Self.hour } == 0)
+    #expect(try #require(record.times.sendAt) > now && record.times.sendAt.map { $0 % Self.hour } == 0)
     #expect(record.repetition == RepetitionRecord(schedule: "0 * * * *", runs: 0, leftOut: 0, lastRun: nil))
     #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.isIdle())
 
     try await letPass(world)
-    let due = try #require(try await world.store.campaigns.find("digest")?.sendAt)
+    let due = try #require(try await world.store.campaigns.find("digest")?.times.sendAt)
     let run = "digest~" + WallTime.format(due / 1000).filter { $0 != "-" && $0 != ":" }.prefix(13)
     #expect(try await world.store.queue.promote(world.store.chores("w", timeout: 1000).scheduled) == [run])
     #expect(try await world.store.queue.promote(["digest"]) == [])
@@ -64,8 +64,9 @@ struct RepetitionTests {
     #expect(try await world.store.campaigns.find(run)?.state == .active)
     record = try #require(try await world.store.campaigns.find("digest"))
     #expect(record.state == .scheduled && record.repetition?.runs == 1 && record.repetition?.lastRun == run)
-    #expect(try #require(record.sendAt) > now)
-    #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").string == record.sendAt.map(String.init))
+    #expect(try #require(record.times.sendAt) > now)
+    #expect(
+      try await world.command("ZSCORE", world.keys.schedule, "digest").string == record.times.sendAt.map(String.init))
   }
 
   /// A recurring campaign that has ended leaves the schedule, whatever put it there.
@@ -123,7 +124,7 @@ struct RepetitionTests {
       _ = try await takeIn(world, again: run == 2)
     }
     #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
-    #expect(try await world.store.campaigns.find("digest")?.finishedAt != nil)
+    #expect(try await world.store.campaigns.find("digest")?.times.finishedAt != nil)
     #expect(try #require(try await world.command("TTL", world.keys.campaign("digest")).integer) > 0)
     #expect(try await world.store.queue.promote(["digest"]) == [])
   }
@@ -164,14 +165,14 @@ struct RepetitionTests {
     #expect(try await world.store.queue.promote(["digest"]) == [])
     let now = try await world.store.time() / 1000
     #expect(try await world.store.campaigns.control("digest", .resume) == .scheduled)
-    #expect(try #require(try await world.store.campaigns.find("digest")?.sendAt) > now)
+    #expect(try #require(try await world.store.campaigns.find("digest")?.times.sendAt) > now)
     #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await jobs(world) == [])
     // A cancel ends the recurring campaign and its run, whether a worker has taken the run in or not.
     try await letPass(world)
     #expect(try await world.store.queue.promote(["digest"]).count == 1)
     #expect(try await world.store.campaigns.control("digest", .cancel) == .cancelled)
-    #expect(try await world.store.campaigns.find("digest")?.finishedAt != nil)
+    #expect(try await world.store.campaigns.find("digest")?.times.finishedAt != nil)
     try await letPass(world)
     #expect(try await world.store.queue.promote(["digest"]) == [])
     let run = try await takeIn(world).id
@@ -183,13 +184,13 @@ struct RepetitionTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await activate(world, cron: "0 9 * * *", #","localTime":true"#)
     let record = try #require(try await world.store.campaigns.find("digest"))
-    let wall = try #require(record.sendAt) / 1000 + 14 * 3600
+    let wall = try #require(record.times.sendAt) / 1000 + 14 * 3600
     #expect(WallTime.format(wall).hasSuffix("T09:00:00"))
     try await world.command("HSET", world.keys.campaign("digest"), "sendAt", (wall - 86400 - 14 * 3600) * 1000)
     #expect(try await world.store.queue.promote(["digest"]).count == 1)
     let campaign = try await takeIn(world)
     #expect(campaign.delivery.timing.localTime == LocalTime(wall: wall - 86400))
-    #expect(try await world.store.campaigns.find("digest")?.sendAt == record.sendAt)
+    #expect(try await world.store.campaigns.find("digest")?.times.sendAt == record.times.sendAt)
   }
 
   @Test(arguments: Backend.wholeWay)

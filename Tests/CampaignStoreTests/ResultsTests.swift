@@ -107,7 +107,7 @@ struct ResultsTests {
     #expect(record.counters.inDoubt == 8)
     #expect(record.counters.retrying == 1)
     #expect(record.pending == 99 - count)
-    #expect(record.slices == (1, 2))
+    #expect((record.slices.finished, record.slices.total) == (1, 2))
     #expect(record.state == .active)
   }
 
@@ -145,16 +145,16 @@ struct ResultsTests {
     let record = try #require(try await world.store.campaigns.find("a"))
     #expect(record.app == "news")
     #expect(record.lane == .urgent)
-    #expect(record.timeToLive == 2 * 86400)
-    #expect(record.createdAt >= before)
-    let expiration = try #require(record.expiration)
+    #expect(record.delivery.timeToLive == 2 * 86400)
+    #expect(record.times.createdAt >= before)
+    let expiration = try #require(record.delivery.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
     let job = try #require(try await world.store.campaigns.findWithJob("a")).job
     #expect(try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
     try await world.activate("b", #","expiration":"0""#)
-    #expect(try await world.store.campaigns.find("b")?.expiration == 0)
+    #expect(try await world.store.campaigns.find("b")?.delivery.expiration == 0)
     try await world.activate("c")
-    #expect(try await world.store.campaigns.find("c")?.expiration == nil)
+    #expect(try await world.store.campaigns.find("c")?.delivery.expiration == nil)
     #expect(try await Set(world.store.campaigns.all().map(\.id)) == ["a", "b", "c"])
   }
 }

@@ -40,7 +40,7 @@ struct ScheduleTests {
     let sendAt = try await schedule("a", world)
     let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.state == .scheduled)
-    #expect(record.sendAt == sendAt)
+    #expect(record.times.sendAt == sendAt)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.isIdle())
     var pulse = try await world.store.chores("w", timeout: 1000)
@@ -103,7 +103,7 @@ struct ScheduleTests {
     try await schedule("a", world)
     #expect(try await world.store.campaigns.control("a", .cancel, reason: "wrong text") == .cancelled)
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.finishedAt != nil)
+    #expect(record.times.finishedAt != nil)
     #expect(record.reason == "wrong text")
     #expect(record.counters == SliceCounters())
     #expect(record.slices.finished == record.slices.total)
@@ -131,7 +131,7 @@ struct ScheduleTests {
       let hasBegun = try await promoted == [id]
       let record = try #require(try await world.store.campaigns.find(id))
       #expect(record.state == .cancelled)
-      #expect((record.finishedAt == nil) == hasBegun)
+      #expect((record.times.finishedAt == nil) == hasBegun)
       #expect(try await world.store.queue.promote([id]) == [])
       // If the campaign has begun, its slice can be dequeued and closed. Otherwise there is no slice.
       #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
@@ -168,7 +168,7 @@ struct ScheduleTests {
     try await schedule("a", world)
     try await world.store.campaigns.control("a", .pause)
     #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
-    #expect(try await world.store.campaigns.find("a")?.finishedAt != nil)
+    #expect(try await world.store.campaigns.find("a")?.times.finishedAt != nil)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }
 
@@ -195,11 +195,11 @@ struct ScheduleTests {
   func expirationAndIDLifetimeCountFromTheStart(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", in: 200 * 24 * Self.hour, world, #","expiration":"4h""#)
-    #expect(try await world.store.campaigns.find("a")?.expiration == sendAt / 1000 + 14_400)
+    #expect(try await world.store.campaigns.find("a")?.delivery.expiration == sendAt / 1000 + 14_400)
     let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86_400
     #expect((289...290).contains(days))
     let late = try await schedule("b", in: -Self.hour, world, #","expiration":"4h""#)
-    #expect(try #require(try await world.store.campaigns.find("b")?.expiration) >= late / 1000 + 14_400 + 3600)
+    #expect(try #require(try await world.store.campaigns.find("b")?.delivery.expiration) >= late / 1000 + 14_400 + 3600)
   }
 
   @Test(arguments: Backend.allCases)

@@ -62,7 +62,7 @@ struct SegmentUseTests {
     try await world.store.audiences.define(
       "loyal", SegmentDefinition(expression: try AudienceExpression(parsing: "fans")))
     #expect(await refusal(world, "churned")?.message.hasSuffix("not ended: a") == true)
-    let known = try #require(try await world.store.campaigns.findWithJob("a")).record.definitions
+    let known = try #require(try await world.store.campaigns.findWithJob("a")).record.placement.definitions
     var running = campaign
     running.recipients.definitions = known
     var reached = 0

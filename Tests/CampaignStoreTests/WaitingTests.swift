@@ -6,7 +6,7 @@ struct WaitingTests {
   @Test(arguments: Backend.allCases)
   func campaignWaitsSinceItIsThereAtMostAndByWhoeverWaitsLongest(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<2, activating: "a")
-    let createdAt = try #require(try await world.store.campaigns.show("a")).createdAt
+    let createdAt = try #require(try await world.store.campaigns.show("a")).times.createdAt
     #expect(try await world.store.campaigns.show("a")?.waiting == nil)
     // The push service had been unreachable for a long time before.
     try await world.store.campaigns.noteWaiting("a", worker: "w1", reason: "out of reach", since: 7)

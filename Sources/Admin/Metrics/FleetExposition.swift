@@ -22,12 +22,12 @@ public struct FleetExposition: Sendable {
     func gauge(_ name: String, _ meaning: String, _ value: Int) {
       metrics.single("carillon_fleet_" + name, .gauge, meaning, value)
     }
-    gauge("workers", "Workers that live.", fleet.liveWorkers)
+    gauge("workers", "Workers that live.", fleet.presence.live)
     gauge("wanted_workers", "Workers that would be right for what is left to send.", wanted.workers)
     metrics.family("carillon_fleet_campaigns", .gauge, "Campaigns that have not ended, by state.")
-    metrics.sample(fleet.campaigns(.active).count + fleet.unseenCampaigns, ("state", "active"))
+    metrics.sample(fleet.campaigns(.active).count + fleet.running.unseen, ("state", "active"))
     metrics.sample(fleet.campaigns(.paused).count, ("state", "paused"))
-    metrics.sample(fleet.scheduled.count, ("state", "scheduled"))
+    metrics.sample(fleet.queues.scheduled.count, ("state", "scheduled"))
     gauge(
       "campaigns_guarded", "Campaigns that are paused by their guard, or as every push of them was refused.",
       fleet.campaigns(.paused).count { $0.record.pausedItself })
@@ -36,21 +36,21 @@ public struct FleetExposition: Sendable {
     let awaiting = fleet.awaitingApproval
     let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
     metrics.sample(urgent, ("urgency", "urgent"))
-    metrics.sample(awaiting.count - urgent + fleet.unseenAwaiting, ("urgency", "later"))
+    metrics.sample(awaiting.count - urgent + fleet.running.unseenAwaiting, ("urgency", "later"))
     gauge("campaigns_waiting", "Active campaigns that could be sent, and are not.", fleet.waiting.count)
     metrics.family("carillon_fleet_queue_jobs", .gauge, "Entries that no worker has taken yet, by list.")
-    metrics.sample(fleet.intake.count, ("list", "campaigns"))
-    for list in EventList.allCases { metrics.sample(fleet.events[list] ?? 0, ("list", list.rawValue)) }
+    metrics.sample(fleet.queues.intake.count, ("list", "campaigns"))
+    for list in EventList.allCases { metrics.sample(fleet.queues.events[list] ?? 0, ("list", list.rawValue)) }
     metrics.family(
       "carillon_fleet_queue_oldest_age_seconds", .gauge, "Since when the next job waits to be taken in, in seconds.")
-    metrics.sample(age(of: fleet.intake.since))
+    metrics.sample(age(of: fleet.queues.intake.since))
     lanes(to: &metrics)
     metrics.family("carillon_fleet_schedule_lag_seconds", .gauge, "By how much the next scheduled campaign is late.")
-    metrics.sample(Double(fleet.scheduled.lag(at: fleet.at)) / 1000)
-    gauge("slices_parked", "Slices that wait for a retry, or for their push service.", fleet.parked.count)
-    gauge("dead_entries", "Jobs and events that could not be run.", fleet.dead)
-    gauge("quarantined_devices", "Devices in quarantine.", fleet.quarantined)
-    gauge("feedback_entries", "Tokens on the feedback list that nobody has taken.", fleet.feedback)
+    metrics.sample(Double(fleet.queues.scheduled.lag(at: fleet.at)) / 1000)
+    gauge("slices_parked", "Slices that wait for a retry, or for their push service.", fleet.queues.parked.count)
+    gauge("dead_entries", "Jobs and events that could not be run.", fleet.leftovers.dead)
+    gauge("quarantined_devices", "Devices in quarantine.", fleet.leftovers.quarantined)
+    gauge("feedback_entries", "Tokens on the feedback list that nobody has taken.", fleet.leftovers.feedback)
     metrics.family(
       "carillon_fleet_backend_share", .gauge, "The share of its rate that an app has by its backend's health.")
     for backend in fleet.backends { metrics.sample(backend.share, ("app", backend.app)) }
@@ -64,7 +64,7 @@ public struct FleetExposition: Sendable {
   private func lanes(to metrics: inout Exposition) {
     func each(_ name: String, _ meaning: String, _ value: (FleetSnapshot.LaneBacklog) -> Double) {
       metrics.family("carillon_fleet_lane_" + name, .gauge, meaning)
-      for lane in fleet.lanes { metrics.sample(value(lane), ("lane", lane.lane.rawValue)) }
+      for lane in fleet.queues.lanes { metrics.sample(value(lane), ("lane", lane.lane.rawValue)) }
     }
     each("campaigns", "Campaigns with slices that no worker holds.") { Double($0.campaigns) }
     each("slices", "Those slices.") { Double($0.slices) }

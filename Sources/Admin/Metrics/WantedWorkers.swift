@@ -22,10 +22,10 @@ public struct WantedWorkers: Sendable, Equatable {
   ///   - perSecond: pushes per second of one worker.
   ///   - seconds: time in which the remaining targets should be sent.
   public init(_ fleet: FleetSnapshot, perSecond: Int = 5000, seconds: Int = 60) {
-    live = fleet.liveWorkers
+    live = fleet.presence.live
     remaining = 0
     var (slices, pace) = (0, 0.0)
-    for campaign in fleet.campaigns {
+    for campaign in fleet.running.campaigns {
       let record = campaign.record
       guard record.state == .active else { continue }
       let unfinished = max(0, record.slices.total - record.slices.finished)
@@ -35,19 +35,19 @@ public struct WantedWorkers: Sendable, Equatable {
       remaining += unfinished * each
       pace += min(
         Double(unfinished * each) / Double(seconds),
-        Self.limit(of: record.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
+        Self.limit(of: record.delivery.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
-    // The campaigns of the parked slices are unknown. The slices count with the average size.
-    let parked = min(slices, fleet.parked.lag(at: fleet.at) > 0 ? 0 : fleet.parked.count)
+    // Which campaigns the parked ones are of is not known: they count as the others do on the average.
+    let parked = min(slices, fleet.queues.parked.lag(at: fleet.at) > 0 ? 0 : fleet.queues.parked.count)
     if slices > 0 {
       remaining = remaining * (slices - parked) / slices
       pace *= Double(slices - parked) / Double(slices)
     }
-    let isStorm = fleet.workers.contains { worker in
+    let isStorm = fleet.presence.workers.contains { worker in
       worker.isAlive && worker.report?.pools.contains { $0.health != "credentialStopped" && $0.isStuck } ?? false
     }
     let isBeginning =
-      fleet.intake.count > 0 || fleet.scheduled.next.map { $0 - fleet.at < seconds * 1000 } ?? false
+      fleet.queues.intake.count > 0 || fleet.queues.scheduled.next.map { $0 - fleet.at < seconds * 1000 } ?? false
     let needed = Int((pace / Double(perSecond)).rounded(.up))
     let capped = min(needed, slices - parked)
     if isStorm, live > 0, slices > 0 {

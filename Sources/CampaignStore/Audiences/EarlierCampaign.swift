@@ -16,7 +16,7 @@ extension Audiences {
         hint: "what became of a campaign is kept for its ttl after its end, a week unless its job says otherwise; see "
           + "`carillon campaign list`")
     }
-    guard record.partitions == keys.partitions || record.state == .scheduled else {
+    guard record.placement.partitions == keys.partitions || record.state == .scheduled else {
       return StoreError(
         .invalid, "the audience refers to campaign \(id), which is of before `carillon store repartition`",
         hint: "its users are spread otherwise; export them: carillon results export \(id), and import them as a segment"

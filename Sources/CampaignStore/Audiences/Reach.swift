@@ -170,7 +170,7 @@ extension Keyspace {
 extension CampaignRecord {
   /// The partitions in which the campaign has slices, or may have slices: all partitions if `absent` is not known.
   var reachedPartitions: [Int] {
-    guard partIDs.isEmpty else { return [] }
-    return (0..<partitions).filter { !absent.contains($0) }
+    guard staging.partIDs.isEmpty else { return [] }
+    return (0..<placement.partitions).filter { !placement.absent.contains($0) }
   }
 }

@@ -97,7 +97,7 @@ extension Campaigns {
   ///   - person: the person; empty if unknown.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval.
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
-    if let record = try await find(CampaignID(id).whole), record.needsApproval, record.state == .paused {
+    if let record = try await find(CampaignID(id).whole), record.approval.isNeeded, record.state == .paused {
       throw StoreError(
         .unapproved, "campaign \(id) needs approval before it goes on",
         hint: "somebody else than who submitted it: carillon campaign approve \(id) --by NAME")
@@ -114,15 +114,15 @@ extension Campaigns {
   public func approve(_ id: String, by person: String) async throws -> CampaignState {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
-    if !record.needsApproval, let run = record.repetition?.lastRun, try await find(run)?.needsApproval == true {
+    if !record.approval.isNeeded, let run = record.repetition?.lastRun, try await find(run)?.approval.isNeeded == true {
       return try await approve(run, by: person)
     }
-    guard record.needsApproval, record.state == .paused else {
+    guard record.approval.isNeeded, record.state == .paused else {
       throw StoreError(
         .unapproved, "campaign \(id) waits for no approval: it is \(record.state.rawValue)",
         hint: "see: carillon campaign show \(id)")
     }
-    guard record.submittedBy != person else {
+    guard record.approval.submittedBy != person else {
       throw StoreError(
         .unapproved, "\(Excerpt.quoted(person)) has submitted campaign \(id)", hint: "somebody else has to approve it")
     }
@@ -152,7 +152,7 @@ extension Campaigns {
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
     if verb == .resume { try await store.queue.leaveOutMissed(of: record) }
     let lane = record.lane
-    var ids = [whole] + record.partIDs
+    var ids = [whole] + record.staging.partIDs
     if let run = record.repetition?.lastRun { ids += [run] + (try await partIDs(of: run)) }
     var pipeline = RedisPipeline()
     pipeline.script(

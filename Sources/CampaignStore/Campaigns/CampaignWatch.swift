@@ -31,9 +31,9 @@ public struct CampaignWatch: Sendable {
   public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await store.campaigns.view(id) else { return nil }
     var record = totals
-    if !record.partIDs.isEmpty {
+    if !record.staging.partIDs.isEmpty {
       var looked: [CampaignRecord] = []
-      for id in record.partIDs {
+      for id in record.staging.partIDs {
         var watch = parts[id] ?? CampaignWatch(id)
         if let part = try await watch.look(at: store) { looked.append(part) }
         parts[id] = watch

@@ -27,14 +27,14 @@ public struct Campaigns: StoreRoom {
   /// - Parameter damaged: called with the error of each damaged part.
   func withParts(_ records: [CampaignRecord], damaged: (StoreError) -> Void) async throws -> [CampaignRecord] {
     var pipeline = RedisPipeline()
-    for id in records.flatMap(\.partIDs) { read(CampaignRecord.fields, of: id, to: &pipeline) }
+    for id in records.flatMap(\.staging.partIDs) { read(CampaignRecord.fields, of: id, to: &pipeline) }
     guard !pipeline.isEmpty else { return records }
     var replies = try await runEach(pipeline)[...]
     return records.map { record in
       var record = record
-      guard !record.partIDs.isEmpty else { return record }
+      guard !record.staging.partIDs.isEmpty else { return record }
       var parts: [CampaignRecord] = []
-      for id in record.partIDs {
+      for id in record.staging.partIDs {
         do throws(StoreError) {
           if let part = try self.record(id, replies.removeFirst().get()) { parts.append(part) }
         } catch {
@@ -69,7 +69,7 @@ public struct Campaigns: StoreRoom {
         throw StoreError(
           .campaign(id), "the field definitions of the key \(keys.campaign(id)) should be definitions of segments")
       }
-      record.definitions = definitions
+      record.placement.definitions = definitions
     }
     return (record, replies[1].bytes.map(Array.init) ?? [])
   }
@@ -100,9 +100,9 @@ public struct Campaigns: StoreRoom {
   public func show(_ id: String) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await view(id) else { return nil }
     var record = totals
-    if !record.partIDs.isEmpty {
+    if !record.staging.partIDs.isEmpty {
       var parts: [CampaignRecord] = []
-      for part in record.partIDs {
+      for part in record.staging.partIDs {
         if let part = try await show(part) { parts.append(part) }
       }
       record.take(parts)
@@ -124,7 +124,7 @@ public struct Campaigns: StoreRoom {
     let view = try await run(pipeline)[0]
     guard var record = try record(id, view[0]) else { return nil }
     if record.hasOpenSlices, record.state == .active {
-      record.waiting = try await wait(of: id, createdAt: record.createdAt)
+      record.waiting = try await wait(of: id, createdAt: record.times.createdAt)
     }
     return (record, PartitionBitmap(Array(view[1].bytes ?? [])))
   }

@@ -29,15 +29,17 @@ extension Campaigns {
   private func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
     if let record = try await find(id) {
-      let seconds = record.timeToLive
-      for part in record.partIDs.isEmpty ? [record] : record.parts {
+      let seconds = record.delivery.timeToLive
+      for part in record.staging.partIDs.isEmpty ? [record] : record.parts {
         try await expireSlices(
           of: part.id, in: part.reachedPartitions, after: seconds, receipts: part.hasReceipts,
           control: part.counters.control > 0)
       }
-      if !record.partIDs.isEmpty { try await unlinkAudience(of: id, in: Array(0..<record.partitions)) }
-      // The campaign comes last: a worker that finds it without an expiry repeats all of this.
-      for id in record.partIDs + [id] {
+      if !record.staging.partIDs.isEmpty {
+        try await unlinkAudience(of: id, in: Array(0..<record.placement.partitions))
+      }
+      // The campaign comes last: whoever finds it without an expiry does all of this again.
+      for id in record.staging.partIDs + [id] {
         pipeline.append("EXPIRE", keys.finished(id), seconds)
         pipeline.append("EXPIRE", keys.timeline(id), seconds)
         pipeline.append(

@@ -24,7 +24,7 @@ extension Campaigns {
   ///
   /// - Parameter dueAt: the time at which the check became due, as in ``Chores``.
   public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
-    guard let (record, job) = try await findWithJob(id), let place = record.stage, !record.state.isFinal,
+    guard let (record, job) = try await findWithJob(id), let place = record.staging.current, !record.state.isFinal,
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
       let gate = StageGate(behind: place, of: campaign), let stages = campaign.delivery.stages
     else {
@@ -42,10 +42,10 @@ extension Campaigns {
     case .wait(let due): try await deferGate(of: id, dueAt: dueAt, until: due)
     case .pause(let reason, let needsApproval):
       let state = try await control(
-        id, .pause, reason: reason, round: record.round, gate: (place, needsApproval: needsApproval))
+        id, .pause, reason: reason, round: record.resumes.round, gate: (place, needsApproval: needsApproval))
       if state == .paused { return .paused(reason) }
     case .open(let winner):
-      let winner = winner ?? (stages.winnerPlace.map { $0 <= place } == true ? record.winner : nil)
+      let winner = winner ?? (stages.winnerPlace.map { $0 <= place } == true ? record.staging.winner : nil)
       guard try await openGate(behind: place, of: campaign, job, start: now, winner: winner) else { break }
       let name = stages.winnerPlace == place ? winner.flatMap { campaign.message.variants?.all[$0].name } : nil
       return .opened(stage: Self.name(ofStage: place + 1, of: campaign), winner: name)
@@ -61,13 +61,14 @@ extension Campaigns {
   private func finding(
     at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
   ) async throws -> StageGate.Finding {
-    var finding = StageGate.Finding(finishedAt: nil, winner: record.winner, isOverruled: record.overruled == place)
+    var finding = StageGate.Finding(
+      finishedAt: nil, winner: record.staging.winner, isOverruled: record.staging.overruled == place)
     let ids = (0...place).map { place in
       CampaignID(whole: campaign.id, part: campaign.parts(ofStage: place).first).description
     }
     guard let last = ids.last, let part = try await self.find(last) else { return finding }
-    finding.finishedAt = part.finishedAt
-    guard part.finishedAt != nil else { return finding }
+    finding.finishedAt = part.times.finishedAt
+    guard part.times.finishedAt != nil else { return finding }
     finding.outcomes = part.counters.outcomes
     if stage.leastOpened != nil { finding.opened = try await store.results.receipts(of: part)[.opened] ?? 0 }
     if let winner = stage.winner, let variants = campaign.message.variants {
@@ -157,7 +158,7 @@ extension Campaigns {
   ///   - start: the original start of the stage, in ms since the epoch.
   public func restoreStage(of part: Campaign, job: [UInt8], start: Int) async throws {
     guard let stage = part.part?.stage, part.place(of: stage) > 0 else { return }
-    guard try await find(part.id)?.isGated == true else { return }
+    guard try await find(part.id)?.staging.isGated == true else { return }
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(part.whole), "stage")
     let begun = try await run(pipeline)[0].integer ?? 0

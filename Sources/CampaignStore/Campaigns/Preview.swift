@@ -49,7 +49,7 @@ extension Campaigns {
   /// Returns the targets of a user in a sealed slice; `nil` if the slice is not sealed.
   private func sealedTargets(of user: String, in id: String) async throws -> UserTargets? {
     guard let record = try await find(id) else { return nil }
-    let slice = SliceReference(campaign: id, partition: Partition.of(user: user, count: record.partitions))
+    let slice = SliceReference(campaign: id, partition: Partition.of(user: user, count: record.placement.partitions))
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.slice(slice.partition, of: id), "phase", "count")
     let reply = try await run(pipeline)[0]

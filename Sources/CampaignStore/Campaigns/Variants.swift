@@ -92,8 +92,8 @@ extension Campaigns {
     let places = Array(variants.all.indices)
     let names = places.flatMap(VariantCounts.fields)
     var counts = places.map { _ in VariantCounts() }
-    guard record.partIDs.isEmpty else {
-      for part in record.stages where !part.isGated {
+    guard record.staging.partIDs.isEmpty else {
+      for part in record.stages where !part.staging.isGated {
         for (place, count) in try await variantCounts(of: part, variants).enumerated() { counts[place].add(count) }
       }
       return counts
@@ -186,8 +186,8 @@ extension Campaigns {
         "variant \(variants.all[min(decision.winner, variants.all.count - 1)].name) of campaign \(id) was named already",
         hint: "what was sent to some of a stage is sent to all; see: carillon campaign show \(id)")
     }
-    if record.state == .paused, record.verdict == stages.winnerPlace, !record.needsApproval {
-      return (decision, try await resume(id, unguarded: record.isUnguarded, by: person))
+    if record.state == .paused, record.staging.verdict == stages.winnerPlace, !record.approval.isNeeded {
+      return (decision, try await resume(id, unguarded: record.resumes.isUnguarded, by: person))
     }
     return (decision, record.state)
   }

@@ -17,7 +17,7 @@ public struct Fleet: StoreRoom {
   /// - Throws: `RedisError` if Redis is unreachable.
   public func snapshot(lease: Int) async throws -> FleetSnapshot {
     var fleet = FleetSnapshot()
-    fleet.namespace = keys.namespace
+    fleet.store.namespace = keys.namespace
     let ids = try await readControl(&fleet)
     try await readWorkers(&fleet, lease: lease)
     try await readCampaigns(ids, &fleet)
@@ -61,33 +61,33 @@ public struct Fleet: StoreRoom {
     let time = replies.next()
     fleet.at = (time?[0].integer ?? 0) * 1000 + (time?[1].integer ?? 0) / 1000
     let store = replies.next()
-    fleet.partitions = store?[0].integer
-    fleet.nextPartitions = store?[1].integer
+    fleet.store.partitions = store?[0].integer
+    fleet.store.nextPartitions = store?[1].integer
     if let version = store?[2].integer, version != CampaignStore.layoutVersion {
       fleet.problems.append(self.store.mismatch(version))
     }
-    fleet.housekeeper = replies.next()?.string.flatMap(WorkerInstance.init)?.name
-    fleet.dead = replies.next()?.integer ?? 0
-    fleet.feedback = replies.next()?.integer ?? 0
-    fleet.scheduled = replies.nextAgenda()
-    fleet.parked = replies.nextAgenda()
-    for list in EventList.allCases { fleet.events[list] = replies.next()?.integer ?? 0 }
+    fleet.presence.housekeeper = replies.next()?.string.flatMap(WorkerInstance.init)?.name
+    fleet.leftovers.dead = replies.next()?.integer ?? 0
+    fleet.leftovers.feedback = replies.next()?.integer ?? 0
+    fleet.queues.scheduled = replies.nextAgenda()
+    fleet.queues.parked = replies.nextAgenda()
+    for list in EventList.allCases { fleet.queues.events[list] = replies.next()?.integer ?? 0 }
     let oldest = replies.next()
     var ids: [String] = []
     for lane in Lane.allCases {
-      fleet.lanes.append(FleetSnapshot.LaneBacklog(lane: lane, campaigns: replies.next()?.integer ?? 0))
+      fleet.queues.lanes.append(FleetSnapshot.LaneBacklog(lane: lane, campaigns: replies.next()?.integer ?? 0))
       ids += replies.next()?.compactMap(\.string) ?? []
     }
     let awaiting = (count: replies.next()?.integer ?? 0, ids: replies.next()?.compactMap(\.string) ?? [])
     let running = replies.next()?.integer ?? 0
     ids += replies.next()?.dropFirst().first?.compactMap(\.string) ?? []
     fleet.problems += replies.problems
-    if let oldest { fleet.intake = try await intake(oldest) }
+    if let oldest { fleet.queues.intake = try await intake(oldest) }
     var seen: Set<String> = []
     ids = ids.filter { seen.insert($0).inserted }
     ids = Array(ids.prefix(FleetSnapshot.mostCampaigns))
-    fleet.unseenCampaigns = max(0, running - ids.count)
-    fleet.unseenAwaiting = max(0, awaiting.count - awaiting.ids.count)
+    fleet.running.unseen = max(0, running - ids.count)
+    fleet.running.unseenAwaiting = max(0, awaiting.count - awaiting.ids.count)
     return ids + awaiting.ids.filter { !ids.contains($0) }
   }
 
@@ -117,23 +117,23 @@ public struct Fleet: StoreRoom {
     pipeline.append("ZREVRANGE", keys.workers, 0, FleetSnapshot.mostWorkers - 1, "WITHSCORES")
     var replies = FleetReplies(try await runEach(pipeline))
     let listed = replies.next()?.integer ?? 0
-    fleet.liveWorkers = replies.next()?.integer ?? 0
+    fleet.presence.live = replies.next()?.integer ?? 0
     let pairs = replies.next()
     fleet.problems += replies.problems
     for index in stride(from: 0, to: (pairs?.count ?? 0) - 1, by: 2) {
       guard let name = pairs?[index].string else { continue }
       let heardAt = pairs?[index + 1].integer ?? 0
-      fleet.workers.append(
+      fleet.presence.workers.append(
         FleetSnapshot.Worker(name: name, heardAt: heardAt, isAlive: heardAt > fleet.at - lease, report: nil))
     }
-    fleet.unseenWorkers = max(0, listed - fleet.workers.count)
-    fleet.workers.sort { ($1.isAlive ? 1 : 0, $0.name) < ($0.isAlive ? 1 : 0, $1.name) }
-    for start in stride(from: 0, to: fleet.workers.count, by: CampaignStore.batch) {
-      let range = start..<min(start + CampaignStore.batch, fleet.workers.count)
+    fleet.presence.unseen = max(0, listed - fleet.presence.workers.count)
+    fleet.presence.workers.sort { ($1.isAlive ? 1 : 0, $0.name) < ($0.isAlive ? 1 : 0, $1.name) }
+    for start in stride(from: 0, to: fleet.presence.workers.count, by: CampaignStore.batch) {
+      let range = start..<min(start + CampaignStore.batch, fleet.presence.workers.count)
       pipeline.removeAll()
       pipeline.command("HMGET") {
         $0.append(keys.reports)
-        for worker in fleet.workers[range] { $0.append(worker.name) }
+        for worker in fleet.presence.workers[range] { $0.append(worker.name) }
       }
       var replies = FleetReplies(try await runEach(pipeline))
       guard let reports = replies.next() else {
@@ -141,7 +141,7 @@ public struct Fleet: StoreRoom {
         return
       }
       for (index, reply) in zip(range, reports) {
-        fleet.workers[index].report = reply.bytes.flatMap { WorkerReport(json: Array($0)) }
+        fleet.presence.workers[index].report = reply.bytes.flatMap { WorkerReport(json: Array($0)) }
       }
     }
   }
@@ -162,8 +162,8 @@ public struct Fleet: StoreRoom {
         let (fields, open, waits) = (replies.next(), replies.next(), replies.next())
         do throws(StoreError) {
           guard let fields, var record = try store.campaigns.record(id, fields) else { continue }
-          if record.state == .active, record.finishedAt == nil, let waits {
-            record.waiting = Campaigns.wait(in: waits, createdAt: record.createdAt)
+          if record.state == .active, record.times.finishedAt == nil, let waits {
+            record.waiting = Campaigns.wait(in: waits, createdAt: record.times.createdAt)
           }
           fleet.note(FleetSnapshot.RunningCampaign(record: record, openSlices: open?.integer ?? 0))
         } catch {
@@ -177,15 +177,19 @@ public struct Fleet: StoreRoom {
 
   /// Joins each campaign and its parts to one campaign.
   private func joinParts(_ fleet: inout FleetSnapshot) async throws {
-    let parts = fleet.campaigns.filter { $0.record.of != nil }
-    guard !parts.isEmpty || fleet.campaigns.contains(where: { !$0.record.partIDs.isEmpty }) else { return }
-    fleet.campaigns.removeAll { $0.record.of != nil }
-    let records = try await store.campaigns.withParts(fleet.campaigns.map(\.record)) { fleet.problems.append($0) }
-    for (index, record) in records.enumerated() where !record.partIDs.isEmpty {
-      let own = parts.filter { $0.record.of == record.id }
-      fleet.campaigns[index].record = record
-      fleet.campaigns[index].record.waiting = own.compactMap(\.record.waiting).first
-      fleet.campaigns[index].openSlices = own.reduce(0) { $0 + $1.openSlices }
+    let parts = fleet.running.campaigns.filter { $0.record.staging.whole != nil }
+    guard !parts.isEmpty || fleet.running.campaigns.contains(where: { !$0.record.staging.partIDs.isEmpty }) else {
+      return
+    }
+    fleet.running.campaigns.removeAll { $0.record.staging.whole != nil }
+    let records = try await store.campaigns.withParts(fleet.running.campaigns.map(\.record)) {
+      fleet.problems.append($0)
+    }
+    for (index, record) in records.enumerated() where !record.staging.partIDs.isEmpty {
+      let own = parts.filter { $0.record.staging.whole == record.id }
+      fleet.running.campaigns[index].record = record
+      fleet.running.campaigns[index].record.waiting = own.compactMap(\.record.waiting).first
+      fleet.running.campaigns[index].openSlices = own.reduce(0) { $0 + $1.openSlices }
     }
   }
 
@@ -212,14 +216,14 @@ public struct Fleet: StoreRoom {
   }
 
   private func readQuarantine(_ fleet: inout FleetSnapshot) async throws {
-    let partitions = fleet.partitions ?? 0
+    let partitions = fleet.store.partitions ?? 0
     for start in stride(from: 0, to: partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, partitions) {
         pipeline.append("HLEN", keys.quarantine(partition))
       }
       let replies = FleetReplies(try await runEach(pipeline))
-      fleet.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
+      fleet.leftovers.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
       if let problem = replies.problems.first {
         // All partitions have the same problem, so one error is enough.
         fleet.problems.append(problem)
@@ -232,14 +236,14 @@ public struct Fleet: StoreRoom {
 extension FleetSnapshot {
   /// Adds a campaign, and counts its slices for its lane.
   mutating func note(_ campaign: RunningCampaign) {
-    campaigns.append(campaign)
+    running.campaigns.append(campaign)
     let record = campaign.record
     guard campaign.openSlices > 0, record.state == .active || record.state == .cancelled,
-      let index = lanes.firstIndex(where: { $0.lane == record.lane })
+      let index = queues.lanes.firstIndex(where: { $0.lane == record.lane })
     else { return }
-    let since = max(record.createdAt, record.sendAt ?? 0)
-    lanes[index].slices += campaign.openSlices
-    lanes[index].since = min(lanes[index].since ?? since, since)
+    let since = max(record.times.createdAt, record.times.sendAt ?? 0)
+    queues.lanes[index].slices += campaign.openSlices
+    queues.lanes[index].since = min(queues.lanes[index].since ?? since, since)
   }
 }
 

@@ -103,11 +103,11 @@ extension FleetSnapshot {
   }
 
   private func addWorkers(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
-    if liveWorkers == 0 {
-      let last = workers.map(\.heardAt).max().map { ", the last was heard \(Self.age(at - $0)) ago" } ?? ""
+    if presence.live == 0 {
+      let last = presence.workers.map(\.heardAt).max().map { ", the last was heard \(Self.age(at - $0)) ago" } ?? ""
       alarms.append(FleetAlarm(.noWorker, "fleet", "no worker is there\(last)", remedy: "start one: carillon worker"))
     }
-    for worker in workers where !worker.isAlive && liveWorkers > 0 && at - worker.heardAt >= limits.silence {
+    for worker in presence.workers where !worker.isAlive && presence.live > 0 && at - worker.heardAt >= limits.silence {
       alarms.append(
         FleetAlarm(
           .silentWorker, worker.name,
@@ -117,7 +117,7 @@ extension FleetSnapshot {
     // One alarm covers all workers with the same problem.
     var credentials: [(apps: [String], credential: WorkerReport.Credential, workers: [String])] = []
     var pools: [(pool: WorkerReport.Pool, workers: [String])] = []
-    for worker in workers where worker.isAlive {
+    for worker in presence.workers where worker.isAlive {
       for credential in worker.report?.credentials ?? [] {
         if let index = credentials.firstIndex(where: { $0.credential == credential }) {
           credentials[index].workers.append(worker.name)
@@ -160,7 +160,7 @@ extension FleetSnapshot {
   }
 
   private func addCampaigns(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
-    for campaign in campaigns {
+    for campaign in running.campaigns {
       let record = campaign.record
       if record.waitsForApproval {
         let start = record.start
@@ -193,14 +193,15 @@ extension FleetSnapshot {
   }
 
   private func addQueues(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
-    if let since = intake.since, intake.count > 0, at - since >= limits.intake {
+    if let since = queues.intake.since, queues.intake.count > 0, at - since >= limits.intake {
       alarms.append(
         FleetAlarm(
-          .intakeWaits, "campaigns", "\(intake.count) jobs wait to be taken in, the oldest for \(Self.age(at - since))",
-          remedy: nextPartitions == nil
+          .intakeWaits, "campaigns",
+          "\(queues.intake.count) jobs wait to be taken in, the oldest for \(Self.age(at - since))",
+          remedy: store.nextPartitions == nil
             ? "look at the logs of the workers" : "nothing begins before carillon store repartition is done"))
     }
-    for backlog in lanes {
+    for backlog in queues.lanes {
       guard let limit = limits.lanes[backlog.lane], let since = backlog.since, at - since >= limit else { continue }
       alarms.append(
         FleetAlarm(
@@ -209,15 +210,15 @@ extension FleetSnapshot {
             + Self.age(at - since),
           remedy: "start more workers, or look at why those that are there take none"))
     }
-    let lag = scheduled.lag(at: at)
-    if lag >= limits.lag, liveWorkers > 0 {
+    let lag = queues.scheduled.lag(at: at)
+    if lag >= limits.lag, presence.live > 0 {
       alarms.append(
         FleetAlarm(
           .scheduleLate, "schedule", "a scheduled campaign is \(Self.age(lag)) late",
           remedy: "look at the logs of the workers"))
     }
     for list in EventList.allCases {
-      guard let count = events[list], count >= limits.events else { continue }
+      guard let count = queues.events[list], count >= limits.events else { continue }
       alarms.append(
         FleetAlarm(
           .eventsWait, list.rawValue, "\(count) \(list.rawValue) wait to be applied",
@@ -230,10 +231,10 @@ extension FleetSnapshot {
           "webhook \(webhook.name) is not told of \(webhook.backlog) changes: \(webhook.error)",
           remedy: "mend it: it is tried again by itself; the latest 1000 changes are kept"))
     }
-    if dead > 0 {
+    if leftovers.dead > 0 {
       alarms.append(
         FleetAlarm(
-          .dead, "dead", "\(dead) jobs or events could not be run",
+          .dead, "dead", "\(leftovers.dead) jobs or events could not be run",
           remedy: "see why: carillon dead list; then retry or drop them"))
     }
   }

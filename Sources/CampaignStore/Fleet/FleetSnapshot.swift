@@ -70,51 +70,72 @@ public struct FleetSnapshot: Sendable {
     public var openSlices: Int
   }
 
-  /// Time of the snapshot.
+  /// The store.
+  public struct Store: Sendable {
+    /// The namespace of the keys.
+    public var namespace = ""
+    /// How many partitions the store has; `nil` if there is no store.
+    public var partitions: Int?
+    /// How many partitions the store is being given; `nil` if the number does not change.
+    public var nextPartitions: Int?
+  }
+
+  /// The workers.
+  public struct Presence: Sendable {
+    /// Workers by name, the live ones first; of more than ``mostWorkers`` those that were heard last.
+    public var workers: [Worker] = []
+    /// How many workers live.
+    public var live = 0
+    /// Workers that are listed and were not looked at.
+    public var unseen = 0
+    /// The worker that does the housekeeping; `nil` for none.
+    public var housekeeper: String?
+  }
+
+  /// What waits for workers.
+  public struct Queues: Sendable {
+    /// Jobs that no worker has taken in.
+    public var intake = Backlog()
+    /// Events that nobody has applied, by their list.
+    public var events: [EventList: Int] = [:]
+    /// The lanes, highest first.
+    public var lanes: [LaneBacklog] = []
+    /// Campaigns whose time has not come, or which nobody has begun.
+    public var scheduled = Agenda()
+    /// Slices that wait for a retry or for their push service.
+    public var parked = Agenda()
+  }
+
+  /// Campaigns that have begun and not ended.
+  public struct Running: Sendable {
+    /// The campaigns, those on lanes first; ``mostCampaigns`` at most.
+    public var campaigns: [RunningCampaign] = []
+    /// Campaigns that were not looked at.
+    public var unseen = 0
+    /// Campaigns that wait for approval beside those looked at.
+    public var unseenAwaiting = 0
+  }
+
+  /// What waits for a person or the backend.
+  public struct Leftovers: Sendable {
+    /// Jobs and events that could not be run, and what was taken out.
+    public var dead = 0
+    /// Devices in quarantine.
+    public var quarantined = 0
+    /// Pruned tokens that the feedback list has for the backend.
+    public var feedback = 0
+  }
+
+  /// When it was looked.
   public var at = 0
-  /// The store's namespace.
-  public var namespace = ""
-  /// Number of partitions of the store; `nil` if the store does not exist.
-  public var partitions: Int?
-  /// Next number of partitions during a repartition; else `nil`.
-  public var nextPartitions: Int?
+  public var store = Store()
+  public var presence = Presence()
+  public var queues = Queues()
+  public var running = Running()
+  public var leftovers = Leftovers()
 
-  /// Workers by name, live ones first. If there are more than ``mostWorkers``, those with the latest heartbeats.
-  public var workers: [Worker] = []
-  /// Number of live workers.
-  public var liveWorkers = 0
-  /// Number of listed workers that were not read.
-  public var unseenWorkers = 0
-  /// The worker that is the maintenance leader; `nil` if there is none.
-  public var housekeeper: String?
-
-  /// Jobs that no worker has taken in.
-  public var intake = Backlog()
-  /// Number of events that are not applied yet, by list.
-  public var events: [EventList: Int] = [:]
-  /// Number of statements in events without effect because a newer one is in force, by the present workers since their
-  /// start.
-  public var superseded: Int { workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
-  /// The lanes, highest first.
-  public var lanes: [LaneBacklog] = []
-  /// Campaigns whose start time has not come, or that no worker has begun.
-  public var scheduled = Agenda()
-  /// Slices that wait for a retry or for their push service.
-  public var parked = Agenda()
-
-  /// Campaigns that have begun and not ended, those on lanes first; at most ``mostCampaigns``.
-  public var campaigns: [RunningCampaign] = []
-  /// Number of such campaigns that were not read.
-  public var unseenCampaigns = 0
-  /// Number of campaigns that wait for approval and were not read.
-  public var unseenAwaiting = 0
-
-  /// Jobs and events on the dead list, and isolated data.
-  public var dead = 0
-  /// Quarantined devices.
-  public var quarantined = 0
-  /// Pruned tokens on the feedback list.
-  public var feedback = 0
+  /// Registration events that changed nothing, because something newer stands: by the workers there are, since they started.
+  public var superseded: Int { presence.workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
 
   /// The health of apps' own backends with a current check, by app.
   public var backends: [BackendStanding] = []
@@ -141,20 +162,22 @@ public struct FleetSnapshot: Sendable {
   /// Creates an empty snapshot.
   public init() {}
 
-  /// Returns the campaigns of the snapshot in this state.
-  public func campaigns(_ state: CampaignState) -> [RunningCampaign] { campaigns.filter { $0.record.state == state } }
+  /// Campaigns among those that were looked at which are in this state.
+  public func campaigns(_ state: CampaignState) -> [RunningCampaign] {
+    running.campaigns.filter { $0.record.state == state }
+  }
 
-  /// Campaigns of the snapshot that could be sent, and are not.
-  public var waiting: [RunningCampaign] { campaigns.filter { $0.record.waiting != nil } }
+  /// Campaigns among those that were looked at which could be sent, and are not.
+  public var waiting: [RunningCampaign] { running.campaigns.filter { $0.record.waiting != nil } }
 
-  /// Campaigns that wait for approval; a campaign with parts counts once.
-  public var awaitingApproval: [RunningCampaign] { campaigns.filter { $0.record.waitsForApproval } }
+  /// Campaigns that wait for approval, one for a campaign with its parts.
+  public var awaitingApproval: [RunningCampaign] { running.campaigns.filter { $0.record.waitsForApproval } }
 
   /// The versions of live workers, in order.
   public var versions: [String] {
-    Set(workers.lazy.filter(\.isAlive).compactMap { $0.report?.version }.filter { !$0.isEmpty }).sorted()
+    Set(presence.workers.lazy.filter(\.isAlive).compactMap { $0.report?.version }.filter { !$0.isEmpty }).sorted()
   }
 
-  /// Outcomes and retries that all live workers recorded a second, lately.
-  public var perSecond: Int { workers.reduce(0) { $0 + ($1.isAlive ? $1.report?.perSecond ?? 0 : 0) } }
+  /// Outcomes that live workers recorded a second lately, all together.
+  public var perSecond: Int { presence.workers.reduce(0) { $0 + ($1.isAlive ? $1.report?.perSecond ?? 0 : 0) } }
 }

@@ -53,7 +53,7 @@ extension Queue {
   /// - Returns: the id of the campaign that this call has created.
   private func beginRun(of id: String) async throws -> String? {
     guard let (record, job) = try await store.campaigns.findWithJob(id), record.state == .scheduled,
-      let due = record.sendAt
+      let due = record.times.sendAt
     else {
       return nil
     }
@@ -75,7 +75,7 @@ extension Queue {
 
   /// Skips the runs that a recurring campaign missed while it was paused. A resume does not start a missed run.
   func leaveOutMissed(of record: CampaignRecord) async throws {
-    guard record.repetition != nil, record.state == .paused, let due = record.sendAt else { return }
+    guard record.repetition != nil, record.state == .paused, let due = record.times.sendAt else { return }
     let now = try await store.time() / 1000
     guard due <= now, let (_, job) = try await store.campaigns.findWithJob(record.id),
       let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
@@ -105,7 +105,7 @@ extension Queue {
       ]
     ) {
       $0.append(id)
-      $0.append(record.sendAt ?? 0)
+      $0.append(record.times.sendAt ?? 0)
       $0.append(run ?? "")
       $0.append(run.map(RunRequest.text) ?? "")
       $0.append(next.map { String($0.begins * 1000) } ?? "")

@@ -157,7 +157,7 @@ extension Results {
   public func receipts(of record: CampaignRecord) async throws -> [ReceiptEvent.Kind: Int] {
     var counts: [ReceiptEvent.Kind: Int] = [:]
     guard record.hasReceipts else { return counts }
-    guard record.partIDs.isEmpty else {
+    guard record.staging.partIDs.isEmpty else {
       for part in record.stages { counts.merge(try await receipts(of: part), uniquingKeysWith: +) }
       return counts
     }

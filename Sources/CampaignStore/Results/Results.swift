@@ -108,11 +108,11 @@ public struct Results: StoreRoom {
       found = page.first { $0.token == token }
       return found == nil
     }
-    // First the owner's slice, then the token's own slice, which has a raw token of a job. A pruned token has no owner
-    // any more, so all slices are read then.
-    var likely = [Partition.of(token: token.bytes, of: service, count: record.partitions)]
+    // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
+    // more: then all slices are walked.
+    var likely = [Partition.of(token: token.bytes, of: service, count: record.placement.partitions)]
     if let owner = try await store.registry.owners(of: [token], service)[0] {
-      likely.insert(Partition.of(user: owner, count: record.partitions), at: 0)
+      likely.insert(Partition.of(user: owner, count: record.placement.partitions), at: 0)
     }
     for partition in likely {
       for stage in record.stages {
@@ -131,7 +131,7 @@ public struct Results: StoreRoom {
   /// Returns the results of a user's tokens; empty if none was a target. Raw tokens of a job have no user.
   public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
     guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
-    let partition = Partition.of(user: user, count: record.partitions)
+    let partition = Partition.of(user: user, count: record.placement.partitions)
     var found: [TargetResult] = []
     for stage in record.stages {
       let slice = SliceReference(campaign: stage.id, partition: partition)

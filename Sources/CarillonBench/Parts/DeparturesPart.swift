@@ -57,7 +57,7 @@ struct DeparturesPart: BenchPart {
     }
     try await wait(for: worker) { try await store.campaigns.find("campaign")?.state != .active }
     guard let campaign = try await store.campaigns.find("campaign"), campaign.state == .completed,
-      let end = campaign.finishedAt
+      let end = campaign.times.finishedAt
     else { throw CommandError(.failed, "the campaign did not complete") }
     var wrong = 0
     try await store.results.forEachResult(of: "campaign") { page in

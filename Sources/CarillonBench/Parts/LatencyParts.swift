@@ -109,7 +109,7 @@ private struct LatencyScene {
     guard campaign.state == .active || campaign.state == .completed else {
       throw CommandError(.failed, "campaign \(id) is \(campaign.state): \(campaign.reason ?? "")")
     }
-    return campaign.finishedAt != nil
+    return campaign.times.finishedAt != nil
   }
 
   func waitForEnd(_ id: String) async throws {

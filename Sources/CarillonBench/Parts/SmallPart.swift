@@ -57,7 +57,9 @@ struct SmallPart: BenchPart {
         _ = try await process.finish()
         throw CommandError(.failed, "a process ended while a campaign ran")
       }
-      guard let campaign = try await redis.store.campaigns.find(id), let end = campaign.finishedAt else { continue }
+      guard let campaign = try await redis.store.campaigns.find(id), let end = campaign.times.finishedAt else {
+        continue
+      }
       guard campaign.state == .completed else {
         throw CommandError(.failed, "the campaign is \(campaign.state): \(campaign.reason ?? "")")
       }

@@ -39,7 +39,7 @@ struct TakeoverPart: BenchPart {
     var begun = 0
     // One campaign runs and one waits, so that every worker holds a slice.
     func feed() async throws {
-      while let first = campaigns.first, try await redis.store.campaigns.find(first)?.finishedAt != nil {
+      while let first = campaigns.first, try await redis.store.campaigns.find(first)?.times.finishedAt != nil {
         campaigns.removeFirst()
       }
       while campaigns.count < 2 {

@@ -23,7 +23,7 @@ func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: Unsa
 }
 
 /// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is sent.
-func openSocket(
+func openConnectionSocket(
   _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
   guard let data, let address else { return CURL_SOCKET_BAD }
@@ -31,7 +31,7 @@ func openSocket(
 }
 
 /// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
-func adoptContext(
+func adoptConnectionContext(
   _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
 ) -> CURLcode {
   guard let data, let context else { return CURLE_ABORTED_BY_CALLBACK }
@@ -52,7 +52,7 @@ func noteVerbose(
 }
 
 /// CURLOPT_CLOSESOCKETFUNCTION; also called by curl_multi_cleanup, when easy handles are long gone.
-func closeSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
+func closeConnectionSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
   if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.sockets.close(descriptor) } }
   return 0
 }

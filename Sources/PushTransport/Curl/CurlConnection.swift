@@ -292,9 +292,9 @@ final class CurlConnection: PushConnection {
     guard let easy = curl_easy_init() else { return nil }
     let own = Unmanaged.passUnretained(self).toOpaque()
     let codes = [
-      carillon_easy_set_open_socket(easy, openSocket, own),
-      carillon_easy_set_close_socket(easy, closeSocket, own),
-      carillon_easy_set_tls_context(easy, adoptContext, own),
+      carillon_easy_set_open_socket(easy, openConnectionSocket, own),
+      carillon_easy_set_close_socket(easy, closeConnectionSocket, own),
+      carillon_easy_set_tls_context(easy, adoptConnectionContext, own),
       identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, noteVerbose, own),
     ]
     guard codes.allSatisfy({ $0 == CURLE_OK }), configuration.apply(to: easy), identity?.apply(to: easy) ?? true,

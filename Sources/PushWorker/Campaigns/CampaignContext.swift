@@ -29,11 +29,11 @@ final class CampaignContext {
       account: .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.delivery.lane) ?? 0),
       limits: limits,
       tally: tally ?? PushTally(app: campaign.app, lane: campaign.delivery.lane, service: app.service),
-      createdAt: record.createdAt, round: record.round)
+      createdAt: record.times.createdAt, round: record.resumes.round)
     schedule = CampaignSchedule(of: campaign, record, zones)
-    composers = CampaignComposers(of: campaign, app.service, expiration: record.expiration)
-    `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
-    progress = CampaignProgress(isNarrowed: record.isNarrowed)
+    composers = CampaignComposers(of: campaign, app.service, expiration: record.delivery.expiration)
+    `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.resumes.isUnguarded)
+    progress = CampaignProgress(isNarrowed: record.placement.isNarrowed)
   }
 
   /// Whether users get different variants, which are counted separately.

@@ -87,14 +87,14 @@ final class CampaignReader: WorkerPart {
     }
     if readings.isReading(id) { return .notNow(standing.lane) }
     guard let (record, job) = try await sharedStore.campaigns.findWithJob(id) else { return .gone }
-    if let known = campaigns.context(id, round: record.round) {
-      known.narrow(record.definitions)
+    if let known = campaigns.context(id, round: record.resumes.round) {
+      known.narrow(record.placement.definitions)
       return .found(known, record.state)
     }
     guard let parsed = await read(job, record) else { return .notNow(record.lane) }
-    // Another slice of the campaign may have built the context during the read.
-    if let known = campaigns.context(id, round: record.round) {
-      known.narrow(record.definitions)
+    // Another slice of it may have been first.
+    if let known = campaigns.context(id, round: record.resumes.round) {
+      known.narrow(record.placement.definitions)
       return .found(known, record.state)
     }
     do throws(JobError) {
@@ -107,12 +107,12 @@ final class CampaignReader: WorkerPart {
       // A resume asks for the credential to be tried again.
       if record.state == .active {
         app.credential.resume()
-        if campaigns.noteRound(record.round, of: id) { log.tell(.resumed(campaign: id)) }
+        if campaigns.noteRound(record.resumes.round, of: id) { log.tell(.resumed(campaign: id)) }
       }
       return .found(context, record.state)
     } catch {
       // It was valid where it was taken in: this worker is configured otherwise.
-      declined.decline(id, round: record.round, "it can't be run with the settings here: \(error.reason)")
+      declined.decline(id, round: record.resumes.round, "it can't be run with the settings here: \(error.reason)")
       return .notNow(record.lane)
     }
   }

@@ -15,11 +15,10 @@ struct CampaignSchedule {
 
   init(of campaign: Campaign, _ record: CampaignRecord, _ zones: ZoneDatabase) {
     start = record.start
-    expiration = record.expiration
+    expiration = record.delivery.expiration
     self.zones = zones
-    // 0 requests one delivery attempt at any time; it is not a time. A duration counts from each device's own send
-    // time.
-    var expires = record.expiration == 0 ? nil : record.expiration
+    // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.
+    var expires = record.delivery.expiration == 0 ? nil : record.delivery.expiration
     if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }
     let ends =
       campaign.delivery.timing.localTime == nil ? campaign.delivery.timing.deadline(start: start / 1000, due: nil) : nil

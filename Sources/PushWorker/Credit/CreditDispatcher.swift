@@ -75,12 +75,12 @@ final class CreditDispatcher: WorkerPart {
     let entries = entries(now)
     let demand = Scheduler.Demand(entries)
     var ungranted = 0
-    // For slices that wait for their rates, ``RateService`` wakes the claim loop when their targets run short.
-    let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.enough != nil }
-    for entry in Scheduler.order(entries) where entry.isReady {
+    // Those of slices that wait for their rates are looked for when these run short.
+    let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.targets.enough != nil }
+    for entry in Scheduler.order(entries) where entry.condition.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }
       if situation(of: session, entry, demand, now).next != .wait { session.wake() }
-      ungranted += entry.ahead
+      ungranted += entry.targets.ahead
     }
     if takingMore, !isOnlyLimited, ungranted < environment.configuration.window { wakeClaims() }
   }
@@ -141,14 +141,15 @@ final class CreditDispatcher: WorkerPart {
     let wants = isSending ? min(session.sendable(now), lendable(to: context)) : 0
     return Scheduler.Entry(
       slot: session.tag.slot, campaign: context.campaign.id, account: context.facts.account,
-      isStuck: context.facts.route.isStuck,
-      isReady: session.isReady, isSending: isSending,
-      isOnlyDeferred: session.isReady && !session.pending.deferred.isEmpty && session.pending.unanswered == 0
-        && session.ungranted == 0,
-      isBisecting: session.doubt.bisection != nil, served: context.progress.served, wants: wants,
-      ungranted: session.ungranted,
-      unanswered: session.pending.unanswered, returning: session.pending.outcomes.nextCount,
-      enough: rates.enough(of: context))
+      condition: .init(
+        isStuck: context.facts.route.isStuck, isReady: session.isReady, isSending: isSending,
+        isOnlyDeferred: session.isReady && !session.pending.deferred.isEmpty && session.pending.unanswered == 0
+          && session.ungranted == 0,
+        isBisecting: session.doubt.bisection != nil),
+      served: context.progress.served,
+      targets: .init(
+        wants: wants, ungranted: session.ungranted, unanswered: session.pending.unanswered,
+        returning: session.pending.outcomes.nextCount, enough: rates.enough(of: context)))
   }
 
   /// Takes back pushes that no connection has taken, if other slices have a right to their credit.

@@ -12,7 +12,17 @@ enum Scheduler {
     var slot: Int
     var campaign: String
     var account: CreditBudget.Account
-    /// Whether its pool can't send now.
+    var condition: Condition
+    /// Pushes that its campaign was granted, as ``start(of:among:)`` counts.
+    var served: Int
+    var targets: Targets
+    /// Whether it counts where slices are counted: of those that are driven as a bunch one does.
+    var counts = true
+  }
+
+  /// The condition of a slice.
+  struct Condition {
+    /// Whether its pool can't send just now.
     var isStuck: Bool
     /// Whether its targets are known.
     var isReady: Bool
@@ -22,9 +32,11 @@ enum Scheduler {
     var isOnlyDeferred: Bool
     /// Whether it searches for a poison target.
     var isBisecting: Bool
-    /// Number of pushes of its campaign that were passed to the pool, counted from ``start(of:among:)``.
-    var served: Int
-    /// Targets that it could send immediately with enough credit.
+  }
+
+  /// The numbers of targets of a slice.
+  struct Targets {
+    /// Targets that it could send at once, if it had the credit.
     var wants: Int
     /// Targets that were never granted.
     var ungranted: Int
@@ -35,8 +47,6 @@ enum Scheduler {
     /// Number of held targets that are enough for its campaign, if a rate limits the campaign. Such a slice does not
     /// keep the worker busy.
     var enough: Int?
-    /// Whether it counts in numbers of slices. In a batch of slices, only one counts.
-    var counts = true
 
     /// Ungranted targets that keep this worker busy.
     var ahead: Int { enough.map { min($0, ungranted) } ?? ungranted }
@@ -64,11 +74,11 @@ enum Scheduler {
     private var bisecting: Int?
 
     init(_ entries: [Entry]) {
-      for entry in entries where entry.isSending {
-        if entry.isBisecting { bisecting = min(bisecting ?? entry.slot, entry.slot) }
-        guard entry.wants > 0, !entry.isStuck else { continue }
-        let wants = min(entry.wants, SliceSituation.fullBatch)
-        // There are few campaigns, and slices of the same campaign are adjacent.
+      for entry in entries where entry.condition.isSending {
+        if entry.condition.isBisecting { bisecting = min(bisecting ?? entry.slot, entry.slot) }
+        guard entry.targets.wants > 0, !entry.condition.isStuck else { continue }
+        let wants = min(entry.targets.wants, SliceSituation.fullBatch)
+        // There are few campaigns, and slices of one stand side by side.
         let known = campaigns.lastIndex {
           $0.served == entry.served && $0.account == entry.account && $0.id == entry.campaign
         }
@@ -84,12 +94,12 @@ enum Scheduler {
     /// Returns the credit that a slice may request with a commit of its outcomes. It may use the credit that these
     /// outcomes free in the same step, if no other slice goes first.
     func credit(for entry: Entry, _ budget: CreditBudget) -> Int {
-      let allowance = budget.allowance(entry.account, returning: entry.returning)
-      guard entry.isSending, allowance > 0 else { return 0 }
-      // One push at a time is enough to find out when the pool can send again.
-      if entry.isStuck { return entry.unanswered == 0 ? 1 : 0 }
-      // Two simultaneous searches would each count the deaths of the other.
-      if entry.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
+      let allowance = budget.allowance(entry.account, returning: entry.targets.returning)
+      guard entry.condition.isSending, allowance > 0 else { return 0 }
+      // One push after the other is enough to find out when the pool can send again.
+      if entry.condition.isStuck { return entry.targets.unanswered == 0 ? 1 : 0 }
+      // Two searches at once would take each other's deaths for their own.
+      if entry.condition.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
       var reserved = 0
       for other in campaigns {
         let isSamePool = other.account.pool == entry.account.pool
@@ -119,7 +129,7 @@ enum Scheduler {
   /// Returns the initial service count of a campaign: the lowest count in its lane and pool. So it is served next,
   /// without blocking the others until it has caught up.
   static func start(of account: CreditBudget.Account, among entries: [Entry]) -> Int {
-    entries.lazy.filter { $0.account == account && $0.wants > 0 }.map(\.served).min() ?? 0
+    entries.lazy.filter { $0.account == account && $0.targets.wants > 0 }.map(\.served).min() ?? 0
   }
 
   // MARK: Giving back
@@ -130,11 +140,13 @@ enum Scheduler {
   /// kinds of waiting pushes: those of a lower lane, and those beyond their pool's equal part of the window.
   static func reclaims(_ entries: [Entry], _ budget: CreditBudget) -> [(slot: Int, keeping: Int)] {
     var reclaims: [(slot: Int, keeping: Int)] = []
-    let pools = Set(entries.lazy.filter { $0.isSending && !$0.isStuck && $0.wants > 0 }.map(\.account.pool))
+    let pools = Set(
+      entries.lazy.filter { $0.condition.isSending && !$0.condition.isStuck && $0.targets.wants > 0 }.map(
+        \.account.pool))
     let part = budget.window / max(1, pools.count)
     // There are many slices and few accounts.
     let wanting = Set(
-      entries.lazy.filter { $0.wants > 0 && $0.isSending && !$0.isStuck }.map(\.account)
+      entries.lazy.filter { $0.targets.wants > 0 && $0.condition.isSending && !$0.condition.isStuck }.map(\.account)
     ).filter { budget.allowance($0) == 0 }
     var outranked: [CreditBudget.Account: Bool] = [:]
     func isOutranked(_ account: CreditBudget.Account) -> Bool {
@@ -147,10 +159,10 @@ enum Scheduler {
       outranked[account] = answer
       return answer
     }
-    for entry in entries where entry.isSending && entry.unanswered > 0 {
-      if entry.isStuck {
-        // One push is enough to test the pool.
-        if entry.unanswered > 1 { reclaims.append((entry.slot, 1)) }
+    for entry in entries where entry.condition.isSending && entry.targets.unanswered > 0 {
+      if entry.condition.isStuck {
+        // With one the pool may be tried.
+        if entry.targets.unanswered > 1 { reclaims.append((entry.slot, 1)) }
       } else if isOutranked(entry.account) {
         reclaims.append((entry.slot, 0))
       }

@@ -39,7 +39,7 @@ final class SliceSelection {
 
   /// Returns whether another slice may be prepared in addition to those in preparation.
   func mayPrepare(_ entries: [Scheduler.Entry], beginning: [String]) -> Bool {
-    beginning.count + entries.count { $0.counts && !$0.isReady } < preparable
+    beginning.count + entries.count { $0.counts && !$0.condition.isReady } < preparable
   }
 
   /// Returns the lanes from which the worker can take a slice, and the campaigns of which it needs none.
@@ -49,20 +49,20 @@ final class SliceSelection {
   ///   - window: The worker's window.
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)
-    let preparing = beginning.count + counted.count { !$0.isReady }
-    // A campaign without a held slice may join those in preparation, but only up to a limit.
-    let busy = counted.count { $0.enough == nil }
+    let preparing = beginning.count + counted.count { !$0.condition.isReady }
+    // A campaign that has nothing in hand is let in beside those that are being prepared, but not without end.
+    let busy = counted.count { $0.targets.enough == nil }
     guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])
     }
     var excluded = Set(beginning.filter { campaign in beginning.count { $0 == campaign } >= preparable })
     var seen: Set<String> = []
     for entry in counted where seen.insert(entry.campaign).inserted && !excluded.contains(entry.campaign) {
-      if let enough = entry.enough {
-        let inHand = entries.reduce(0) { $0 + ($1.campaign == entry.campaign ? $1.ungranted : 0) }
+      if let enough = entry.targets.enough {
+        let inHand = entries.reduce(0) { $0 + ($1.campaign == entry.campaign ? $1.targets.ungranted : 0) }
         let isPreparing =
           beginning.contains(entry.campaign)
-          || counted.contains { !$0.isReady && $0.campaign == entry.campaign }
+          || counted.contains { !$0.condition.isReady && $0.campaign == entry.campaign }
         if isPreparing || inHand >= enough || counted.count - busy >= Self.maximumLimited {
           excluded.insert(entry.campaign)
         }
@@ -70,7 +70,7 @@ final class SliceSelection {
       }
       let ahead =
         beginning.count { $0 == entry.campaign }
-        + counted.count { !$0.isReady && $0.account.lane <= entry.account.lane }
+        + counted.count { !$0.condition.isReady && $0.account.lane <= entry.account.lane }
       if ahead >= preparable || isEnough(entry, entries, window) { excluded.insert(entry.campaign) }
     }
     return Opening(lanes: Lane.allCases[...], excluded: excluded)
@@ -78,14 +78,13 @@ final class SliceSelection {
 
   /// Returns whether the worker holds enough slices of a slice's pool, in its lane and the higher lanes.
   private func isEnough(_ entry: Scheduler.Entry, _ entries: [Scheduler.Entry], _ window: Int) -> Bool {
-    // The held slices are enough to find out when the pool can send again.
-    if entry.isStuck { return true }
+    // Those in hand are enough to find out when the pool can send again.
+    if entry.condition.isStuck { return true }
     var (busy, remaining) = (0, 0)
     for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
-      // A slice that only waits for its guard does not keep the worker busy. The window bounds the number of such
-      // slices.
-      if other.counts, !other.isOnlyDeferred, other.enough == nil { busy += 1 }
-      remaining += other.ahead
+      // What only waits for its guard keeps nobody busy; the window bounds how many there are.
+      if other.counts, !other.condition.isOnlyDeferred, other.targets.enough == nil { busy += 1 }
+      remaining += other.targets.ahead
     }
     // Targets for twice the window keep the connections busy while further slices are prepared.
     return busy >= Self.maximumSlices || remaining >= 2 * window

@@ -12,7 +12,7 @@ struct JobReadings {
     var isNarrowed: Bool
 
     init(_ record: CampaignRecord) {
-      (campaign, round, isNarrowed) = (record.id, record.round, record.isNarrowed)
+      (campaign, round, isNarrowed) = (record.id, record.resumes.round, record.placement.isNarrowed)
     }
   }
 

@@ -35,7 +35,7 @@ struct RedisExamination {
     // They were told of with the rights.
     fleet.problems.removeAll { $0.code == .forbidden }
     findings += fleet.problems.map { .problem(.keys, "", $0.message, cure: $0.hint) }
-    findings += VersionRules.findings(own: Carillon.version, fleet: fleet.versions, live: fleet.liveWorkers)
+    findings += VersionRules.findings(own: Carillon.version, fleet: fleet.versions, live: fleet.presence.live)
     return findings
   }
 
@@ -49,7 +49,7 @@ struct RedisExamination {
 
   /// The store, as far as counts and types tell.
   private func keys(_ unopened: CampaignStore, _ fleet: FleetSnapshot) async -> [DoctorFinding] {
-    guard let partitions = fleet.partitions else {
+    guard let partitions = fleet.store.partitions else {
       return [
         .well(
           .keys, "", "there is no store under namespace \(configuration.namespace) yet: a worker or an import makes it")
@@ -68,7 +68,7 @@ struct RedisExamination {
       var findings: [DoctorFinding] = found.prefix(20).map {
         .problem(.keys, $0.key, $0.problem, cure: $0.remedy)
       }
-      if let next = fleet.nextPartitions {
+      if let next = fleet.store.nextPartitions {
         findings.append(
           .advice(
             .keys, "", "the store is being given \(next) partitions: no campaign begins",

@@ -80,7 +80,7 @@ struct CampaignActions {
     let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
     let state = try await store.campaigns.approve(id, by: person)
     let lines = [
-      before?.0.estimate.map { "estimate  \($0.text)" }, audience.map { "audience  \($0.text)" },
+      before?.0.approval.estimate.map { "estimate  \($0.text)" }, audience.map { "audience  \($0.text)" },
       audience?.message.map { "text      \($0)" },
     ]
     return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))

@@ -49,10 +49,12 @@ struct CampaignLookup {
   private func report(_ record: CampaignRecord?) async throws -> CampaignReport? {
     guard var record else { return nil }
     let now = try await store.time() / 1000
-    let isDue = record.state == .active || record.state == .scheduled && record.sendAt ?? 0 <= now
+    let isDue = record.state == .active || record.state == .scheduled && record.times.sendAt ?? 0 <= now
     if isDue, var wait = try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) {
       // It waits since it is there at most.
-      wait.since = wait.since.map { max($0, record.createdAt) } ?? (record.startedAt == nil ? record.createdAt : nil)
+      wait.since =
+        wait.since.map { max($0, record.times.createdAt) }
+        ?? (record.times.startedAt == nil ? record.times.createdAt : nil)
       record.waiting = wait
     }
     return CampaignReport(record)

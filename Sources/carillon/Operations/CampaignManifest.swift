@@ -36,7 +36,7 @@ struct CampaignManifest {
     json.member("app", record.app)
     json.member("state", record.state.rawValue)
     json.member("reason", record.reason)
-    json.member("isFinal", record.finishedAt != nil)
+    json.member("isFinal", record.times.finishedAt != nil)
     Self.write(audience, to: &json)
     try Self.write(job: job, to: &json)
     json.outcomes(record.counters.outcomes)
@@ -125,13 +125,13 @@ struct CampaignManifest {
       json.member("reason", reason)
       json.endObject()
     }
-    entry(record.createdAt, "submit", by: record.submittedBy)
+    entry(record.times.createdAt, "submit", by: record.approval.submittedBy)
     var changes = timeline.map { ($0.at, $0.verb.rawValue, $0.person, $0.isByWorker, $0.reason) }
-    if let startedAt = record.startedAt { changes.append((startedAt, "start", nil, true, nil)) }
+    if let startedAt = record.times.startedAt { changes.append((startedAt, "start", nil, true, nil)) }
     for change in changes.sorted(by: { $0.0 < $1.0 }) {
       entry(change.0, change.1, by: change.2, isByWorker: change.3, change.4)
     }
-    entry(record.finishedAt, record.state.rawValue, isByWorker: true)
+    entry(record.times.finishedAt, record.state.rawValue, isByWorker: true)
     json.endArray()
   }
 

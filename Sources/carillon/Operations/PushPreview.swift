@@ -49,7 +49,7 @@ struct PushPreview {
   ) async throws {
     var campaign = campaign
     // The variant of a later stage, once it is chosen.
-    if let winner = record?.winner, let place = campaign.delivery.stages?.winnerPlace,
+    if let winner = record?.staging.winner, let place = campaign.delivery.stages?.winnerPlace,
       campaign.delivery.stages.map({ stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) > place }) == true
     {
       campaign.message.variant = winner
@@ -61,7 +61,8 @@ struct PushPreview {
     }
     let service = app.service.settings.service
     let expiration =
-      record.map(\.expiration) ?? campaign.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
+      record.map(\.delivery.expiration)
+      ?? campaign.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
     let composer = service.composer(for: campaign, expiration: expiration)
     self.campaign = campaign
     tools = app.service.tools

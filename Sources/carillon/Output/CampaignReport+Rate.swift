@@ -7,7 +7,7 @@ extension CampaignReport {
   /// Pushes a second, as they follow from what the job says and from the targets, as far as these are known; `nil` while
   /// nobody can say, and where it goes as fast as it can.
   private var perSecond: Double? {
-    switch record.rate {
+    switch record.delivery.rate {
     case .perSecond(let rate)?: rate
     case .over(let seconds)?: total.map { Double($0.count) / Double(seconds) }
     case .until(let end)?: left.flatMap { end > now ? Double($0) * 1000 / Double(end - now) : nil }
@@ -17,15 +17,17 @@ extension CampaignReport {
 
   /// Targets without an outcome, as far as anybody can say; `nil` for one that has ended, or is only beginning.
   private var left: Int? {
-    record.finishedAt == nil ? total.map { max(0, $0.count - done) } : nil
+    record.times.finishedAt == nil ? total.map { max(0, $0.count - done) } : nil
   }
 
   /// Whether it will not have been sent when its job wants it to be, going on as it has so far.
   private var isLate: Bool {
-    guard case .until(let end)? = record.rate, record.state == .active, let left, left > 0 else { return false }
+    guard case .until(let end)? = record.delivery.rate, record.state == .active, let left, left > 0 else {
+      return false
+    }
     guard end > now else { return true }
     // Before that its speed says nothing.
-    guard let startedAt = record.startedAt, now - startedAt >= Self.longEnough else { return false }
+    guard let startedAt = record.times.startedAt, now - startedAt >= Self.longEnough else { return false }
     return Double(done) * Double(end - now) < 0.9 * Double(left) * Double(now - startedAt)
   }
 
@@ -34,7 +36,7 @@ extension CampaignReport {
 
   func writeRate(to json: inout JSONWriter) {
     if let perSecond { json.member("rate", perSecond) } else { json.member("rate", Int?.none) }
-    switch record.rate {
+    switch record.delivery.rate {
     case .perSecond?, nil: break
     case .over(let seconds)?: json.member("spread", DurationText.format(milliseconds: seconds * 1000))
     case .until(let end)?:
@@ -45,7 +47,7 @@ extension CampaignReport {
 
   /// For people.
   var rateRows: [(String, String)] {
-    guard let rate = record.rate else { return [] }
+    guard let rate = record.delivery.rate else { return [] }
     let number = perSecond.map { CampaignRate.format($0 >= 10 ? $0.rounded() : $0) + " a second" }
     switch rate {
     case .perSecond: return [("rate", number ?? "")]

@@ -9,7 +9,7 @@ extension CampaignReport {
   func writeReach(to json: inout JSONWriter) {
     let counters = record.counters
     let isToTokens = counters.meant == 0 && counters.targets > 0
-    guard record.sealedSlices > 0, !isToTokens else { return }
+    guard record.slices.sealed > 0, !isToTokens else { return }
     json.object("reach") { json in
       json.member("audience", counters.meant)
       json.member("users", counters.audience.users)
@@ -17,7 +17,7 @@ extension CampaignReport {
       json.object("leftOut") { json in
         for (reason, count) in counters.audience.reasons { json.member(reason.name, count) }
       }
-      if record.overtookEvents > 0 { json.member("eventsNotApplied", record.overtookEvents) }
+      if record.placement.overtookEvents > 0 { json.member("eventsNotApplied", record.placement.overtookEvents) }
       if let why = record.whyNobody { json.member("nobody", why) }
     }
   }
@@ -31,8 +31,9 @@ extension CampaignReport {
       rows += counters.audience.reasons.map { ("  left out", "\($0.count.grouped) \($0.reason.text)") }
     }
     if counters.control > 0 { rows.append(("  control", "\(counters.control.grouped) users, who get nothing")) }
-    if record.overtookEvents > 0 {
-      rows.append(("events", "\(record.overtookEvents.grouped) registration events were not applied when it began"))
+    if record.placement.overtookEvents > 0 {
+      rows.append(
+        ("events", "\(record.placement.overtookEvents.grouped) registration events were not applied when it began"))
     }
     if let why = record.whyNobody { rows.append(("reached nobody", why)) }
     return rows

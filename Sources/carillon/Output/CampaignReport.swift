@@ -32,11 +32,12 @@ struct CampaignReport: JSONReport {
 
     /// - Returns: `nil` for a campaign whose rest has begun, or that has ended.
     init?(_ record: CampaignRecord, _ stages: CampaignStages?) {
-      guard let stages, let place = record.stage, stages.all.indices.contains(place), record.finishedAt == nil,
+      guard let stages, let place = record.staging.current, stages.all.indices.contains(place),
+        record.times.finishedAt == nil,
         !record.state.isFinal, record.stages.indices.contains(place)
       else { return nil }
       stage = place + 1
-      opensAt = record.stages[place].finishedAt.map { $0 + stages.all[place].wait * 1000 }
+      opensAt = record.stages[place].times.finishedAt.map { $0 + stages.all[place].wait * 1000 }
     }
 
     var text: String {
@@ -51,8 +52,8 @@ struct CampaignReport: JSONReport {
   /// How many targets there will be: known once every slice is sealed, before that as if all had as many as the sealed
   /// ones; `nil` while none is.
   var total: (count: Int, isFinal: Bool)? {
-    let (targets, sealed, slices) = (record.counters.targets, record.sealedSlices, record.slices.total)
-    if sealed >= slices || record.finishedAt != nil { return (targets, true) }
+    let (targets, sealed, slices) = (record.counters.targets, record.slices.sealed, record.slices.total)
+    if sealed >= slices || record.times.finishedAt != nil { return (targets, true) }
     return sealed > 0 ? (targets * slices / sealed, false) : nil
   }
 
@@ -66,10 +67,10 @@ struct CampaignReport: JSONReport {
     json.member("id", record.id)
     json.member("state", record.state.rawValue)
     json.member("reason", record.reason)
-    if record.needsApproval { json.member("needsApproval", true) }
-    if record.needsApproval, let message = audience?.message { json.member("text", message) }
-    if let person = record.submittedBy { json.member("submittedBy", person) }
-    if let person = record.approvedBy { json.member("approvedBy", person) }
+    if record.approval.isNeeded { json.member("needsApproval", true) }
+    if record.approval.isNeeded, let message = audience?.message { json.member("text", message) }
+    if let person = record.approval.submittedBy { json.member("submittedBy", person) }
+    if let person = record.approval.approvedBy { json.member("approvedBy", person) }
     json.member("app", record.app)
     json.member("lane", record.lane.rawValue)
     if let audience {
@@ -87,7 +88,7 @@ struct CampaignReport: JSONReport {
       }
     }
     json.member("targets", record.counters.targets)
-    json.member("estimate", record.waitsForApproval ? record.estimate?.targets ?? total?.count : total?.count)
+    json.member("estimate", record.waitsForApproval ? record.approval.estimate?.targets ?? total?.count : total?.count)
     json.object("outcomes") { json in
       for outcome in outcomes { json.member(outcome.name, outcome.count) }
     }
@@ -97,13 +98,13 @@ struct CampaignReport: JSONReport {
     if record.counters.later > 0 {
       json.object("ownTime") { json in
         json.member("waiting", record.counters.later)
-        json.member("next", record.nextTime.map(Timestamp.format(milliseconds:)))
+        json.member("next", record.times.next.map(Timestamp.format(milliseconds:)))
       }
     }
     if let repetition = record.repetition {
       json.object("repeat") { json in
         json.member("cron", repetition.schedule)
-        json.member("next", record.state.isFinal ? nil : record.sendAt.map(Timestamp.format(milliseconds:)))
+        json.member("next", record.state.isFinal ? nil : record.times.sendAt.map(Timestamp.format(milliseconds:)))
         json.member("runs", repetition.runs)
         json.member("leftOut", repetition.leftOut)
         json.member("last", repetition.lastRun)
@@ -120,8 +121,8 @@ struct CampaignReport: JSONReport {
         json.member("state", part.state.rawValue)
         json.member("targets", part.counters.targets)
         json.outcomes(part.counters.outcomes)
-        json.member("startedAt", part.startedAt.map(Timestamp.format(milliseconds:)))
-        json.member("finishedAt", part.finishedAt.map(Timestamp.format(milliseconds:)))
+        json.member("startedAt", part.times.startedAt.map(Timestamp.format(milliseconds:)))
+        json.member("finishedAt", part.times.finishedAt.map(Timestamp.format(milliseconds:)))
       }
     }
     if let gate {
@@ -138,14 +139,14 @@ struct CampaignReport: JSONReport {
     variants?.write(to: &json)
     json.object("slices") { json in
       json.member("done", record.slices.finished)
-      json.member("sealed", record.sealedSlices)
+      json.member("sealed", record.slices.sealed)
       json.member("total", record.slices.total)
     }
     record.waiting?.write(to: &json)
-    json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
-    json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
-    json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
-    json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
+    json.member("createdAt", Timestamp.format(milliseconds: record.times.createdAt))
+    json.member("sendAt", record.times.sendAt.map(Timestamp.format(milliseconds:)))
+    json.member("startedAt", record.times.startedAt.map(Timestamp.format(milliseconds:)))
+    json.member("finishedAt", record.times.finishedAt.map(Timestamp.format(milliseconds:)))
   }
 
   /// Everything, for people.
@@ -155,12 +156,12 @@ struct CampaignReport: JSONReport {
       ("campaign", record.id), ("state", standing),
       ("app", record.app), ("lane", record.lane.rawValue),
     ]
-    if let person = record.submittedBy { rows.append(("submitted by", person)) }
-    if let person = record.approvedBy { rows.append(("approved by", person)) }
+    if let person = record.approval.submittedBy { rows.append(("submitted by", person)) }
+    if let person = record.approval.approvedBy { rows.append(("approved by", person)) }
     if let audience { rows.append(("audience", audience.text)) }
     if record.waitsForApproval {
       if let message = audience?.message { rows.append(("text", message)) }
-      if let estimate = record.estimate { rows.append(("estimate", estimate.text)) }
+      if let estimate = record.approval.estimate { rows.append(("estimate", estimate.text)) }
     }
     rows += rateRows
     if let backend, audience?.isTransactional != true {
@@ -176,7 +177,7 @@ struct CampaignReport: JSONReport {
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }
     if counters.retrying > 0 { rows.append(("  retrying", counters.retrying.grouped)) }
     if counters.later > 0 {
-      let next = record.nextTime.map { ", the next at " + Timestamp.format(milliseconds: $0) } ?? ""
+      let next = record.times.next.map { ", the next at " + Timestamp.format(milliseconds: $0) } ?? ""
       rows.append(("  for their own time", counters.later.grouped + next))
     }
     if let repetition = record.repetition {
@@ -190,7 +191,7 @@ struct CampaignReport: JSONReport {
       rows.append((name, count.grouped))
     }
     for part in record.parts {
-      let progress = part.isGated ? "" : ": " + CampaignReport(part).progress
+      let progress = part.staging.isGated ? "" : ": " + CampaignReport(part).progress
       rows.append(
         (CampaignID(part.id).part?.isStage == true ? "stage" : "also", part.id + " " + part.state.rawValue + progress))
     }
@@ -200,10 +201,10 @@ struct CampaignReport: JSONReport {
     }
     rows += variants?.rows ?? []
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
-    rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
-    if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
-    if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
-    if let finishedAt = record.finishedAt {
+    rows.append(("created", Timestamp.format(milliseconds: record.times.createdAt)))
+    if let sendAt = record.times.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
+    if let startedAt = record.times.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
+    if let finishedAt = record.times.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
       if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) a second")) }
     }
@@ -212,7 +213,7 @@ struct CampaignReport: JSONReport {
 
   /// The state, and when that will change by itself.
   var state: String {
-    guard record.state == .scheduled, let sendAt = record.sendAt else { return record.state.rawValue }
+    guard record.state == .scheduled, let sendAt = record.times.sendAt else { return record.state.rawValue }
     let next = record.repetition == nil ? "scheduled for" : "repeated, the next time at"
     return "\(next) \(Timestamp.format(milliseconds: sendAt))"
   }
@@ -240,7 +241,8 @@ struct CampaignReport: JSONReport {
 
   /// Targets a second from the first slice to the last; `nil` before the end.
   private var averageSpeed: Int? {
-    guard let startedAt = record.startedAt, let finishedAt = record.finishedAt, finishedAt > startedAt else {
+    guard let startedAt = record.times.startedAt, let finishedAt = record.times.finishedAt, finishedAt > startedAt
+    else {
       return nil
     }
     return record.counters.targets * 1000 / (finishedAt - startedAt)

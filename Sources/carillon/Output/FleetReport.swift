@@ -29,7 +29,7 @@ struct FleetReport: JSONReport {
     var lines: [String] = []
     let when = Timestamp.format(milliseconds: fleet.at)
     lines.append(
-      "\(fleet.namespace)  \(isWell ? "well" : Self.count(alarms.count, "thing") + (alarms.count == 1 ? " needs somebody" : " need somebody"))  \(when)"
+      "\(fleet.store.namespace)  \(isWell ? "well" : Self.count(alarms.count, "thing") + (alarms.count == 1 ? " needs somebody" : " need somebody"))  \(when)"
     )
     for (index, alarm) in alarms.enumerated() where index < most {
       lines += ["  ! \(alarm.text)", "    \(alarm.remedy)"]
@@ -37,13 +37,13 @@ struct FleetReport: JSONReport {
     if alarms.count > most { lines.append("    and \((alarms.count - most).grouped) more") }
     lines.append("")
     lines += TextTable(overview).text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    if !fleet.workers.isEmpty {
+    if !fleet.presence.workers.isEmpty {
       lines.append("")
-      lines += table(workerRows, of: fleet.workers.count + fleet.unseenWorkers)
+      lines += table(workerRows, of: fleet.presence.workers.count + fleet.presence.unseen)
     }
-    if !fleet.campaigns.isEmpty {
+    if !fleet.running.campaigns.isEmpty {
       lines.append("")
-      lines += table(campaignRows, of: fleet.campaigns.count + fleet.unseenCampaigns)
+      lines += table(campaignRows, of: fleet.running.campaigns.count + fleet.running.unseen)
     }
     return lines.map(Excerpt.harmless)
   }
@@ -69,45 +69,45 @@ struct FleetReport: JSONReport {
     let versions = fleet.versions
     rows.append([
       "workers",
-      "\(fleet.liveWorkers.grouped) live"
-        + (fleet.workers.count + fleet.unseenWorkers > fleet.liveWorkers
-          ? ", \((fleet.workers.count + fleet.unseenWorkers - fleet.liveWorkers).grouped) silent" : "")
+      "\(fleet.presence.live.grouped) live"
+        + (fleet.presence.workers.count + fleet.presence.unseen > fleet.presence.live
+          ? ", \((fleet.presence.workers.count + fleet.presence.unseen - fleet.presence.live).grouped) silent" : "")
         + (versions.isEmpty ? "" : "  version \(versions.joined(separator: " and "))")
-        + "  \(fleet.perSecond.grouped) outcomes/s" + (fleet.housekeeper.map { "  \($0) keeps house" } ?? ""),
+        + "  \(fleet.perSecond.grouped) outcomes/s" + (fleet.presence.housekeeper.map { "  \($0) keeps house" } ?? ""),
     ])
-    rows.append(["intake", backlog(fleet.intake.count, "job", since: fleet.intake.since)])
-    for lane in fleet.lanes {
+    rows.append(["intake", backlog(fleet.queues.intake.count, "job", since: fleet.queues.intake.since)])
+    for lane in fleet.queues.lanes {
       rows.append([
         lane.lane.rawValue,
         lane.campaigns == 0
           ? "0 slices" : backlog(lane.slices, "slice", since: lane.since, of: Self.count(lane.campaigns, "campaign")),
       ])
     }
-    rows.append(["scheduled", agenda(fleet.scheduled)])
+    rows.append(["scheduled", agenda(fleet.queues.scheduled)])
     let awaiting = fleet.awaitingApproval
     if !awaiting.isEmpty {
       let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
       rows.append([
         "approval",
-        "\((awaiting.count + fleet.unseenAwaiting).grouped) waiting" + (urgent > 0 ? ", \(urgent) urgent" : ""),
+        "\((awaiting.count + fleet.running.unseenAwaiting).grouped) waiting" + (urgent > 0 ? ", \(urgent) urgent" : ""),
       ])
     }
-    rows.append(["parked", agenda(fleet.parked)])
+    rows.append(["parked", agenda(fleet.queues.parked)])
     rows.append([
       "campaigns",
       "\(fleet.campaigns(.active).count.grouped) active, \(fleet.campaigns(.paused).count.grouped) paused, "
         + "\(fleet.waiting.count.grouped) waiting"
-        + (fleet.unseenCampaigns > 0 ? ", \(fleet.unseenCampaigns.grouped) not looked at" : ""),
+        + (fleet.running.unseen > 0 ? ", \(fleet.running.unseen.grouped) not looked at" : ""),
     ])
     rows.append([
       "events",
-      EventList.allCases.map { "\((fleet.events[$0] ?? 0).grouped) \($0.rawValue)" }.joined(separator: ", ")
+      EventList.allCases.map { "\((fleet.queues.events[$0] ?? 0).grouped) \($0.rawValue)" }.joined(separator: ", ")
         + (fleet.superseded > 0 ? "; \(fleet.superseded.grouped) superseded" : ""),
     ])
     rows.append([
       "left over",
-      "\(fleet.dead.grouped) on the dead list, \(fleet.quarantined.grouped) devices in quarantine, "
-        + "\(fleet.feedback.grouped) on the feedback list",
+      "\(fleet.leftovers.dead.grouped) on the dead list, \(fleet.leftovers.quarantined.grouped) devices in quarantine, "
+        + "\(fleet.leftovers.feedback.grouped) on the feedback list",
     ])
     for webhook in fleet.webhooks.prefix(most) {
       rows.append([
@@ -123,7 +123,9 @@ struct FleetReport: JSONReport {
         "of app \(backend.app) is not well\(since): its campaigns go at \(backend.share) of its rate; \(backend.reason ?? "")",
       ])
     }
-    if let next = fleet.nextPartitions { rows.append(["store", "is being given \(next) partitions: nothing begins"]) }
+    if let next = fleet.store.nextPartitions {
+      rows.append(["store", "is being given \(next) partitions: nothing begins"])
+    }
     return rows
   }
 
@@ -141,7 +143,7 @@ struct FleetReport: JSONReport {
 
   private var workerRows: [[String]] {
     [["worker", "version", "engine", "heard", "a second", "window", "slices", "connections"]]
-      + fleet.workers.map { worker in
+      + fleet.presence.workers.map { worker in
         let heard = Self.seconds(fleet.at - worker.heardAt)
         guard let report = worker.report else { return [worker.name, "?", "", heard] }
         let pools = report.pools.map { pool in
@@ -157,7 +159,7 @@ struct FleetReport: JSONReport {
 
   private var campaignRows: [[String]] {
     [["campaign", "state", "app", "lane", "done", "slices", ""]]
-      + fleet.campaigns.map { campaign in
+      + fleet.running.campaigns.map { campaign in
         let record = campaign.record
         let report = CampaignReport(record)
         return [
@@ -184,16 +186,16 @@ struct FleetReport: JSONReport {
   func writeMembers(to json: inout JSONWriter) {
     json.member("well", isWell)
     json.member("at", Timestamp.format(milliseconds: fleet.at))
-    json.member("namespace", fleet.namespace)
-    json.member("partitions", fleet.partitions)
-    json.member("nextPartitions", fleet.nextPartitions)
+    json.member("namespace", fleet.store.namespace)
+    json.member("partitions", fleet.store.partitions)
+    json.member("nextPartitions", fleet.store.nextPartitions)
     json.array("alarms", alarms)
     writeWorkers(to: &json)
     writeQueues(to: &json)
     writeCampaigns(to: &json)
-    json.member("dead", fleet.dead)
-    json.member("quarantined", fleet.quarantined)
-    json.member("feedback", fleet.feedback)
+    json.member("dead", fleet.leftovers.dead)
+    json.member("quarantined", fleet.leftovers.quarantined)
+    json.member("feedback", fleet.leftovers.feedback)
     json.objects("webhooks", fleet.webhooks) { json, webhook in
       json.member("name", webhook.name)
       json.member("backlog", webhook.backlog)
@@ -212,22 +214,22 @@ struct FleetReport: JSONReport {
 
   private func writeWorkers(to json: inout JSONWriter) {
     json.object("workers") { json in
-      json.member("live", fleet.liveWorkers)
-      json.member("listed", fleet.workers.count + fleet.unseenWorkers)
+      json.member("live", fleet.presence.live)
+      json.member("listed", fleet.presence.workers.count + fleet.presence.unseen)
       json.member("perSecond", fleet.perSecond)
-      json.member("housekeeper", fleet.housekeeper)
+      json.member("housekeeper", fleet.presence.housekeeper)
       json.array("versions", fleet.versions)
-      json.array("each", fleet.workers)
+      json.array("each", fleet.presence.workers)
     }
   }
 
   private func writeQueues(to json: inout JSONWriter) {
     json.object("intake") { json in
-      json.member("jobs", fleet.intake.count)
-      json.member("since", fleet.intake.since.map(Timestamp.format(milliseconds:)))
+      json.member("jobs", fleet.queues.intake.count)
+      json.member("since", fleet.queues.intake.since.map(Timestamp.format(milliseconds:)))
     }
     json.object("lanes") { json in
-      for lane in fleet.lanes {
+      for lane in fleet.queues.lanes {
         json.object(lane.lane.rawValue) { json in
           json.member("campaigns", lane.campaigns)
           json.member("slices", lane.slices)
@@ -235,7 +237,7 @@ struct FleetReport: JSONReport {
         }
       }
     }
-    for (name, agenda) in [("scheduled", fleet.scheduled), ("parked", fleet.parked)] {
+    for (name, agenda) in [("scheduled", fleet.queues.scheduled), ("parked", fleet.queues.parked)] {
       json.object(name) { json in
         json.member("count", agenda.count)
         json.member("next", agenda.next.map(Timestamp.format(milliseconds:)))
@@ -243,7 +245,7 @@ struct FleetReport: JSONReport {
       }
     }
     json.object("events") { json in
-      for list in EventList.allCases { json.member(list.rawValue, fleet.events[list] ?? 0) }
+      for list in EventList.allCases { json.member(list.rawValue, fleet.queues.events[list] ?? 0) }
       json.member("superseded", fleet.superseded)
     }
   }
@@ -254,12 +256,12 @@ struct FleetReport: JSONReport {
       json.member("paused", fleet.campaigns(.paused).count)
       json.member("waiting", fleet.waiting.count)
       let awaiting = fleet.awaitingApproval
-      json.member("awaitingApproval", awaiting.count + fleet.unseenAwaiting)
+      json.member("awaitingApproval", awaiting.count + fleet.running.unseenAwaiting)
       json.member("approvalUrgent", awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) })
-      json.member("unseen", fleet.unseenCampaigns)
+      json.member("unseen", fleet.running.unseen)
       json.name("each")
       json.beginArray()
-      for campaign in fleet.campaigns { CampaignReport(campaign.record).write(to: &json) }
+      for campaign in fleet.running.campaigns { CampaignReport(campaign.record).write(to: &json) }
       json.endArray()
     }
   }

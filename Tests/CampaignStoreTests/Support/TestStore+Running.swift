@@ -49,7 +49,7 @@ extension TestStore {
     let slices = slices ?? count
     let record = try #require(try await store.campaigns.show(campaign.id))
     #expect(record.state == .completed)
-    #expect(record.slices == (slices, slices))
+    #expect((record.slices.finished, record.slices.total) == (slices, slices))
     #expect(record.counters.targets == users.count)
     #expect(record.counters.outcomes == (users.isEmpty ? [:] : [.accepted: users.count]))
     var found: [String] = []

@@ -222,7 +222,7 @@ enum GuardCases {
       let scene = Scene(world: world, fleet: fleet, campaign: campaign, flood: flood, before: before)
       let acts = try await act(scene)
       stage.fired(fault, times: acts, duplicates: duplicates ? acts * world.options.window : 0)
-      if try await world.store.campaigns.find(campaign.id)?.round == 0 {
+      if try await world.store.campaigns.find(campaign.id)?.resumes.round == 0 {
         try await rest(world, campaign, missing: missing)
         let sent = try await expectPaused(stage, scene, within: (1 + acts) * allowance)
         stage.note("\(sent) sent until pause")

@@ -103,7 +103,7 @@ enum IsolationCases {
       try await scene.world.push(sick)
       if isFromTheStart {
         try await until("campaign sick begins") {
-          try await scene.world.store.campaigns.find(sick.id)?.startedAt != nil
+          try await scene.world.store.campaigns.find(sick.id)?.times.startedAt != nil
         }
       } else {
         // By this time the guard has decided, and the windows have been filled more than once.

@@ -112,7 +112,7 @@ enum RateCases {
     _ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign, rate: Int, since start: Int, pauses: Int = 0
   ) async throws {
     try await world.ended(campaign)
-    let end = try await world.store.campaigns.find(campaign.id)?.finishedAt ?? 0
+    let end = try await world.store.campaigns.find(campaign.id)?.times.finishedAt ?? 0
     let arrivals = try world.simulatorLog().requests.map(\.at).sorted()
     try await stage.check(world)
 

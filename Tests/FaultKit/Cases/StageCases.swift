@@ -63,7 +63,7 @@ enum StageCases {
         early.count + late.count == world.tokens.count, "\(early.count) and \(late.count) are not everybody")
       stage.require(early.count > world.tokens.count / 4, "only \(early.count) were first")
       let requests = try world.simulatorLog().requests
-      let end = try await world.store.campaigns.find(first)?.finishedAt ?? .max
+      let end = try await world.store.campaigns.find(first)?.times.finishedAt ?? .max
       let verdict = resumedAt ?? end + Self.wait * 1000
       for request in requests where late.contains(request.token) {
         stage.require(request.at >= verdict, "one of the rest got it \(verdict - request.at) ms before the verdict")

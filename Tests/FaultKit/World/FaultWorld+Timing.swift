@@ -10,7 +10,7 @@ extension FaultWorld {
     try await push(campaign)
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
-      if let end = try await store.campaigns.find(campaign.id)?.finishedAt { return Double(end - began) / 1000 }
+      if let end = try await store.campaigns.find(campaign.id)?.times.finishedAt { return Double(end - began) / 1000 }
       await elapse(.milliseconds(10))
     }
     return nil

@@ -287,7 +287,7 @@ public final class FaultWorld: Sendable {
 
   /// Returns whether a campaign has ended.
   public func hasEnded(_ campaign: FaultCampaign) async throws -> Bool {
-    try await look { try await store.campaigns.find(campaign.id)?.finishedAt != nil }
+    try await look { try await store.campaigns.find(campaign.id)?.times.finishedAt != nil }
   }
 
   /// Waits until a campaign has this number of outcomes.

@@ -13,10 +13,9 @@ import Testing
     _ change: (inout Entry) -> Void = { _ in }
   ) -> Entry {
     var entry = Entry(
-      slot: slot, campaign: campaign, account: .init(pool: pool, lane: lane), isStuck: false, isReady: true,
-      isSending: true, isOnlyDeferred: false, isBisecting: false, served: 0, wants: wants, ungranted: wants,
-      unanswered: 0,
-      returning: 0)
+      slot: slot, campaign: campaign, account: .init(pool: pool, lane: lane),
+      condition: .init(isStuck: false, isReady: true, isSending: true, isOnlyDeferred: false, isBisecting: false),
+      served: 0, targets: .init(wants: wants, ungranted: wants, unanswered: 0, returning: 0))
     change(&entry)
     return entry
   }
@@ -31,7 +30,7 @@ import Testing
 
   /// Slices of a campaign that may send ten pushes soon.
   private func limited(_ slot: Int, _ campaign: String, ungranted: Int) -> Entry {
-    entry(slot, campaign, wants: 0) { ($0.enough, $0.ungranted) = (10, ungranted) }
+    entry(slot, campaign, wants: 0) { ($0.targets.enough, $0.targets.ungranted) = (10, ungranted) }
   }
 
   @Test func slicesThatWaitForTheirRateTakeNoRoom() {
@@ -73,7 +72,7 @@ import Testing
 
   @Test func returnedCreditIsReusableUnlessOthersComeFirst() {
     var budget = budget()
-    let million = entry(0, "million") { ($0.returning, $0.served) = (200, 5000) }
+    let million = entry(0, "million") { ($0.targets.returning, $0.served) = (200, 5000) }
     budget.lend(1000, to: million.account)
     #expect(Scheduler.credit(for: million, among: [million], budget) == 200)
     let one = entry(1, "one", wants: 1)
@@ -82,17 +81,17 @@ import Testing
     #expect(Scheduler.credit(for: million, among: [million, urgent], budget) == 0)
   }
 
-  @Test func stuckPoolHasNoPriorityAndTriesOnePushAtATime() {
-    var urgent = entry(0, "news", pool: 0, lane: 0) { $0.isStuck = true }
+  @Test func stuckPoolOutranksNobodyAndTriesOnePushAtATime() {
+    var urgent = entry(0, "news", pool: 0, lane: 0) { $0.condition.isStuck = true }
     let bulk = entry(1, "sale", pool: 1, lane: 2)
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 1000)
     #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 1)
-    urgent.unanswered = 1
+    urgent.targets.unanswered = 1
     #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 0)
   }
 
-  @Test func secondSearchForAPoisonTargetWaitsForTheFirst() {
-    let searches = [entry(0) { $0.isBisecting = true }, entry(1) { $0.isBisecting = true }]
+  @Test func secondSearchForWhatKillsWorkersWaitsForTheFirst() {
+    let searches = [entry(0) { $0.condition.isBisecting = true }, entry(1) { $0.condition.isBisecting = true }]
     #expect(Scheduler.credit(for: searches[0], among: searches, budget()) > 0)
     #expect(Scheduler.credit(for: searches[1], among: searches, budget()) == 0)
   }
@@ -119,18 +118,18 @@ import Testing
       var budget = budget(Int.random(in: 50...1000, using: &seed))
       var entries = sizes.enumerated().map { entry($0, "c\($0)", wants: $1) }
       var lent = sizes.map { _ in 0 }
-      while entries.contains(where: { $0.wants > 0 }) {
+      while entries.contains(where: { $0.targets.wants > 0 }) {
         for next in Scheduler.order(entries) {
           let slot = next.slot
           let credit = Scheduler.credit(for: entries[slot], among: entries, budget)
-          let amount = min(credit, entries[slot].wants, SliceSituation.fullBatch)
+          let amount = min(credit, entries[slot].targets.wants, SliceSituation.fullBatch)
           budget.lend(amount, to: entries[slot].account)
           lent[slot] += amount
-          entries[slot].wants -= amount
+          entries[slot].targets.wants -= amount
           entries[slot].served += amount
         }
         #expect(budget.lent <= budget.window)
-        let waiting = entries.filter { $0.wants > 0 }.map(\.served)
+        let waiting = entries.filter { $0.targets.wants > 0 }.map(\.served)
         if let most = waiting.max(), let least = waiting.min() {
           #expect(most - least <= 2 * SliceSituation.fullBatch, "\(sizes)")
         }
@@ -174,7 +173,7 @@ import Testing
   @Test func abandonedSlicesArePreparedAFewAtATime() {
     let full = (0..<SliceSelection.maximumSlices).map { entry($0, "million", wants: 5000) }
     #expect(selection().mayPrepare(full, beginning: []))
-    let preparing = (0..<3).map { entry(20 + $0) { $0.isReady = false } }
+    let preparing = (0..<3).map { entry(20 + $0) { $0.condition.isReady = false } }
     #expect(selection().mayPrepare(full + preparing, beginning: []))
     #expect(!selection().mayPrepare(full + preparing, beginning: ["a"]))
   }
@@ -185,7 +184,7 @@ import Testing
   }
 
   @Test func stuckPoolsSlicesLeaveRoomToOthers() {
-    let stuck = (0..<SliceSelection.maximumSlices).map { entry($0, "sick") { $0.isStuck = true } }
+    let stuck = (0..<SliceSelection.maximumSlices).map { entry($0, "sick") { $0.condition.isStuck = true } }
     let opening = selection().opening(stuck + [entry(20, "well", pool: 1, wants: 10)], beginning: [], window: 1000)
     #expect(!opening.lanes.isEmpty)
     #expect(opening.excluded == ["sick"])
@@ -201,15 +200,15 @@ import Testing
   // MARK: Returning credit
 
   @Test func stuckPoolKeepsOnePushToBeTriedWith() {
-    let stuck = entry(0) { ($0.isStuck, $0.unanswered) = (true, 300) }
+    let stuck = entry(0) { ($0.condition.isStuck, $0.targets.unanswered) = (true, 300) }
     #expect(Scheduler.reclaims([stuck], budget()).map(\.keeping) == [1])
-    let tried = entry(0) { ($0.isStuck, $0.unanswered) = (true, 1) }
+    let tried = entry(0) { ($0.condition.isStuck, $0.targets.unanswered) = (true, 1) }
     #expect(Scheduler.reclaims([tried], budget()).isEmpty)
   }
 
   @Test func lowerLaneReturnsCreditThatAHigherLaneNeeds() {
     var budget = budget()
-    let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2) { $0.unanswered = 1000 })
+    let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2) { $0.targets.unanswered = 1000 })
     budget.lend(999, to: bulk.account)
     #expect(Scheduler.reclaims([urgent, bulk], budget).isEmpty)
     budget.lend(1, to: bulk.account)
@@ -219,7 +218,7 @@ import Testing
 
   @Test func poolReturnsOnlyCreditBeyondItsShare() {
     var budget = budget(isShared: true)
-    let big = entry(0, "big", pool: 0) { $0.unanswered = 750 }
+    let big = entry(0, "big", pool: 0) { $0.targets.unanswered = 750 }
     let late = entry(1, "late", pool: 1)
     budget.lend(750, to: big.account)
     budget.lend(187, to: late.account)
@@ -266,9 +265,9 @@ import Testing
           slot, "c\(campaign)", pool: campaign % 2, lane: campaign / 2, wants: .random(in: 0...300, using: &seed)
         ) {
           $0.served = 100 * campaign
-          $0.isStuck = Int.random(in: 0..<6, using: &seed) == 0
-          $0.isSending = Int.random(in: 0..<6, using: &seed) > 0
-          $0.isBisecting = Int.random(in: 0..<6, using: &seed) == 0
+          $0.condition.isStuck = Int.random(in: 0..<6, using: &seed) == 0
+          $0.condition.isSending = Int.random(in: 0..<6, using: &seed) > 0
+          $0.condition.isBisecting = Int.random(in: 0..<6, using: &seed) == 0
         }
       }
       var budget = budget(1000, isShared: .random(using: &seed))
@@ -283,12 +282,14 @@ import Testing
 
   /// Computes the same credit slice by slice.
   private static func credit(for entry: Entry, among entries: [Entry], _ budget: CreditBudget) -> Int {
-    let allowance = budget.allowance(entry.account, returning: entry.returning)
-    guard entry.isSending, allowance > 0 else { return 0 }
-    if entry.isStuck { return entry.unanswered == 0 ? 1 : 0 }
-    let others = entries.filter { $0.slot != entry.slot && $0.isSending }
-    if entry.isBisecting, others.contains(where: { $0.isBisecting && $0.slot < entry.slot }) { return 0 }
-    let wanting = others.filter { $0.wants > 0 && !$0.isStuck }
+    let allowance = budget.allowance(entry.account, returning: entry.targets.returning)
+    guard entry.condition.isSending, allowance > 0 else { return 0 }
+    if entry.condition.isStuck { return entry.targets.unanswered == 0 ? 1 : 0 }
+    let others = entries.filter { $0.slot != entry.slot && $0.condition.isSending }
+    if entry.condition.isBisecting, others.contains(where: { $0.condition.isBisecting && $0.slot < entry.slot }) {
+      return 0
+    }
+    let wanting = others.filter { $0.targets.wants > 0 && !$0.condition.isStuck }
     let higher = wanting.filter { $0.account.lane < entry.account.lane }
     if higher.contains(where: { $0.account.pool == entry.account.pool || budget.allowance($0.account) > 0 }) {
       return 0
@@ -296,6 +297,6 @@ import Testing
     let first = wanting.filter {
       $0.account == entry.account && $0.campaign != entry.campaign && $0.served < entry.served
     }
-    return allowance - min(first.reduce(0) { $0 + min($1.wants, SliceSituation.fullBatch) }, allowance / 2)
+    return allowance - min(first.reduce(0) { $0 + min($1.targets.wants, SliceSituation.fullBatch) }, allowance / 2)
   }
 }

@@ -101,7 +101,7 @@ struct TwoAppRig {
   func ending(of id: String, within limit: Duration) async throws -> Int? {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
-      if let end = try await rig.store.campaigns.find(id)?.finishedAt { return end }
+      if let end = try await rig.store.campaigns.find(id)?.times.finishedAt { return end }
       await Self.elapse(milliseconds: 5)
     }
     return nil

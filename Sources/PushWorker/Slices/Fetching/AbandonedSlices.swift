@@ -29,8 +29,9 @@ final class AbandonedSlices: WorkerPart {
   func take(_ entries: [Scheduler.Entry], excluding refused: Set<String>) async throws -> [SliceReference] {
     guard !life.isStopping, selection.mayPrepare(entries, beginning: slices.beginning) else { return [] }
     let sought = left.next(EventLoop.now) { id in
-      // If the pool can't send, or a rate limits the targets to hold, another slice does not help.
-      refused.contains(id) || entries.contains { $0.campaign == id && ($0.isStuck || $0.enough != nil) }
+      // Where the pool can't send, or a rate says what is enough, nobody is helped by it.
+      refused.contains(id)
+        || entries.contains { $0.campaign == id && ($0.condition.isStuck || $0.targets.enough != nil) }
     }
     guard !sought.isEmpty else { return [] }
     let found = try await sharedStore.slices.dequeueFirst(of: sought, worker: name)

@@ -86,14 +86,14 @@ final class SliceFetcher: WorkerPart {
     let entries = dispatcher.entries(now)
     let opening = selection.opening(entries, beginning: slices.beginning, window: environment.configuration.window)
     guard !opening.lanes.isEmpty else { return [] }
-    let room = 2 * environment.configuration.window - entries.reduce(0) { $0 + $1.ahead }
+    let room = 2 * environment.configuration.window - entries.reduce(0) { $0 + $1.targets.ahead }
     let enough = campaigns.contexts.compactMapValues { rates.enough(of: $0) }
     let refused = reader.campaignsPassedOver(now)
     let taken = try await sharedStore.slices.dequeueSlices(
       worker: environment.configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { id in
         guard let context = campaigns.contexts[id], context.progress.expansion.obstacle == nil else { return 1 }
-        let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
+        let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.targets.ungranted : 0) } }
         return selection.bunch(
           targets: context.progress.expansion.targetsPerSlice, unfinished: context.progress.expansion.unfinished,
           fleet: environment.fleet,

@@ -51,7 +51,7 @@ extension CampaignCommand {
         [
           record.id, CampaignReport(record).state, record.app, record.lane.rawValue,
           CampaignReport(record).progress,
-          "\(record.slices.finished)/\(record.slices.total)", Timestamp.format(milliseconds: record.createdAt),
+          "\(record.slices.finished)/\(record.slices.total)", Timestamp.format(milliseconds: record.times.createdAt),
         ]
       }
       try StandardOutput.printLine(

@@ -49,7 +49,7 @@ extension CampaignCommand {
         switch look {
         case .campaign(let report):
           let record = report.record
-          guard record.finishedAt == nil, !record.pausedItself else {
+          guard record.times.finishedAt == nil, !record.pausedItself else {
             try view.end(report)
             if record.state != .completed { throw ExitCode(CommandError.Code.failed.exitStatus) }
             return

@@ -79,7 +79,7 @@ import Testing
     // One worker stops in the middle of the campaign, and another continues.
     let first = rig.worker("one", lease: 500, drains: false)
     async let gone: Void = first.run()
-    try await rig.until { try await rig.store.campaigns.find("story~1")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("story~1")?.times.finishedAt != nil }
     await first.stop()
     try await gone
     try await rig.worker("two", lease: 500).run()
@@ -100,7 +100,7 @@ import Testing
       // A stage begins only after all outcomes of the stage before, and after the wait.
       let at = try await rig.results(id).map { Int($0.at) }
       #expect(at.allSatisfy { $0 >= end + (end > 0 ? row.wait * 1000 : 0) }, "\(id)")
-      end = try #require(part.finishedAt)
+      end = try #require(part.times.finishedAt)
     }
     let all = results.map { Int($0.at) }
     let took = try #require(all.max()) - #require(all.min())

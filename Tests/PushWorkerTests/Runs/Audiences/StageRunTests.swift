@@ -34,7 +34,7 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
     // A push of a stage is sent only after every target of the stage before has an answer, and after the wait.
     for (place, wait) in [(0, 0), (1, 1000)] {
-      let end = UInt64(try #require(try await rig.store.campaigns.find(parts[place])?.finishedAt))
+      let end = UInt64(try #require(try await rig.store.campaigns.find(parts[place])?.times.finishedAt))
       #expect(results[place + 1].allSatisfy { $0.at >= end + UInt64(wait) })
     }
     let record = try #require(try await rig.store.campaigns.show("story"))
@@ -75,7 +75,7 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await reached(.paused, "story", rig)
-    #expect(try await rig.store.campaigns.find("story")?.needsApproval == true)
+    #expect(try await rig.store.campaigns.find("story")?.approval.isNeeded == true)
     try await rig.register(120)
     await #expect(throws: StoreError.self) {
       try await rig.store.campaigns.resume("story", unguarded: false, by: "bob")
@@ -94,9 +94,9 @@ import Testing
     try await rig.submit("story", #","rate":0.001,"stages":[{"share":0.5}]"#)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaigns.find("story")?.startedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("story")?.times.startedAt != nil }
     #expect(try await rig.store.campaigns.control("story", .cancel) == .cancelled)
-    try await rig.until { try await rig.store.campaigns.find("story")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("story")?.times.finishedAt != nil }
     await worker.stop()
     try await running
     #expect(await rig.simulator.counters().received <= 1)

@@ -151,12 +151,12 @@ struct VariantRunTests {
     let workers = ["a", "b"].map { rig.worker($0, lease: 500, drains: false) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
-      try await rig.until { try await rig.store.campaigns.find("won~1")?.finishedAt != nil }
-      // The openers are all users with `c`, half of the others, and all users who have not got a push yet.
+      try await rig.until { try await rig.store.campaigns.find("won~1")?.times.finishedAt != nil }
+      // All who got `c` opened it, half of the others, and everybody who has not got it yet.
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
       try await rig.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       #expect(await rig.simulator.counters().accepted == tested)
-      try await rig.until { try await rig.store.campaigns.find("won")?.winner != nil }
+      try await rig.until { try await rig.store.campaigns.find("won")?.staging.winner != nil }
       #expect(try await rig.store.campaigns.decision(of: "won")?.winner == 2)
       // All other users open the push now, which is too late.
       try await rig.store.results.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })

@@ -76,7 +76,7 @@ import Testing
     #expect(state == .cancelled && unconfirmed.isEmpty)
     try await rig.until {
       for id in ["story", "story~main.widgets"] {
-        guard try await rig.store.campaigns.show(id)?.finishedAt != nil else { return false }
+        guard try await rig.store.campaigns.show(id)?.times.finishedAt != nil else { return false }
       }
       return true
     }

@@ -65,7 +65,7 @@ import Testing
     let warnings = log.all.filter { $0.contains("zonesUnknown") }
     #expect((1...2).contains(warnings.count) && warnings.allSatisfy { $0.contains("Nowhere") }, "\(warnings)")
     let record = try #require(try await rig.store.campaigns.show("local"))
-    #expect(record.state == .completed && record.counters.later == 0 && record.nextTime == nil)
+    #expect(record.state == .completed && record.counters.later == 0 && record.times.next == nil)
     #expect(record.counters.outcomes == [.accepted: 150, .expired: 30])
     let arrivals = try scene.arrivals(180)
     #expect(arrivals.count == 150)
@@ -164,7 +164,7 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until {
-      guard let shown = try await rig.store.campaigns.show("late"), shown.sealedSlices == shown.slices.total else {
+      guard let shown = try await rig.store.campaigns.show("late"), shown.slices.sealed == shown.slices.total else {
         return false
       }
       return shown.pending > 0 && shown.counters.retrying + shown.counters.later == shown.pending
@@ -173,7 +173,7 @@ import Testing
     let accepted = shown.counters.outcomes[.accepted] ?? 0
     #expect(accepted + shown.pending == 300 && accepted <= 25 * 6 + 25)
     try await rig.store.campaigns.control("late", .cancel)
-    try await rig.until { try await rig.store.campaigns.show("late")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("late")?.times.finishedAt != nil }
     await worker.stop()
     try await running
     let outcomes = try #require(try await rig.store.campaigns.show("late")).counters.outcomes

@@ -35,7 +35,7 @@ import Testing
     // Pushes in flight are answered within the simulator's latency.
     #expect(ContinuousClock.now - asked < .seconds(1), "\(ContinuousClock.now - asked)")
     let sent = await rig.simulator.counters().received
-    try await rig.until { try await rig.store.campaigns.show("story")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("story")?.times.finishedAt != nil }
     for worker in workers { await worker.stop() }
     _ = try await (first, second, third)
     let record = try #require(try await rig.store.campaigns.show("story"))

@@ -25,7 +25,7 @@ import Testing
     try await running
     let record = try #require(try await rig.store.campaigns.show("stop-it"))
     #expect(record.state == .cancelled)
-    #expect(record.finishedAt != nil)
+    #expect(record.times.finishedAt != nil)
     #expect(record.pending == 0)
     let accepted = await rig.simulator.counters().accepted
     #expect(record.counters.outcomes[.accepted] == accepted)
@@ -76,11 +76,11 @@ import Testing
     async let first: Void = workers[0].run()
     async let second: Void = workers[1].run()
     var pauses = 0
-    while try await rig.store.campaigns.find("stop-and-go")?.finishedAt == nil, pauses < 12 {
+    while try await rig.store.campaigns.find("stop-and-go")?.times.finishedAt == nil, pauses < 12 {
       let before = await rig.simulator.counters().received
       try await rig.until {
         if await rig.simulator.counters().received >= before + 120 { return true }
-        return try await rig.store.campaigns.find("stop-and-go")?.finishedAt != nil
+        return try await rig.store.campaigns.find("stop-and-go")?.times.finishedAt != nil
       }
       let confirmed = try await confirm(rig, "stop-and-go", .pause)
       guard try await rig.store.campaigns.find("stop-and-go")?.state == .paused else { break }

@@ -46,9 +46,10 @@ import Testing
     let right = rig.worker("right", lease: 3_600_000, drains: false)
     async let other: Void = right.run()
     for id in ["first", "second"] { try await rig.submit(id) }
-    for id in ["first", "second"] { try await rig.until { try await rig.store.campaigns.show(id)?.finishedAt != nil } }
-    // The wrong worker may have had no slice of one campaign. It has had at least one slice unless the other was faster
-    // twice.
+    for id in ["first", "second"] {
+      try await rig.until { try await rig.store.campaigns.show(id)?.times.finishedAt != nil }
+    }
+    // The wrong one may have had no slice of a campaign, but it has had one at all unless the other was quicker twice.
     await wrong.stop()
     await right.stop()
     try await running
@@ -114,7 +115,7 @@ import Testing
     async let running: Void = wrong.run()
     try await rig.until { log.all.contains { $0.hasPrefix("declined") } }
     await rig.simulator.set(SimulatorKnobs())
-    try await rig.until { try await rig.store.campaigns.show("campaign")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("campaign")?.times.finishedAt != nil }
     await wrong.stop()
     await right.stop()
     try await running
@@ -166,7 +167,7 @@ import Testing
     #expect(paused.counters.outcomes.isEmpty)
     await rig.simulator.set(SimulatorKnobs())
     _ = try await rig.store.campaigns.control("campaign", .resume)
-    try await rig.until { try await rig.store.campaigns.show("campaign")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("campaign")?.times.finishedAt != nil }
     for worker in workers { await worker.stop() }
     try await first
     try await second

@@ -236,7 +236,7 @@ import Testing
       try await rig.submit(id, audience: users(range))
       try await rig.until {
         guard let record = try await rig.store.campaigns.show(id) else { return false }
-        return record.finishedAt != nil || record.state == .paused && record.counters.inDoubt == 0
+        return record.times.finishedAt != nil || record.state == .paused && record.counters.inDoubt == 0
       }
       return try #require(try await rig.store.campaigns.show(id))
     }

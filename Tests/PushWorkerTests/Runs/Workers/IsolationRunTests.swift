@@ -48,7 +48,7 @@ import Testing
       #expect(took != nil, "\(lane): \(outcomes) of \(Self.healthy)")
     }
     let stuck = try #require(try await apps.rig.store.campaigns.show("sick"))
-    #expect(stuck.finishedAt == nil)
+    #expect(stuck.times.finishedAt == nil)
     #expect(stuck.pending > 0)
     if trouble != .slow {
       try await apps.rig.until { try await apps.rig.store.campaigns.show("sick")?.waiting != nil }

@@ -213,7 +213,7 @@ struct JobIntakeRunTests {
     defer { end.signal() }
     // The worker has taken a slice of each campaign before the urgent campaign comes.
     try await rig.until {
-      for id in ids where try await rig.store.campaigns.find(id)?.startedAt == nil { return false }
+      for id in ids where try await rig.store.campaigns.find(id)?.times.startedAt == nil { return false }
       return true
     }
     try await rig.push(raw: Self.good)

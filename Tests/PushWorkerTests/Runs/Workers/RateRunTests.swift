@@ -54,7 +54,7 @@ import Testing
     try expectRate(300, log, since: start, count: 900)
     let record = try #require(try await rig.store.campaigns.show("steady"))
     #expect(record.counters.outcomes == [.accepted: 900])
-    #expect(record.rate == .perSecond(300))
+    #expect(record.delivery.rate == .perSecond(300))
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
@@ -117,10 +117,11 @@ import Testing
     }
     let record = try #require(try await rig.store.campaigns.show("in-time"))
     #expect(record.counters.outcomes == [.accepted: 600])
-    // A later start leaves less time until the end.
-    let (from, to) = (try #require(record.startedAt), try #require(record.finishedAt))
+    // The later it begins, the less time it has until its end.
+    let (from, to) = (try #require(record.times.startedAt), try #require(record.times.finishedAt))
     #expect(
-      to - from >= (record.rate == .over(seconds: 4) ? 2500 : 2500 - (from - record.createdAt)), "\(to - from) ms")
+      to - from >= (record.delivery.rate == .over(seconds: 4) ? 2500 : 2500 - (from - record.times.createdAt)),
+      "\(to - from) ms")
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 

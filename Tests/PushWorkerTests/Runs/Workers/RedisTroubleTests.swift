@@ -151,7 +151,7 @@ import Testing
       log.all.drop { $0 != "serverChanged" }.contains { $0.hasPrefix("claimed") || $0.hasPrefix("closed") }
     }
     await proxy.setDelay(milliseconds: 0)
-    try await rig.until { try await rig.store.campaigns.show("slow")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("slow")?.times.finishedAt != nil }
     await worker.stop()
     try await running
     let record = try #require(try await rig.store.campaigns.show("slow"))

@@ -38,10 +38,10 @@ struct ReportTests {
     let worker = rig.worker("seen", drains: false)
     let running = Task { try await worker.run() }
     try await rig.submit("a")
-    try await rig.until { try await rig.store.campaigns.find("a")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("a")?.times.finishedAt != nil }
     var report = WorkerReport()
     try await rig.until {
-      report = try await rig.store.fleet.snapshot(lease: 60_000).workers.first?.report ?? report
+      report = try await rig.store.fleet.snapshot(lease: 60_000).presence.workers.first?.report ?? report
       return report.accepted == 40 && report.slices == 0
     }
     #expect(report.engine == engine.rawValue && report.window == 100 && report.lent == 0 && !report.takesNothing)
@@ -50,6 +50,6 @@ struct ReportTests {
     #expect(report.credentials == [.init(apps: ["news"])])
     await worker.stop()
     try await running.value
-    #expect(try await rig.store.fleet.snapshot(lease: 60_000).workers.isEmpty)
+    #expect(try await rig.store.fleet.snapshot(lease: 60_000).presence.workers.isEmpty)
   }
 }

@@ -35,7 +35,7 @@ import Testing
     }
     #expect(most == 1)
     try await rig.store.campaigns.control("a", .cancel)
-    try await rig.until { try await rig.store.campaigns.find("a")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.find("a")?.times.finishedAt != nil }
     for worker in [first, second] { await worker.stop() }
     _ = try await (one, other)
   }

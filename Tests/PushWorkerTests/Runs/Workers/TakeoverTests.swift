@@ -66,7 +66,7 @@ import Testing
     try await rig.command("DEL", "open:lost")
     try await rig.command("HSET", "campaign:lost", "state", "active")
     try await rig.command("RPUSH", "processing:w", "0:lost")
-    try await rig.until { try await rig.store.campaigns.show("lost")?.finishedAt != nil }
+    try await rig.until { try await rig.store.campaigns.show("lost")?.times.finishedAt != nil }
     await worker.stop()
     try await running
     #expect(try await rig.store.campaigns.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
