@@ -87,12 +87,12 @@ extension SliceLedger {
   /// - Returns: a decision about each; `nil` if the slice is not sealed under that name.
   public func regrant(_ targets: [SealedTarget], seal: [UInt8]) async throws -> [GrantDecision]? {
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: targets.count, by: Self.decisionsAtOnce) {
+    for page in targets.batches(of: Self.decisionsAtOnce) {
       pipeline.script(StoreScripts.regrant, keys: regrantKeys) {
         $0.append(seal)
         $0.append(rules.app)
         $0.append(rules.counting)
-        for target in targets[start..<min(start + Self.decisionsAtOnce, targets.count)] { target.write(to: &$0) }
+        for target in page { target.write(to: &$0) }
       }
     }
     let decisions = try await store.run(pipeline).flatMap(GrantDecision.all)

@@ -15,12 +15,12 @@ public struct SliceLedger: Sendable {
   /// First bytes of the slice's notices.
   private let names: [UInt8]
 
-  private let sliceKey: [UInt8]
-  private let building: [UInt8]
-  private let targets: [UInt8]
-  /// Keys of the control group: the list of this claim, and the sealed list.
+  let sliceKey: [UInt8]
+  let building: [UInt8]
+  let targets: [UInt8]
+  /// The control group, while it is built and for good.
   private let controls: (building: [UInt8], sealed: [UInt8])
-  private let departures: [UInt8]
+  let departures: [UInt8]
   let rules: PackedGrantRules
   let commitKeys: [[UInt8]]
 
@@ -68,86 +68,7 @@ public struct SliceLedger: Sendable {
     [sliceKey, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
-  /// Claims the slice.
-  ///
-  /// - Parameters:
-  ///   - worker: the worker that claims it.
-  ///   - gracePeriod: the remaining ms of the grace period. An expired claim of another worker is still valid for this
-  ///     time.
-  /// - Throws: ``StoreError`` `mismatch` if another version has sealed the slice.
-  public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
-    var pipeline = RedisPipeline()
-    claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
-    return try await answer(toClaim: try await store.run(pipeline)[0])
-  }
-
-  /// Writes the command that claims the slice.
-  func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
-    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures]) {
-      $0.append(claim)
-      $0.append(worker)
-      $0.append(lease)
-      $0.append(gracePeriod)
-      $0.append(TargetPage.formatVersion)
-      $0.append(Self.buildingLifetime)
-      $0.append(TargetPage.size)
-    }
-  }
-
-  /// Reads the answer to a claim.
-  func answer(toClaim reply: RedisReply) async throws -> ClaimAnswer {
-    switch reply[0].string {
-    case "done": return .finished
-    case "held": return .held(milliseconds: reply[1].integer ?? lease)
-    case "format":
-      guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.repair.inspect(slice) }
-      throw StoreError(unreadable: slice, version: version)
-    default:
-      guard reply.count == 16 else { throw await store.repair.inspect(slice) }
-      let count = try await number(reply[2], upTo: StoredHash.mostTargets)
-      return .claimed(
-        SliceStanding(
-          isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
-          inDoubt: try await number(reply[4], upTo: count), waiting: try await number(reply[5], upTo: count),
-          claims: try await number(reply[6], upTo: StoredHash.mostCounted),
-          seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
-          deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
-          bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
-          times: try times(reply[14]), departures: try await number(reply[15], upTo: StoredHash.mostCounted)))
-    }
-  }
-
-  /// Reads the send times of the targets; `nil` if all may be sent immediately.
-  private func times(_ reply: RedisReply) throws -> SendTimes? {
-    guard let bytes = reply.bytes, !bytes.isEmpty else { return nil }
-    guard let times = SendTimes(Array(bytes)[...]) else {
-      throw StoreError(
-        .slice(slice),
-        "the field times of the key \(String(decoding: sliceKey, as: UTF8.self)) is nothing that a seal has written")
-    }
-    return times
-  }
-
-  /// Reads the targets that were bisected when the last worker died; `nil` for an invalid value. The search then starts
-  /// again.
-  private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
-    let ends = text.split(separator: " ").compactMap { Int($0) }
-    return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil
-  }
-
-  /// Checks a number that a script has read from the slice.
-  func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
-    guard let number = reply.integer, (0...most).contains(number) else { throw await store.repair.inspect(slice) }
-    return number
-  }
-
-  private func version(_ sequence: RedisReply, _ replays: RedisReply) async throws -> SliceVersion {
-    SliceVersion(
-      sequence: try await number(sequence, upTo: StoredHash.mostCounted),
-      replays: try await number(replays, upTo: StoredHash.mostCounted))
-  }
-
-  /// Records which targets of a slice that kills its workers are sent alone; `nil` ends the search.
+  /// Notes which targets of a slice that kills its workers are sent alone; `nil` when the search is over.
   ///
   /// - Returns: false if the claim is stale.
   public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {

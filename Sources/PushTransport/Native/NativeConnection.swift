@@ -11,35 +11,9 @@ internal import TLS
 /// the socket while it is being opened, the pushes that wait for a stream, and the times when the peer last sent
 /// something.
 final class NativeConnection: PushConnection {
-  enum Event: Sendable {
-    /// The lookup of the host has ended.
-    case lookedUp(Result<[SocketAddress], any Error>)
-    /// The socket is ready.
-    case ready
-  }
-
-  /// Phase of the connection.
+  /// How far it has come.
   private enum Phase {
     case lookingUp, connecting, greeting, open, closed
-  }
-
-  /// Timeouts after which a silent peer is checked, in nanoseconds.
-  struct Liveness {
-    /// Silence while pushes wait for answers.
-    var busy: UInt64 = 5_000_000_000
-    /// Silence while no push waits. Apple recommends an hour, but state in devices on the path expires sooner.
-    var idle: UInt64 = 60_000_000_000
-    /// Maximum time for the answer to a PING.
-    var answer: UInt64 = 5_000_000_000
-  }
-
-  /// Setup of the connection.
-  struct Setup {
-    var configuration: ConnectionPool.Configuration
-    var target: Authority
-    var proxy: Authority?
-    var liveness = Liveness()
-    var firstStreamID: UInt32 = 1
   }
 
   let authorization: PushAuthorization

@@ -67,8 +67,8 @@ public final class ConnectionPool: Sendable {
     var unprovenNumber: Int { connections }
   }
 
-  fileprivate struct State {
-    /// Pushes that wait for the connection for unproven pushes, and pushes that wait for the others.
+  struct State {
+    /// What waits for the connection for unproven pushes, and what waits for the others.
     var unproven = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget
@@ -265,52 +265,6 @@ public final class ConnectionPool: Sendable {
   }
 }
 
-extension ConnectionPool.State {
-  /// Returns whether the time in which pushes may be taken is over.
-  fileprivate func isOver(_ now: UInt64) -> Bool { mayTakeUntil.map { $0 < now } ?? false }
-
-  fileprivate func hasWork(for engine: Int) -> Bool {
-    (connections[engine].isForUnproven ? unproven : backlog).count > 0
-  }
-
-  fileprivate mutating func takeIdle(forUnproven: Bool) -> [any PushEngine] {
-    var woken: [any PushEngine] = []
-    for index in isIdle.indices where isIdle[index] && connections[index].isForUnproven == forUnproven {
-      isIdle[index] = false
-      woken.append(engines[index])
-    }
-    return woken
-  }
-
-  fileprivate mutating func take(upTo count: Int, for engine: Int) -> PushBatch.Part? {
-    connections[engine].isForUnproven ? unproven.take(upTo: count) : backlog.take(upTo: count)
-  }
-
-  fileprivate mutating func noteAnswer(on engine: Int, now: UInt64) {
-    // An answer of a connection that takes no more pushes says nothing about the present one.
-    if connections[engine].phase != .closed { connections[engine].answeredAt = now }
-    failure = nil
-  }
-
-  fileprivate mutating func noteBreaker(now: UInt64) {
-    breakerOpenSince = breaker.state == .closed ? nil : breakerOpenSince ?? now
-  }
-
-  fileprivate func published(now: UInt64) -> PoolState {
-    var published = PoolState()
-    published.connections = connections
-    for index in connections.indices {
-      published.connections[index].age = connections[index].openedAt.map { now - $0 }
-    }
-    published.backlog = backlog.count + unproven.count
-    published.lastError = lastError
-    published.times = times
-    published.breakerOpenings = breaker.openings
-    published.breaker = breaker.state
-    return published
-  }
-}
-
 extension ConnectionPool: PushSupply {
   func take(upTo count: Int, for engine: Int) -> PushSupplied {
     state.withLock { state in
@@ -404,22 +358,5 @@ extension ConnectionPool: PushSupply {
     onCompletions(completions)
     // Each engine checks the new state when it has something to send.
     if isNews { wakeAll() }
-  }
-}
-
-extension CircuitBreaker {
-  /// Records the results of many pushes.
-  ///
-  /// - Returns: whether the state changed.
-  fileprivate mutating func note(_ completions: [PushCompletion], of service: any PushService) -> Bool {
-    var isNews = false
-    var clock: (now: UInt64, jitter: Double)?
-    for completion in completions {
-      let signal = Signal(completion.answer, of: service)
-      // Time and chance cost a system call, and are needed only when the breaker opens.
-      if signal != .answered, clock == nil { clock = (EventLoop.now, .random(in: 0..<1)) }
-      if note(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isNews = true }
-    }
-    return isNews
   }
 }

@@ -1,0 +1,82 @@
+public import PushCore
+import Redis
+
+/// The claim of a slice.
+extension SliceLedger {
+  /// Claims the slice.
+  ///
+  /// - Parameters:
+  ///   - worker: who claims it.
+  ///   - gracePeriod: ms of it that are left: another's claim that has run out still holds for as long.
+  /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
+  public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
+    var pipeline = RedisPipeline()
+    claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
+    return try await answer(toClaim: try await store.run(pipeline)[0])
+  }
+
+  /// Writes the claim of the slice.
+  func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
+    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures]) {
+      $0.append(claim)
+      $0.append(worker)
+      $0.append(lease)
+      $0.append(gracePeriod)
+      $0.append(TargetPage.formatVersion)
+      $0.append(Self.buildingLifetime)
+      $0.append(TargetPage.size)
+    }
+  }
+
+  /// What Redis' answer to a claim says.
+  func answer(toClaim reply: RedisReply) async throws -> ClaimAnswer {
+    switch reply[0].string {
+    case "done": return .finished
+    case "held": return .held(milliseconds: reply[1].integer ?? lease)
+    case "format":
+      guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.repair.inspect(slice) }
+      throw StoreError(unreadable: slice, version: version)
+    default:
+      guard reply.count == 16 else { throw await store.repair.inspect(slice) }
+      let count = try await number(reply[2], upTo: StoredHash.mostTargets)
+      return .claimed(
+        SliceStanding(
+          isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
+          inDoubt: try await number(reply[4], upTo: count), waiting: try await number(reply[5], upTo: count),
+          claims: try await number(reply[6], upTo: StoredHash.mostCounted),
+          seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
+          deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
+          bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
+          times: try times(reply[14]), departures: try await number(reply[15], upTo: StoredHash.mostCounted)))
+    }
+  }
+
+  /// When the targets may be sent; `nil` for all at once.
+  private func times(_ reply: RedisReply) throws -> SendTimes? {
+    guard let bytes = reply.bytes, !bytes.isEmpty else { return nil }
+    guard let times = SendTimes(Array(bytes)[...]) else {
+      throw StoreError(
+        .slice(slice),
+        "the field times of the key \(String(decoding: sliceKey, as: UTF8.self)) is nothing that a seal has written")
+    }
+    return times
+  }
+
+  /// What was tried when a worker died last; `nil` for what can't be: it is tried anew.
+  private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
+    let ends = text.split(separator: " ").compactMap { Int($0) }
+    return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil
+  }
+
+  /// A number that a script has read from the slice.
+  func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
+    guard let number = reply.integer, (0...most).contains(number) else { throw await store.repair.inspect(slice) }
+    return number
+  }
+
+  func version(_ sequence: RedisReply, _ replays: RedisReply) async throws -> SliceVersion {
+    SliceVersion(
+      sequence: try await number(sequence, upTo: StoredHash.mostCounted),
+      replays: try await number(replays, upTo: StoredHash.mostCounted))
+  }
+}
