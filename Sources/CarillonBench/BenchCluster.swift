@@ -80,7 +80,7 @@ struct BenchCluster: Sendable {
   func usage() async throws -> Usage {
     var usage = Usage()
     for (index, server) in servers.enumerated() {
-      let cpu = ProcessUsage.cpuMicroseconds(of: server.process.id)
+      let cpu = ProcessCost.cpuMicroseconds(of: server.process.id)
       if index == 0 { usage.control = cpu } else { usage.data.append(cpu) }
       usage.memory += try await Double(server.client.serverInfo(section: "memory").usedMemory ?? 0)
       let fields = try await server.client.serverInfo(section: "stats").fields

@@ -147,7 +147,7 @@ struct CampaignRun: Sendable {
     let used = after.all - before.all
     result.used = used / cores
     result.others = max(0, after.machine - before.machine - used) / cores
-    result.workerPeak = workers.map { ProcessUsage.peakBytes(of: $0.id) }.max() ?? 0
+    result.workerPeak = workers.map { ProcessCost.peakBytes(of: $0.id) }.max() ?? 0
     result.commands = try await RedisCommands(redis.client).since(commands, each: targets)
     result.registryBytes = memory.used / targets
     result.redisBytes = (try await RedisMemory(redis.client).used - memory.used) / targets
@@ -170,9 +170,9 @@ struct CampaignRun: Sendable {
     _ redis: BenchWorld.RedisProcess, _ simulator: BenchWorld.SimulatorProcess, _ workers: [BenchProcess]
   ) -> Usage {
     Usage(
-      at: WallClock.now, worker: workers.reduce(0) { $0 + ProcessUsage.cpuMicroseconds(of: $1.id) },
-      redis: ProcessUsage.cpuMicroseconds(of: redis.process.id),
-      simulator: ProcessUsage.cpuMicroseconds(of: simulator.process.id), own: ProcessUsage.ownMicroseconds(),
-      machine: ProcessUsage.machineMicroseconds())
+      at: WallClock.now, worker: workers.reduce(0) { $0 + ProcessCost.cpuMicroseconds(of: $1.id) },
+      redis: ProcessCost.cpuMicroseconds(of: redis.process.id),
+      simulator: ProcessCost.cpuMicroseconds(of: simulator.process.id), own: ProcessCost.ownMicroseconds(),
+      machine: ProcessCost.machineMicroseconds())
   }
 }

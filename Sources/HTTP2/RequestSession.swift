@@ -100,7 +100,7 @@ public final class RequestSession {
   var streamWindow = initialWindow
   /// Whether a part of a body may still have to be sent.
   private var hasUnsentBodies = false
-  private let head = RequestHead()
+  private let head = RequestHeaderBlock()
   private(set) var nextID: UInt32
   /// Whether this end has sent its GOAWAY.
   private(set) var isTerminated = false
@@ -214,7 +214,7 @@ public final class RequestSession {
       let flags = count == request.pointee.bodyLeft ? FrameHeader.Flag.endStream : 0
       FrameHeader(length: count, kind: FrameHeader.Kind.data, flags: flags, stream: request.pointee.id).write(to: next)
       next += FrameHeader.size
-      RequestHead.copy(table.takeBody(of: slot, count: count), to: &next)
+      RequestHeaderBlock.copy(table.takeBody(of: slot, count: count), to: &next)
       connectionWindow -= count
       request.pointee.sendWindow -= count
       advance(FrameHeader.size + count)
@@ -327,7 +327,7 @@ public final class RequestSession {
     var next = memory.baseAddress.unsafelyUnwrapped + end
     FrameHeader(length: payload.count, kind: kind, flags: flags, stream: stream).write(to: next)
     next += FrameHeader.size
-    payload.withUnsafeBytes { RequestHead.copy($0, to: &next) }
+    payload.withUnsafeBytes { RequestHeaderBlock.copy($0, to: &next) }
     advance(size)
   }
 }

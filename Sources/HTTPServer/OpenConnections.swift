@@ -9,9 +9,9 @@ final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.
     case waiting(UInt64)
-    /// The answer, or its next part, is being made since this time.
-    case working(HTTPExchange, UInt64)
-    /// The answer is being sent; the client last took a part of it at this time.
+    /// The answer, or the next part of it, is being made since then.
+    case working(ServerExchange, UInt64)
+    /// The answer is being sent; the client last took a part of it then.
     case sending(UInt64)
     /// The server has shut it down. libmicrohttpd closes it soon.
     case ended
@@ -76,8 +76,8 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Records that a request has arrived completely, or that the next part of its answer is being made.
-  func works(_ descriptor: Int32, on exchange: HTTPExchange, now: UInt64) {
+  /// A request has come whole, or the next part of its answer has yet to be made.
+  func works(_ descriptor: Int32, on exchange: ServerExchange, now: UInt64) {
     change(descriptor, to: .working(exchange, now))
   }
 
@@ -102,7 +102,7 @@ final class OpenConnections: Sendable {
   /// Ends work for clients that have gone.
   func endAbandoned(now: UInt64) {
     let abandoned = state.withLock { connections in
-      connections.compactMap { descriptor, connection -> HTTPExchange? in
+      connections.compactMap { descriptor, connection -> ServerExchange? in
         guard case .working(let exchange, let since) = connection.phase, now > since + Self.attention,
           Self.isHungUp(descriptor)
         else { return nil }

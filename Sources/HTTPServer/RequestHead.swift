@@ -21,7 +21,7 @@ struct RequestHead {
   }
 
   init(
-    _ connection: OpaquePointer, method: UnsafePointer<CChar>, _ target: HTTPExchange.Target,
+    _ connection: OpaquePointer, method: UnsafePointer<CChar>, _ target: ServerExchange.Target,
     version: UnsafePointer<CChar>
   ) {
     let entries = Self.entries(connection)

@@ -6,7 +6,7 @@ import Synchronization
 /// The state of libmicrohttpd's callbacks, which all run on its one thread. Lives until the end of the daemon.
 final class ServerCore: Sendable {
   private struct State {
-    var exchanges: [ObjectIdentifier: HTTPExchange] = [:]
+    var exchanges: [ObjectIdentifier: ServerExchange] = [:]
     var bodyMemory: Int
     var isStopping = false
     var idleWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -32,7 +32,7 @@ final class ServerCore: Sendable {
   /// unchanged. The returned pointer is in the slot of the request from now on.
   static func begin(target: UnsafePointer<CChar>) -> UnsafeMutableRawPointer {
     let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
-    let exchange = HTTPExchange(.init(text: Array(bytes), address: UInt(bitPattern: target)))
+    let exchange = ServerExchange(.init(text: Array(bytes), address: UInt(bitPattern: target)))
     cmicrohttpd_hide_query(target)
     return Unmanaged.passRetained(exchange).toOpaque()
   }
@@ -46,7 +46,7 @@ final class ServerCore: Sendable {
   ) -> MHD_Result {
     guard let known = slot.pointee else { return cmicrohttpd_no }
     // Retained in `begin`, released in `completed`, which libmicrohttpd calls once for each request that has begun.
-    let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
+    let exchange = Unmanaged<ServerExchange>.fromOpaque(known).takeUnretainedValue()
     if let target = exchange.takeTarget() {
       return receive(RequestHead(connection, method: method, target, version: version), connection, exchange)
     }
@@ -76,7 +76,7 @@ final class ServerCore: Sendable {
   func completed(_ connection: OpaquePointer, slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>) {
     guard let known = slot.pointee else { return }
     slot.pointee = nil
-    let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue()
+    let exchange = Unmanaged<ServerExchange>.fromOpaque(known).takeRetainedValue()
     exchange.end()
     connections.answered(cmicrohttpd_descriptor(connection), now: Self.now)
     let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
@@ -99,7 +99,7 @@ final class ServerCore: Sendable {
 
   /// Handles the headers of a request.
   private func receive(
-    _ head: RequestHead, _ connection: OpaquePointer, _ exchange: HTTPExchange
+    _ head: RequestHead, _ connection: OpaquePointer, _ exchange: ServerExchange
   ) -> MHD_Result {
     state.withLock { $0.exchanges[ObjectIdentifier(exchange)] = exchange }
     // libmicrohttpd accepts a bare LF as the end of a chunk's line. So bytes after such a body are never read as a
@@ -113,9 +113,8 @@ final class ServerCore: Sendable {
         return cmicrohttpd_yes
       case .refuse(let response):
         exchange.refuse(response)
-        // A short body is still read: if the connection were closed with unread bytes, it would be reset, and the
-        // answer lost.
-        guard head.isChunked || head.length > HTTPExchange.discardLimit else { return cmicrohttpd_yes }
+        // A short body is read all the same: closed with something unread, the connection would be reset, and the answer lost.
+        guard head.isChunked || head.length > ServerExchange.discardLimit else { return cmicrohttpd_yes }
         return queue(response, on: connection, exchange)
       }
     } catch {
@@ -150,7 +149,7 @@ final class ServerCore: Sendable {
 
   // MARK: Answers
 
-  private func queue(_ response: HTTPResponse, on connection: OpaquePointer, _ exchange: HTTPExchange) -> MHD_Result {
+  private func queue(_ response: HTTPResponse, on connection: OpaquePointer, _ exchange: ServerExchange) -> MHD_Result {
     let made: OpaquePointer?
     switch response.body {
     case .bytes(var bytes):
@@ -171,11 +170,12 @@ final class ServerCore: Sendable {
   private final class Reader {
     let writer: HTTPBodyWriter
     let connection: ConnectionHandle
-    let exchange: HTTPExchange
+    let exchange: ServerExchange
     let connections: OpenConnections
 
     init(
-      _ writer: HTTPBodyWriter, _ connection: ConnectionHandle, _ exchange: HTTPExchange, _ connections: OpenConnections
+      _ writer: HTTPBodyWriter, _ connection: ConnectionHandle, _ exchange: ServerExchange,
+      _ connections: OpenConnections
     ) {
       self.writer = writer
       self.connection = connection
@@ -195,7 +195,7 @@ final class ServerCore: Sendable {
 
   private func stream(
     _ write: @escaping @Sendable (HTTPBodyWriter) async throws -> Void, to connection: OpaquePointer,
-    _ exchange: HTTPExchange
+    _ exchange: ServerExchange
   ) -> OpaquePointer? {
     let writer = HTTPBodyWriter()
     let reader = Unmanaged.passRetained(

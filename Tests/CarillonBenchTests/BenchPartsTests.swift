@@ -77,10 +77,10 @@ struct BenchPartsTests {
   @Test func kernelsNumbersAreRead() {
     let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
     let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 10 0 0 0 150 50 9 9 20 0 1 0 100 1000 10"
-    #expect(ProcessUsage.cpuMicroseconds(stat: stat) == 200 * 1e6 / ticks)
-    #expect(ProcessUsage.cpuMicroseconds(stat: "") == 0)
-    #expect(ProcessUsage.machineMicroseconds(stat: "cpu  1 2 3 400 500 6 7 8 0 0\ncpu0 1") == 27 * 1e6 / ticks)
-    #expect(ProcessUsage.peakBytes(of: getpid()) > 1_000_000)
+    #expect(ProcessCost.cpuMicroseconds(stat: stat) == 200 * 1e6 / ticks)
+    #expect(ProcessCost.cpuMicroseconds(stat: "") == 0)
+    #expect(ProcessCost.machineMicroseconds(stat: "cpu  1 2 3 400 500 6 7 8 0 0\ncpu0 1") == 27 * 1e6 / ticks)
+    #expect(ProcessCost.peakBytes(of: getpid()) > 1_000_000)
   }
 
   @Test func buffersAreNotData() {

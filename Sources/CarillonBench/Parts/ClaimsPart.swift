@@ -15,7 +15,7 @@ struct ClaimsPart: BenchPart {
       let job = Array(CampaignRun.job("claims").utf8)
       _ = try await redis.store.queue.activate(
         try CampaignJob.parse(job, .any(PushServices.known.standard)), job: job, worker: "bench")
-      let before = (redis: ProcessUsage.cpuMicroseconds(of: redis.process.id), own: ProcessUsage.ownMicroseconds())
+      let before = (redis: ProcessCost.cpuMicroseconds(of: redis.process.id), own: ProcessCost.ownMicroseconds())
       let began = ContinuousClock.now
       let end = began + .seconds(settings.seconds)
       let tally = try await withThrowingTaskGroup(of: ClaimTally.self) { group in
@@ -27,8 +27,8 @@ struct ClaimsPart: BenchPart {
       let seconds = (ContinuousClock.now - began) / .seconds(1)
       let claims = Double(max(tally.claimed, 1))
       let commands = try await RedisCommands(redis.client).microseconds["evalsha"] ?? 0
-      let cpu = ProcessUsage.cpuMicroseconds(of: redis.process.id) - before.redis
-      let own = ProcessUsage.ownMicroseconds() - before.own
+      let cpu = ProcessCost.cpuMicroseconds(of: redis.process.id) - before.redis
+      let own = ProcessCost.ownMicroseconds() - before.own
       await world.stop(redis)
 
       let (key, name) = ("claims.\(count)", "\(count) clients that claim")

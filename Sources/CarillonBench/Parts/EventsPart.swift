@@ -58,7 +58,7 @@ struct EventsPart: BenchPart {
       for reply in try await redis.client.execute(pipeline) { try reply.get() }
     }
     let before = (
-      redis: ProcessUsage.cpuMicroseconds(of: redis.process.id), worker: ProcessUsage.cpuMicroseconds(of: worker.id)
+      redis: ProcessCost.cpuMicroseconds(of: redis.process.id), worker: ProcessCost.cpuMicroseconds(of: worker.id)
     )
     let began = WallClock.now
     _ = try await redis.client.command("RENAME", pile, list).get()
@@ -69,8 +69,8 @@ struct EventsPart: BenchPart {
     let seconds = WallClock.now - began
     return Run(
       rate: Double(count) / seconds,
-      redis: (ProcessUsage.cpuMicroseconds(of: redis.process.id) - before.redis) / Double(count),
-      worker: (ProcessUsage.cpuMicroseconds(of: worker.id) - before.worker) / Double(count))
+      redis: (ProcessCost.cpuMicroseconds(of: redis.process.id) - before.redis) / Double(count),
+      worker: (ProcessCost.cpuMicroseconds(of: worker.id) - before.worker) / Double(count))
   }
 
   /// Returns one of four kinds of events: one new device, two updates of a known device, one tag.

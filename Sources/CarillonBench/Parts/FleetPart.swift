@@ -76,7 +76,7 @@ struct FleetPart: BenchPart {
     let number = { (name: String) in fields[name].flatMap { Double($0) } ?? 0 }
     return Usage(
       commands: number("total_commands_processed"), redis: number("used_cpu_user") + number("used_cpu_sys"),
-      workers: workers.reduce(0) { $0 + ProcessUsage.cpuMicroseconds(of: $1.id) / 1e6 })
+      workers: workers.reduce(0) { $0 + ProcessCost.cpuMicroseconds(of: $1.id) / 1e6 })
   }
 
   private func pauseCampaigns(_ redis: BenchWorld.RedisProcess, _ workers: [BenchProcess]) async throws {

@@ -42,11 +42,11 @@ struct ImportPart: BenchPart {
     _ file: String, _ world: BenchWorld, _ redis: BenchWorld.RedisProcess, _ environment: [String: String],
     count: Double
   ) async throws -> Run {
-    let before = (cpu: ProcessUsage.cpuMicroseconds(of: redis.process.id), calls: try await RedisCommands(redis.client))
+    let before = (cpu: ProcessCost.cpuMicroseconds(of: redis.process.id), calls: try await RedisCommands(redis.client))
     let began = WallClock.now
     let end = try await world.carillon(["devices", "import", file, "--json"], environment: environment).end
     let seconds = WallClock.now - began
-    let cpu = ProcessUsage.cpuMicroseconds(of: redis.process.id) - before.cpu
+    let cpu = ProcessCost.cpuMicroseconds(of: redis.process.id) - before.cpu
     let calls = try await RedisCommands(redis.client).total - before.calls.total
     let cores = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     return Run(

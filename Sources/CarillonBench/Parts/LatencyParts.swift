@@ -28,7 +28,7 @@ struct UrgentPart: BenchPart {
     try await feed()
     try await scene.waitForArrival()
     let began = WallClock.now
-    let machine = ProcessUsage.machineMicroseconds()
+    let machine = ProcessCost.machineMicroseconds()
     var random = SplitMix(state: settings.seed)
     var times: [Double] = []
     for sample in 0..<settings.samples {
@@ -41,7 +41,7 @@ struct UrgentPart: BenchPart {
     }
     let seconds = WallClock.now - began
     let cores = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    let busy = (ProcessUsage.machineMicroseconds() - machine) / (seconds * 1e6 * cores)
+    let busy = (ProcessCost.machineMicroseconds() - machine) / (seconds * 1e6 * cores)
     let log = try await scene.end(prefix: BenchDevices.urgentPrefix)
     var figure = try Figure.latency(
       "urgent.first", "urgent campaign, LPUSH to its first push at APNs while bulk saturates, p99", 0.99, log, times)

@@ -101,11 +101,11 @@ struct ScalePart: BenchPart {
   }
 
   private func measured(_ cluster: BenchCluster, _ body: () async throws -> Void) async throws -> Measurement {
-    let (began, before, own) = (ContinuousClock.now, try await cluster.usage(), ProcessUsage.ownMicroseconds())
+    let (began, before, own) = (ContinuousClock.now, try await cluster.usage(), ProcessCost.ownMicroseconds())
     try await body()
     let seconds = (ContinuousClock.now - began) / .seconds(1)
     return Measurement(
-      seconds: seconds, usage: try await cluster.usage() - before, own: ProcessUsage.ownMicroseconds() - own)
+      seconds: seconds, usage: try await cluster.usage() - before, own: ProcessCost.ownMicroseconds() - own)
   }
 
   private static func idle(_ workers: [SimulatedWorker], for seconds: Double) async throws {

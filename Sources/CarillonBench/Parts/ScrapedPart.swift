@@ -37,9 +37,9 @@ struct ScrapedPart: BenchPart {
     let scraper = try MetricsScraper()
     let worker = try await world.startWorker("scraped", simulator, redis, options: scraper.options, environment: [:])
     try scraper.scrape()
-    let before = ProcessUsage.cpuMicroseconds(of: worker.id)
+    let before = ProcessCost.cpuMicroseconds(of: worker.id)
     for _ in 0..<Self.scrapes { try scraper.scrape() }
-    let cost = (ProcessUsage.cpuMicroseconds(of: worker.id) - before) / Double(Self.scrapes)
+    let cost = (ProcessCost.cpuMicroseconds(of: worker.id) - before) / Double(Self.scrapes)
     await world.stop(worker)
     await world.stop(simulator.process)
     await world.stop(redis)

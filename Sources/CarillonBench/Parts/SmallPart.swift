@@ -46,9 +46,9 @@ struct SmallPart: BenchPart {
 
   private func run(_ id: String, _ redis: BenchWorld.RedisProcess, _ processes: [BenchProcess]) async throws -> Run {
     let calls = try await RedisCommands(redis.client).total
-    let cpu = ProcessUsage.cpuMicroseconds(of: redis.process.id)
+    let cpu = ProcessCost.cpuMicroseconds(of: redis.process.id)
     let workers = processes.dropLast()
-    let used = workers.reduce(0) { $0 + ProcessUsage.cpuMicroseconds(of: $1.id) }
+    let used = workers.reduce(0) { $0 + ProcessCost.cpuMicroseconds(of: $1.id) }
     let began = WallClock.now
     _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, CampaignRun.job(id, results: "none"))
     while true {
@@ -66,8 +66,8 @@ struct SmallPart: BenchPart {
       let slices = Double(campaign.slices.total)
       return Run(
         seconds: Double(end) / 1000 - began, slices: slices,
-        redis: (ProcessUsage.cpuMicroseconds(of: redis.process.id) - cpu) / slices,
-        worker: (workers.reduce(0) { $0 + ProcessUsage.cpuMicroseconds(of: $1.id) } - used) / slices,
+        redis: (ProcessCost.cpuMicroseconds(of: redis.process.id) - cpu) / slices,
+        worker: (workers.reduce(0) { $0 + ProcessCost.cpuMicroseconds(of: $1.id) } - used) / slices,
         commands: (try await RedisCommands(redis.client).total - calls) / slices)
     }
   }

@@ -87,8 +87,8 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Parses the job and checks it against the rules, within the time limit.
-  private func check(_ arrival: inout Arrival) async throws -> Intake {
+  /// Parses the job and holds it against the rules, within the time limit.
+  private func check(_ arrival: inout Arrival) async throws -> IntakeDecision {
     do {
       let job = arrival.job
       let references = try await checker.run { [hook] in
@@ -99,7 +99,7 @@ struct JobIntake: Sendable {
       let now = try await store.time() / 1_000_000
       let (resolved, next) = try await checker.run { [apps, run = arrival.run] in
         let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
-        return (resolved, Intake(resolved, apps, as: run, now: now))
+        return (resolved, IntakeDecision(resolved, apps, as: run, now: now))
       }
       arrival.resolved = resolved
       return next
@@ -110,7 +110,7 @@ struct JobIntake: Sendable {
     } catch let error as JobError {
       return .deadLetter(reason: error.reason, hint: error.hint ?? "")
     } catch let error as StoreError {
-      guard let refusal = Intake(error) else { throw error }
+      guard let refusal = IntakeDecision(error) else { throw error }
       return refusal
     }
   }
@@ -124,13 +124,13 @@ struct JobIntake: Sendable {
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
         original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,
         approval: approval?.reason, reached: approval?.reached, untimely: untimely)
-      if case .deadLetter(let reason, let hint)? = Intake(campaign, admission) {
+      if case .deadLetter(let reason, let hint)? = IntakeDecision(campaign, admission) {
         return try await deadLetter(arrival, reason: reason, hint: hint)
       }
       return admission == .new
         ? .activated(campaign: campaign.id, isTransactional: campaign.recipients.isTransactional) : .unchanged
     } catch let error as StoreError {
-      guard case .deadLetter(let reason, let hint)? = Intake(error) else { throw error }
+      guard case .deadLetter(let reason, let hint)? = IntakeDecision(error) else { throw error }
       return try await deadLetter(arrival, reason: reason, hint: hint)
     }
   }

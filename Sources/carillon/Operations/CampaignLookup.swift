@@ -32,7 +32,7 @@ struct CampaignLookup {
   }
 
   /// The same again and again, at a cost that does not depend on the number of partitions.
-  func look(_ id: String, by watch: inout CampaignWatch) async throws -> CampaignLook? {
+  func look(_ id: String, by watch: inout CampaignPoller) async throws -> CampaignLook? {
     try await look(id) { try await watch.look(at: store) }
   }
 

@@ -34,7 +34,7 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       var view = CampaignView(id: id, isJSON: global.json)
-      var watch = CampaignWatch(id)
+      var watch = CampaignPoller(id)
       var lastSeen = ContinuousClock.now
       while true {
         let look: CampaignLook?

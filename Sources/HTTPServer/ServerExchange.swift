@@ -1,9 +1,9 @@
 import CMicrohttpd
 import Synchronization
 
-/// A request and its answer in their present state. Shared by libmicrohttpd's thread and the task that answers.
-final class HTTPExchange: Sendable {
-  /// The action for the next call of libmicrohttpd.
+/// A request and its answer, as far as they have come. Shared by libmicrohttpd's thread and the task that answers.
+final class ServerExchange: Sendable {
+  /// What to do when libmicrohttpd calls again.
   enum Step {
     /// Handle the request, which has arrived completely.
     case handle(HTTPRequest)

@@ -4,16 +4,16 @@ import Redis
 import TestSupport
 import Testing
 
-/// Watching a campaign. It shows the same as reading all partitions, and after the first poll its cost does not depend
-/// on the number of partitions.
-struct CampaignWatchTests {
+/// Watching a campaign shows the same as one look at all of its partitions, and after the first look costs the same however
+/// many there are.
+struct CampaignPollerTests {
   @Test(arguments: Backend.allCases)
   func watchEqualsAFullRead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 300)
     _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     try await world.registerUsers(0..<1000)
     let campaign = try await world.activate("a")
-    var watch = CampaignWatch("a")
+    var watch = CampaignPoller("a")
     #expect(try await watch.look(at: world.store)?.counters == SliceCounters())
     var held: [(ledger: SliceLedger, count: Int)] = []
     for _ in 0..<20 {
@@ -37,8 +37,8 @@ struct CampaignWatchTests {
       let (seen, all) = (try await watch.look(at: world.store), try await world.store.campaigns.show("a"))
       #expect(seen?.counters == all?.counters && seen?.slices.sealed == all?.slices.sealed)
     }
-    // A watch that begins now immediately shows the counters of slices that no worker holds.
-    var late = CampaignWatch("a")
+    // Who begins to watch now sees at once what slices have counted that nobody has in hand.
+    var late = CampaignPoller("a")
     let (seen, all) = (try await late.look(at: world.store), try await world.store.campaigns.show("a"))
     #expect(seen?.counters == all?.counters && seen?.slices.sealed == 20)
   }
@@ -51,8 +51,8 @@ struct CampaignWatchTests {
       _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
       try await world.activate("a")
       _ = try await world.store.slices.dequeueSlice(worker: "w")
-      var watch = CampaignWatch("a")
-      // The first poll reads everything.
+      var watch = CampaignPoller("a")
+      // The first reads all.
       _ = try await watch.look(at: world.store)
       let before = try await commands(world)
       for _ in 0..<3 { #expect(try await watch.look(at: world.store) != nil) }

@@ -1,0 +1,34 @@
+import APNs
+@testable import CampaignStore
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// What becomes of a job.
+@Suite struct IntakeDecisionTests {
+  @Test func jobBecomesACampaignOrGoesToTheDeadListWithTheReason() throws {
+    let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
+    guard case .activate(let campaign, untimely: nil) = IntakeDecision(Array(job.utf8), apps, now: 0) else {
+      Issue.record("it is a valid job")
+      return
+    }
+    #expect(campaign.id == "a")
+    #expect(IntakeDecision(campaign, .new) == nil)
+    #expect(IntakeDecision(campaign, .duplicate) == nil)
+    #expect(
+      IntakeDecision(campaign, .conflict)
+        == .deadLetter(reason: "id: a was used for another job", hint: "give the job an id of its own"))
+    guard case .deadLetter(let reason, _) = IntakeDecision(Array("{".utf8), apps, now: 0) else {
+      Issue.record("it is no job")
+      return
+    }
+    #expect(reason.contains("JSON"))
+    #expect(IntakeDecision(StoreError(.full, "full", hint: "")) == nil, "no fault of the job")
+    #expect(
+      IntakeDecision(StoreError(.invalid, "no such segment", hint: "h"))
+        == .deadLetter(reason: "no such segment", hint: "h"))
+  }
+}
