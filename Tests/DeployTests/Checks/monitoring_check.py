@@ -56,7 +56,7 @@ def main():
     dashboard = json.loads((FOLDER / "dashboard.json").read_text())
 
     copied = yaml.safe_load((DEPLOY / "kubernetes/components/prometheus/alerts.yaml").read_text())
-    report.expect(copied["spec"] == rules, "the PrometheusRule of deploy/kubernetes is not deploy/monitoring/alerts.yaml")
+    report.expect(copied["spec"] == rules, "deploy/kubernetes has other alert rules than deploy/monitoring/alerts.yaml: run deploy/monitoring/render-alerts")
 
     if PROMTOOL.exists():
         status, said = run(str(PROMTOOL), "check", "rules", str(FOLDER / "alerts.yaml"))
