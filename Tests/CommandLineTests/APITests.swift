@@ -57,8 +57,7 @@ struct APITests {
     }
 
     func close() async {
-      process.send(signal: SIGTERM)
-      #expect(await process.waitForExit() == .status(0))
+      #expect(await process.terminate() == .status(0))
     }
   }
 
@@ -317,8 +316,7 @@ struct APITests {
     #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
     if let worker {
       print(output.standardOutput)
-      worker.send(signal: SIGTERM)
-      #expect(await worker.waitForExit() == .status(0))
+      #expect(await worker.terminate() == .status(0))
     }
     await house.close()
   }
@@ -371,8 +369,7 @@ struct APITests {
     let ready = try await WorkerEndpointTests.get(url + "/readyz")
     #expect(ready.status == 503 && ready.text.contains("127.0.0.1:1"), "\(ready)")
     #expect(try await WorkerEndpointTests.get(url + "/metrics").text.contains("carillon_fleet_up 0\n"))
-    process.send(signal: SIGTERM)
-    #expect(await process.waitForExit() == .status(0))
+    #expect(await process.terminate() == .status(0))
   }
 
   @Test func othersAreNotListenedToWithoutAToken() async throws {
@@ -382,8 +379,7 @@ struct APITests {
   }
 
   @Test func userIsForgottenByCommandToo() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(2)
+    let world = try await CarillonWorld(devices: 2)
     try await world.succeed("segment", "add", "vip", "u0")
     let forgotten = try await world.succeed("users", "forget", "u0", "--yes", "--json")
     #expect(try JSONObject(forgotten).number("devices") == 1 && forgotten.contains(#""segments":["vip"]"#))

@@ -237,8 +237,7 @@ import Testing
     #expect(try await company.operate("acl", "log") == "")
     #expect(try await company.operate("xlen", "{carillon}:events") == "0")
     #expect(try await company.operate("xlen", "{carillon}:dead") == "0")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
     await company.server.kill(SIGKILL)
   }
 

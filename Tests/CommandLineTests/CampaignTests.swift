@@ -179,8 +179,7 @@ struct CampaignTests {
     #expect(await watch.waitForExit() == .status(1))
     let lines = await watch.lines.reduce(into: "") { $0 += $1 + "\n" }
     #expect(try JSONObject.all(in: lines).last?.text("state") == "cancelled")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   /// `list` knows of finished slices only: what they have is a share of what all will have.
@@ -200,8 +199,7 @@ struct CampaignTests {
     let json = try #require(try JSONObject.all(in: await world.succeed("campaign", "list", "--json")).first)
     let (targets, estimate) = (json.number("targets") ?? 0, json.number("estimate") ?? 0)
     #expect(targets < 40 && estimate == targets * 8 / 7)
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   @Test(arguments: PushEngineKind.one(for: "watchEndsWhenTheCampaignPausesItself"))
@@ -217,8 +215,7 @@ struct CampaignTests {
     #expect(watch.exit == .status(1))
     #expect(watch.standardOutput.contains("wrong paused: "), "\(watch.standardOutput)")
     #expect(watch.standardOutput.contains("looks like the wrong environment"), "\(watch.standardOutput)")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   @Test(arguments: PushEngineKind.one(for: "showSaysThatThePushServiceOrTheWorkersAreNotThere"))
@@ -234,8 +231,7 @@ struct CampaignTests {
     #expect(try await world.succeed("campaign", "show", "stuck").contains("waiting     push service unreachable"))
     let watch = try await world.start("campaign", "watch", "stuck")
     #expect(await watch.line(containing: "waiting: push service unreachable") != nil)
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
     let wait = try #require(try await world.show("stuck").object("waiting"))
     #expect(wait.text("reason")?.contains("no worker is there; start one: carillon worker") == true)
     #expect(await watch.line(containing: "waiting: no worker is there") != nil)
@@ -243,8 +239,7 @@ struct CampaignTests {
   }
 
   @Test func submitSaysWhatLintWarnsOf() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(1)
+    let world = try await CarillonWorld(devices: 1)
     let job = CarillonWorld.job("typo").replacing(#""alert":"hi""#, with: #""alert":"hi","x-mine":1"#)
     let output = try await world.run("campaign", "submit", "-", input: job)
     #expect(output.exit == .status(0) && output.standardOutput == "typo\n")
@@ -260,8 +255,7 @@ struct CampaignTests {
 
   /// An id is known for longer than its campaign: neither is in a queue for that.
   @Test func whatHasGoneIsNotSaidToBeInTheQueue() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(1)
+    let world = try await CarillonWorld(devices: 1)
     try await world.submit("lost")
     try await world.server.command("del", "{\(world.namespace)}:campaigns")
     try await world.submit("old", audience: #"{"segment":"* & !*"}"#)
@@ -278,8 +272,7 @@ struct CampaignTests {
   }
 
   @Test func scheduledCampaignIsShownPausedAndCancelled() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(10)
+    let world = try await CarillonWorld(devices: 10)
     let sendAt = Date(timeIntervalSinceNow: 3600).ISO8601Format()
     try await world.submit("later", more: #","sendAt":"\#(sendAt)""#)
     // Scheduled ones don't keep it.

@@ -253,8 +253,7 @@ import Testing
     #expect(warning.contains("Apple Push Services: com.example.news"))
     try write(authority.issue(topic: "com.example.news"))
     _ = try #require(await worker.errorLine(containing: #""event":"credentialReloaded""#))
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   @Test func missingLegacyProviderIsNamedWithWhatToInstall() async throws {

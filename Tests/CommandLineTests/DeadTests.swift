@@ -105,8 +105,7 @@ struct DeadTests {
 
   /// The job of one target has that user's text: it goes neither to who has the device since, nor to who opted out.
   @Test func targetWhoseUserIsGoneIsNotRetried() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(4)
+    let world = try await CarillonWorld(devices: 4)
     for number in 0..<4 {
       let token = CarillonWorld.token(number)
       let job = CarillonWorld.job("sale.0.\(number)", audience: #"{"tokens":["\#(token)"]}"#)
@@ -129,8 +128,7 @@ struct DeadTests {
 
   /// As a worker leaves an event there whose app it does not know.
   @Test func eventThatWouldFailAgainStays() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(1)
+    let world = try await CarillonWorld(devices: 1)
     func bury(_ event: String, _ list: String) async throws {
       try await world.server.command(
         "xadd", "{\(world.namespace)}:dead", "*", "reason", "event: r", "hint", "h", "size", String(event.utf8.count),

@@ -81,8 +81,7 @@ struct ErasureProofTests {
       #expect(campaign.number("targets") == targets)
       #expect(campaign.object("outcomes")?.numbers.values.reduce(0, +) == targets, "\(campaign)")
     }
-    heir.send(signal: SIGTERM)
-    #expect(await heir.waitForExit() == .status(0))
+    #expect(await heir.terminate() == .status(0))
     #expect(try await world.run("store", "check").exit == .status(0))
     await server.kill(SIGKILL)
   }

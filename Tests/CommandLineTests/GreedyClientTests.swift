@@ -52,8 +52,7 @@ import Testing
     #expect(try figure("after") - figure("before") < 32 * 1024)
     // Whoever connects next is served at once; the rest is for a slow machine.
     #expect(try figure("honest") < 3)
-    process.send(signal: SIGTERM)
-    #expect(await process.waitForExit() == .status(0))
+    #expect(await process.terminate() == .status(0))
   }
 
   @Test("without a free descriptor it accepts nobody, and goes on when there is one")
@@ -76,8 +75,7 @@ import Testing
     clients = []
     #expect(await last.read(until: "ok\n").contains("200 OK"))
     for _ in 0..<3 { #expect(try await WorkerEndpointTests.get(url + "/readyz").status == 200) }
-    process.send(signal: SIGTERM)
-    #expect(await process.waitForExit() == .status(0))
+    #expect(await process.terminate() == .status(0))
   }
 
   @Test(
@@ -115,8 +113,7 @@ import Testing
     let silent = try (0..<50).map { _ in try RawClient(port: try port(url)) }
     #expect(try await WorkerEndpointTests.get(url + "/livez", "--cacert", certificate).status == 200)
     withExtendedLifetime(silent) {}
-    process.send(signal: SIGTERM)
-    #expect(await process.waitForExit() == .status(0))
+    #expect(await process.terminate() == .status(0))
 
     // What can't be served with is told before anybody relies on it.
     world.environment["CARILLON_ADMIN_TLS_KEY"] = world.folder.path("none.key")

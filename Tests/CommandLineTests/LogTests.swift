@@ -115,8 +115,7 @@ struct LogTests {
     worker.send(signal: SIGHUP)
     let line = try #require(await worker.errorLine(containing: "read the configuration again"))
     #expect(line.contains(" info worker/configuration: ") && line.contains("changed=log"), "\(line)")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 }
 

@@ -81,8 +81,7 @@ struct PageTests {
 
     func close() async {
       for process in [admin, worker] {
-        process.send(signal: SIGTERM)
-        #expect(await process.waitForExit() == .status(0))
+        #expect(await process.terminate() == .status(0))
       }
     }
   }

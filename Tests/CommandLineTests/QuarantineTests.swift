@@ -100,8 +100,7 @@ import Testing
     #expect(tokens.contains { $0.hasPrefix(first) })
 
     // Mended: the worker is restarted with the right address, and everybody gets it.
-    wrong.send(signal: SIGTERM)
-    #expect(await wrong.waitForExit() == .status(0))
+    #expect(await wrong.terminate() == .status(0))
     let right = try await world.start(
       ["worker", "--name", "right"], environment: ["CARILLON_APPS_NEWS_ENDPOINT": address(sandbox)])
     try await world.succeed("campaign", "resume", "sale")

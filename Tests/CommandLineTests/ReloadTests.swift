@@ -104,8 +104,7 @@ struct ReloadTests {
     // Nobody has to ask.
     try write("apps:\n" + app("news") + app("sport") + app("weather"))
     #expect(try await next("configurationReloaded").text("changed") == "apps.weather (new)")
-    admin.send(signal: SIGTERM)
-    #expect(await admin.waitForExit() == .status(0))
+    #expect(await admin.terminate() == .status(0))
   }
 
   @Test(arguments: PushEngineKind.one(for: "workerGoesOnWithWhatHasChanged"))
@@ -193,8 +192,7 @@ struct ReloadTests {
     )
     #expect(try await next("configurationReloaded").text("changed") == "worker.window")
     _ = try await next("configurationApplied")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
     // It has stopped once, and what it did before the reloads counts.
     let rest = await worker.errorLines.reduce(into: [String]()) { $0.append($1) }
     #expect(rest.count { $0.contains(#""event":"stopped""#) } == 1)

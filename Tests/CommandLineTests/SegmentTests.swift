@@ -3,8 +3,7 @@ import Testing
 
 struct SegmentTests {
   @Test func segmentsAreImportedCountedListedExportedAndRemoved() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(10)
+    let world = try await CarillonWorld(devices: 10)
     try await world.succeed("segment", "import", "vip", "-", input: "u1\r\nu2\r\n\r\nu3\r\n")
     try await world.succeed("segment", "import", "vip", "-", input: "u3\nu4")
     let report = try JSONObject(
@@ -54,8 +53,7 @@ struct SegmentTests {
   }
 
   @Test func segmentsAreDefinedCountedListedAndRemoved() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(10)
+    let world = try await CarillonWorld(devices: 10)
     try await world.succeed("segment", "import", "vip", "-", input: "u1\nu2\nu3\nghost\n")
     let said = try await world.succeed("segment", "define", "others", "!vip", "--where", "registeredAt < 3650d")
     #expect(said == "defined others as !vip, where registeredAt < 3650d\n")
@@ -91,8 +89,7 @@ struct SegmentTests {
   }
 
   @Test func segmentOfAnEmptyFileExists() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(2)
+    let world = try await CarillonWorld(devices: 2)
     try await world.succeed("segment", "import", "optedout", "-")
     #expect(try await world.succeed("segment", "count", "!optedout") == "2 users, 2 devices\n")
   }
@@ -112,8 +109,7 @@ struct SegmentTests {
   }
 
   @Test func fileIsReadAsCSVOfOneColumn() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(4)
+    let world = try await CarillonWorld(devices: 4)
     let file = try world.folder.write("optedout.csv", "user\n\"u0\"\n  u1  \n\"a,b\"\n")
     let said = try await world.succeed("segment", "import", "optedout", file)
     #expect(said.hasSuffix("optedout.csv: 3 rows, 3 imported, 1 of them without a device\n"))
@@ -125,8 +121,7 @@ struct SegmentTests {
   }
 
   @Test func replacedSegmentIsInForceUntilTheFileHasBeenRead() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(6)
+    let world = try await CarillonWorld(devices: 6)
     try await world.succeed("segment", "import", "optedout", "-", input: "u0\nu1\nu2\n")
     // Whoever stands on a bad line would fall out of the segment, and be sent to.
     let bad = try await world.run("segment", "import", "optedout", "-", "--replace", input: "u3\nu4,u5\n")
@@ -143,8 +138,7 @@ struct SegmentTests {
   }
 
   @Test func singleUsersComeAndGo() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(3)
+    let world = try await CarillonWorld(devices: 3)
     #expect(
       try await world.succeed("segment", "add", "vip", "u0", "u1", "ghost") == "added 3 to vip, 1 without a device\n")
     #expect(try await world.succeed("segment", "remove-users", "vip", "u0", "u2") == "removed 1 from vip\n")

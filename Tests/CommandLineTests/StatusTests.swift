@@ -38,8 +38,7 @@ struct StatusTests {
     while dead.exit == .status(0) { dead = try await world.run("status") }
     #expect(dead.exit == .status(1))
     #expect(dead.standardOutput.contains("  ! 1 jobs or events could not be run\n    see why: carillon dead list"))
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   @Test func redisOutOfReachIs69() async throws {

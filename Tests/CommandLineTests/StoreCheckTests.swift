@@ -6,8 +6,7 @@ import Testing
 /// `carillon store check`: what it says and how it exits, and that it finds nothing in what is only in motion.
 @Suite struct StoreCheckCommandTests {
   @Test func findingsAreLinesAndTheExitStatusSaysWhetherAnyIsLeft() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(40)
+    let world = try await CarillonWorld(devices: 40)
     let well = try await world.succeed("store", "check")
     #expect(well.hasPrefix("looked at ") && well.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: all is well\n"))
 
@@ -97,8 +96,7 @@ import Testing
       first.send(signal: SIGKILL)
       #expect(await first.waitForExit() == .signal(SIGKILL))
       try await world.succeed("worker", "--drain", "--name", "third")
-      second.send(signal: SIGTERM)
-      #expect(await second.waitForExit() == .status(0))
+      #expect(await second.terminate() == .status(0))
     }
 
     func isOver(_ ids: [String]) async throws -> Bool {

@@ -40,8 +40,7 @@ struct StoreTests {
     #expect(try await simulator.counters().number("accepted") == 2000)
     // Nothing is left of those with which it waited.
     #expect(try await connections() == before)
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
     let again = try await world.succeed("store", "repartition", "32")
     #expect(again == "the store has 32 partitions already\n")
   }
@@ -49,8 +48,7 @@ struct StoreTests {
   /// Killed wherever it is, the command goes on where it is run again, or everything goes back.
   @Test(arguments: [100, 8])
   func killedCommandLosesNothing(last: Int) async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(5000)
+    let world = try await CarillonWorld(devices: 5000)
     let keys = "{\(world.namespace)}:store"
     let command = try await world.start("store", "repartition", "100", "--yes")
     // When the first have moved.

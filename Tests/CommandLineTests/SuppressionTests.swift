@@ -6,8 +6,7 @@ import Testing
 /// Lists of whom an app sends nothing, and what an audience comes to.
 struct SuppressionTests {
   @Test func listsAreKeptByAppAndCategoryAndEveryCampaignKeepsToThem() async throws {
-    let world = try await CarillonWorld()
-    try await world.importDevices(20)
+    let world = try await CarillonWorld(devices: 20)
     try await world.succeed("suppression", "import", "news", "-", input: "user\nu1\nu2\nghost\n")
     #expect(
       try await world.succeed("suppression", "add", "news", "u3", "u4", "--category", "offers")

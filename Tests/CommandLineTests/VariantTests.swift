@@ -47,8 +47,7 @@ struct VariantTests {
     let decided = try await world.succeed("campaign", "decide", "ab", "short", "--by", "ada")
     #expect(decided == "ab active: later stages get short\n")
     try await world.until("ab") { $0.text("state") == "completed" }
-    heir.send(signal: SIGTERM)
-    #expect(await heir.waitForExit() == .status(0))
+    #expect(await heir.terminate() == .status(0))
     let other = try await world.run("campaign", "decide", "ab", "plain")
     #expect(other.exit == .status(1))
     try await expectCounts(world, told)

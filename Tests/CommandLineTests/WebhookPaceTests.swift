@@ -123,7 +123,6 @@ import Testing
     let status = try JSONObject(try await world.run("status", "--json").standardOutput)
     let redirecting = status.objects("webhooks")?.first { $0.text("name") == "redirecting" }
     #expect(redirecting?.text("error")?.contains("redirects") == true, "\(status)")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 }

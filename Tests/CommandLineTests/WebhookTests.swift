@@ -144,7 +144,6 @@ struct WebhookTests {
     #expect(bodies.allSatisfy { $0.text("kind") == "campaign" && $0.text("namespace") == world.namespace })
     let status = try JSONObject(try await world.run("status", "--json").standardOutput)
     #expect(status.objects("webhooks")?.first?.text("name") == "ops")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 }

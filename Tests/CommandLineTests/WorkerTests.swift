@@ -64,8 +64,7 @@ struct WorkerTests {
       let line = try #require(await worker.errorLine(containing: "\"event\":\"\(event)\""))
       #expect(try JSONObject(line).text("campaign") == "slow" && line.contains(says), "\(line)")
     }
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   @Test func reconnectToRedisIsLogged() async throws {
@@ -77,8 +76,7 @@ struct WorkerTests {
     while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await nextLook() }
     try await server.command("client", "kill", "type", "normal")
     #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
     await server.stop()
   }
 
@@ -103,8 +101,7 @@ struct WorkerTests {
     try await world.until("stuck") { ($0.number("inDoubt") ?? 0) > 0 }
     worker.send(signal: SIGTERM)
     _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
     let left = try await world.show("stuck")
     #expect(left.number("inDoubt") ?? 0 > 0 && left.text("state") == "active")
   }

@@ -40,8 +40,7 @@ struct DemoTests {
     #expect(try JSONObject(status.standardOutput).text("state") == "completed")
     let html = try await ChildProcess.run("curl", ["--silent", "--fail", String(url)])
     #expect(html.standardOutput.contains("<title>Carillon</title>"))
-    demo.send(signal: SIGTERM)
-    #expect(await demo.waitForExit() == .status(0))
+    #expect(await demo.terminate() == .status(0))
     try checkThatNothingIsLeft(in: folder)
   }
 

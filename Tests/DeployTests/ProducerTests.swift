@@ -109,8 +109,7 @@ import Testing
     #expect(again.exit == .status(0), "\(again.standardError)")
     while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" { await nextLook() }
     #expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "0")
-    worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    #expect(await worker.terminate() == .status(0))
   }
 
   /// The same user by HTTP: the campaign is sent once, however often it is submitted, and what is refused is told.

@@ -58,8 +58,7 @@ struct WorkerDeathTests {
     #expect(Set(results.compactMap { $0.text("token") }).count == 3000)
     #expect(results.count == 3000 && results.allSatisfy { $0.text("outcome") != nil })
 
-    heir.send(signal: SIGTERM)
-    #expect(await heir.waitForExit() == .status(0))
+    #expect(await heir.terminate() == .status(0))
     let log = try JSONObject.all(in: await heir.errorLines.reduce(into: "") { $0 += $1 + "\n" })
     #expect(log.contains { $0.text("event") == "tookOver" }, "\(log)")
     #expect(log.last?.text("event") == "stopped")
@@ -74,8 +73,7 @@ struct WorkerDeathTests {
     let first = try await worker(world, "first")
     try await world.submit("relay")
     try await world.until("relay") { accepted($0) >= 200 }
-    first.send(signal: SIGTERM)
-    #expect(await first.waitForExit() == .status(0))
+    #expect(await first.terminate() == .status(0))
     let halfway = try await world.show("relay")
     #expect(halfway.text("state") == "active" && halfway.number("inDoubt") == 0)
     #expect(halfway.number("pending") ?? 0 > 0)

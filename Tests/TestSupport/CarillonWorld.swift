@@ -15,11 +15,14 @@ public struct CarillonWorld: Sendable {
 
   /// - Parameters:
   ///   - partitions: few, so that a slice has more than a handful of targets.
-  ///   - engine: engine of its workers, as in `worker.engine`. With `nil` no worker starts if there is a simulator.
-  ///   - server: `nil` for the server that all tests share.
-  ///   - url: URL of its Redis if it is not a single server. Then ``server`` is not used.
+  ///   - engine: what its workers send with, as `worker.engine` has it; `nil` where none of them sends: where there
+  ///     is a simulator, none starts then.
+  ///   - server: `nil` for the one that all tests share.
+  ///   - url: where its Redis is, when it is no single server: then ``server`` is none of it.
+  ///   - devices: how many devices to import.
   public init(
-    partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil
+    partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil,
+    devices: Int = 0
   ) async throws {
     let shared = try await RedisServer.shared
     self.server = server ?? shared
@@ -31,6 +34,7 @@ public struct CarillonWorld: Sendable {
       "CARILLON_REDIS_NAMESPACE": namespace, "CARILLON_REDIS_PARTITIONS": String(partitions),
     ]
     environment["CARILLON_WORKER_ENGINE"] = engine
+    if devices > 0 { try await importDevices(devices) }
   }
 
   /// Creates a store of its own whose workers send to another world's simulator.

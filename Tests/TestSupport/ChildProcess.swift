@@ -89,7 +89,13 @@ public final class ChildProcess: Sendable {
   /// Sends a signal if the program still runs.
   public func send(signal: Int32) { outcome.send(signal) }
 
-  /// Waits for a line of standard output that contains `text`. Other lines are dropped.
+  /// Sends SIGTERM and waits until the program has ended.
+  public func terminate() async -> Exit {
+    send(signal: SIGTERM)
+    return await waitForExit()
+  }
+
+  /// Waits for a line of standard output that contains `text`; other lines are dropped.
   ///
   /// - Returns: the line, or `nil` if the program ended without it.
   public func line(containing text: String) async -> String? {

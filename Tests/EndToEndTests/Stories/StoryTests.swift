@@ -42,8 +42,7 @@ import Testing
 
     /// Ends the worker, which has nothing in doubt, and looks at every key.
     func close(_ worker: ChildProcess) async throws {
-      worker.send(signal: SIGTERM)
-      #expect(await worker.waitForExit() == .status(0))
+      #expect(await worker.terminate() == .status(0))
       let check = try await world.run("store", "check")
       #expect(check.exit == .status(0), "\(check.standardOutput)")
     }
