@@ -35,9 +35,9 @@ extension Audiences {
 
   /// Starts a list of the opt-outs that arrive during the import. Their own times may be earlier than that of the list.
   private func noteArrivals(on list: String, from now: Int) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+    for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
+      for partition in page {
         let key = keys.arrivals(partition, list)
         pipeline.append("ZADD", key, now, "")
         // An earlier import that still runs began at most a day ago.
@@ -51,9 +51,9 @@ extension Audiences {
   /// Returns the time when the whole of a segment was last replaced or removed, in ms since 1970; 0 for never.
   private func lastReplaced(_ segment: String) async throws -> Int {
     var latest = 0.0
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+    for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
+      for partition in page {
         pipeline.append("ZSCORE", keys.stated(partition, segment), "")
       }
       for reply in try await run(pipeline) {
@@ -114,8 +114,7 @@ extension Audiences {
   @discardableResult
   func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws -> Bool {
     var isInForce = true
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
-      let partitions = start..<min(start + CampaignStore.batch, keys.partitions)
+    for partitions in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
       // The script removes the marker. If Redis runs the script again after a broken connection, the script finds no
       // marker.

@@ -77,9 +77,9 @@ extension Audiences {
 
   /// Removes the users of a segment from all partitions.
   func unlinkSegment(_ name: String) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+    for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
+      for partition in page {
         pipeline.append("UNLINK", keys.segment(partition, name))
       }
       _ = try await run(pipeline)

@@ -98,8 +98,8 @@ extension Audiences {
     var groups: [Int: [String]] = [:]
     for user in users { groups[Partition.of(user: user, count: keys.partitions), default: []].append(user) }
     for (partition, group) in groups {
-      for start in stride(from: 0, to: group.count, by: CampaignStore.batch) {
-        body(partition, group[start..<min(start + CampaignStore.batch, group.count)])
+      for page in group.batches() {
+        body(partition, page)
       }
     }
   }
@@ -134,9 +134,9 @@ extension Audiences {
   /// Returns the number of users in a segment, with or without devices.
   public func size(ofSegment name: String) async throws -> Int {
     var total = 0
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+    for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
+      for partition in page {
         pipeline.append("SCARD", keys.segment(partition, name))
       }
       total += try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }

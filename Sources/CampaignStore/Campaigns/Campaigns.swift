@@ -108,8 +108,8 @@ public struct Campaigns: StoreRoom {
       record.take(parts)
     }
     guard record.hasOpenSlices else { return record }
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
-      let open = (start..<min(start + CampaignStore.batch, keys.partitions)).filter { !finished.contains($0) }
+    for page in (0..<keys.partitions).batches() {
+      let open = page.filter { !finished.contains($0) }
       for (_, slice) in try await counters(of: id, in: open) { record.add(slice) }
     }
     return record

@@ -57,9 +57,9 @@ extension Campaigns {
 
   /// Removes the users that a job lists, and their values.
   func unlinkAudience(of id: String, in partitions: [Int]) async throws {
-    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
+    for page in partitions.batches() {
       var pipeline = RedisPipeline()
-      for partition in partitions[start..<min(start + CampaignStore.batch, partitions.count)] {
+      for partition in page {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id))
       }
       _ = try await run(pipeline)
@@ -76,9 +76,9 @@ extension Campaigns {
     control: Bool = true
   ) async throws {
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
+    for page in partitions.batches() {
       pipeline.removeAll()
-      for partition in partitions[start..<min(start + CampaignStore.batch, partitions.count)] {
+      for partition in page {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id), keys.retry(partition, id))
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)

@@ -99,8 +99,7 @@ extension Campaigns {
       return counts
     }
     let partitions = record.reachedPartitions
-    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
-      let page = partitions[start..<min(start + CampaignStore.batch, partitions.count)]
+    for page in partitions.batches() {
       var pipeline = RedisPipeline()
       for partition in page {
         pipeline.command("HMGET") { arguments in

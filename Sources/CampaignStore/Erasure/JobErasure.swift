@@ -78,11 +78,11 @@ extension Erasure {
         if page.count < Self.erasedEventPage { break }
       }
       let events = Array(found)
-      for start in stride(from: 0, to: events.count, by: Self.replacedEvents) {
+      for page in events.batches(of: Self.replacedEvents) {
         var pipeline = RedisPipeline()
         pipeline.script(StoreScripts.eraseEvents, keys: [keys.events(list)]) {
           $0.append(CampaignJob.erasedEntry)
-          for event in events[start..<min(start + Self.replacedEvents, events.count)] { $0.append(event) }
+          for event in page { $0.append(event) }
         }
         _ = try await run(pipeline)
       }

@@ -127,8 +127,7 @@ extension Expansion {
   }
 
   private func forEachHistogram(of id: String, _ body: (Int, RecencyHistogram?) -> Void) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
-      let page = start..<min(start + CampaignStore.batch, keys.partitions)
+    for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.ranking(id))

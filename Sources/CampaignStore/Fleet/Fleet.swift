@@ -128,8 +128,7 @@ public struct Fleet: StoreRoom {
     }
     fleet.presence.unseen = max(0, listed - fleet.presence.workers.count)
     fleet.presence.workers.sort { ($1.isAlive ? 1 : 0, $0.name) < ($0.isAlive ? 1 : 0, $1.name) }
-    for start in stride(from: 0, to: fleet.presence.workers.count, by: CampaignStore.batch) {
-      let range = start..<min(start + CampaignStore.batch, fleet.presence.workers.count)
+    for range in (0..<fleet.presence.workers.count).batches() {
       pipeline.removeAll()
       pipeline.command("HMGET") {
         $0.append(keys.reports)
@@ -217,9 +216,9 @@ public struct Fleet: StoreRoom {
 
   private func readQuarantine(_ fleet: inout FleetSnapshot) async throws {
     let partitions = fleet.store.partitions ?? 0
-    for start in stride(from: 0, to: partitions, by: CampaignStore.batch) {
+    for page in (0..<partitions).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, partitions) {
+      for partition in page {
         pipeline.append("HLEN", keys.quarantine(partition))
       }
       let replies = FleetReplies(try await runEach(pipeline))

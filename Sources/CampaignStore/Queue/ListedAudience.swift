@@ -35,20 +35,20 @@ extension Queue {
     }
     var pipeline = RedisPipeline()
     for (partition, list) in members {
-      for start in stride(from: 0, to: list.count, by: CampaignStore.batch) {
+      for page in list.batches() {
         pipeline.command("SADD") { arguments in
           arguments.append(keys.audience(partition, campaign.id))
-          for member in list[start..<min(start + CampaignStore.batch, list.count)] { arguments.append(member) }
+          for member in page { arguments.append(member) }
         }
       }
     }
     for (partition, list) in members where !campaign.message.recipientValues.isEmpty {
       let known = list.filter { campaign.message.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
       // Of one user it may be some kilobytes.
-      for start in stride(from: 0, to: known.count, by: Self.valuesBatch) {
+      for page in known.batches(of: Self.valuesBatch) {
         pipeline.command("HSET") { arguments in
           arguments.append(keys.values(partition, campaign.id))
-          for user in known[start..<min(start + Self.valuesBatch, known.count)] {
+          for user in page {
             arguments.append(user)
             arguments.append(campaign.message.recipientValues[String(decoding: user, as: UTF8.self)] ?? [])
           }

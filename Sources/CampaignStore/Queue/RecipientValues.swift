@@ -33,10 +33,10 @@ extension Queue {
     var pipeline = RedisPipeline()
     for (partition, group) in groups {
       let key = keys.values(partition, id)
-      for start in stride(from: 0, to: group.count, by: Self.valuesBatch) {
+      for page in group.batches(of: Self.valuesBatch) {
         pipeline.command("HSET") { arguments in
           arguments.append(key)
-          for index in group[start..<min(start + Self.valuesBatch, group.count)] {
+          for index in page {
             arguments.append(values[index].user)
             arguments.append(values[index].json)
           }
@@ -50,9 +50,9 @@ extension Queue {
   /// Removes the expiry of the values when their job has arrived. They stay until the campaign ends.
   func keepValues(of campaign: Campaign) async throws {
     guard campaign.message.hasValuesBeside else { return }
-    for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
+    for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, keys.partitions) {
+      for partition in page {
         pipeline.append("PERSIST", keys.values(partition, campaign.id))
       }
       _ = try await run(pipeline)

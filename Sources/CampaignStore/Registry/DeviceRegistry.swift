@@ -258,8 +258,7 @@ extension Registry {
     var pipeline = RedisPipeline()
     var parts: [ArraySlice<Int>] = []
     for (partition, group) in groups {
-      for start in stride(from: 0, to: group.count, by: CampaignStore.batch) {
-        let part = group[start..<min(start + CampaignStore.batch, group.count)]
+      for part in group.batches() {
         command(partition, part, &pipeline)
         parts.append(part)
       }

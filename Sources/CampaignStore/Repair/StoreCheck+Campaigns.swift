@@ -24,9 +24,8 @@ extension StoreCheck {
         try found(try await lostSlices(of: record))
       }
       let partitions = record.reachedPartitions
-      for start in stride(from: 0, to: partitions.count, by: Self.slicesAtOnce) {
-        let page = partitions[start..<min(start + Self.slicesAtOnce, partitions.count)]
-          .map { SliceReference(campaign: id, partition: $0) }
+      for batch in partitions.batches(of: Self.slicesAtOnce) {
+        let page = batch.map { SliceReference(campaign: id, partition: $0) }
         try found(try await slices(page.filter { !names.unreadableSlices.contains($0) }, of: record))
       }
     }

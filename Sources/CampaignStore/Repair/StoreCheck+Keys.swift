@@ -192,8 +192,8 @@ extension StoreCheck {
   func unlistedSegments(among segments: [String: String]) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     let names = segments.keys.sorted()
-    for start in stride(from: 0, to: names.count, by: CampaignStore.batch) {
-      let page = Array(names[start..<min(start + CampaignStore.batch, names.count)])
+    for batch in names.batches() {
+      let page = Array(batch)
       findings += try await twice(page) { names in
         var pipeline = RedisPipeline()
         for name in names {

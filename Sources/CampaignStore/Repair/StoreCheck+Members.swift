@@ -99,9 +99,9 @@ extension StoreCheck {
     ]
     if SuppressionList(segment: list) != nil { keys.append(self.keys.arrivals(partition, list)) }
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: members.count, by: CampaignStore.batch) {
+    for page in members.batches() {
       pipeline.script(StoreScripts.mendList, keys: keys) {
-        for member in members[start..<min(start + CampaignStore.batch, members.count)] { $0.append(member) }
+        for member in page { $0.append(member) }
       }
     }
     guard !pipeline.isEmpty else { return [] }

@@ -31,8 +31,8 @@ extension StoreCheck {
     // Users without a device whose data is retained.
     try await forEachRanked(in: keys.retained(partition)) { old += OldIdentifier.all(in: $0) }
     var findings: [StoreFinding] = []
-    for start in stride(from: 0, to: old.count, by: Self.usersAtOnce) {
-      findings += try await rename(Array(old[start..<min(start + Self.usersAtOnce, old.count)]), in: partition)
+    for page in old.batches(of: Self.usersAtOnce) {
+      findings += try await rename(Array(page), in: partition)
     }
     return findings
   }

@@ -161,12 +161,12 @@ extension StoreCheck {
     let (partition, id) = (slice.partition, slice.campaign)
     let retry = keys.retry(partition, id)
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: indexes.count, by: CampaignStore.batch) {
+    for page in indexes.batches() {
       pipeline.script(
         StoreScripts.mendRetry, keys: [keys.slice(partition, of: id), keys.ledger(partition, id), retry]
       ) {
         $0.append(mends ? 1 : 0)
-        for index in indexes[start..<min(start + CampaignStore.batch, indexes.count)] { $0.append(index) }
+        for index in page { $0.append(index) }
       }
     }
     guard !pipeline.isEmpty else { return [] }

@@ -134,7 +134,7 @@ extension StoreCheck {
     let pressure = keys.pressure(partition)
     let mine = users.filter { place(of: $0) == partition || !misplaced.contains($0) }
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: mine.count, by: Self.recordsAtOnce) {
+    for page in mine.batches(of: Self.recordsAtOnce) {
       pipeline.script(
         StoreScripts.mendUsers,
         keys: [devices, names, attributes, quarantine, pressure, keys.retained(partition)]
@@ -142,7 +142,7 @@ extension StoreCheck {
         $0.append(mends ? 1 : 0)
         $0.append(Int(ReasonCode.other.rawValue))
         $0.append("found by store check")
-        for user in mine[start..<min(start + Self.recordsAtOnce, mine.count)] { $0.append(user) }
+        for user in page { $0.append(user) }
       }
     }
     guard !pipeline.isEmpty else { return [] }
@@ -169,10 +169,10 @@ extension StoreCheck {
   private func notes(_ page: [(RedisReply, RedisReply)], in partition: Int) async throws -> [StoreFinding] {
     let key = keys.quarantine(partition)
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: page.count, by: Self.recordsAtOnce) {
+    for batch in page.batches(of: Self.recordsAtOnce) {
       pipeline.script(StoreScripts.mendQuarantine, keys: [keys.devices(partition), key]) {
         $0.append(mends ? 1 : 0)
-        for (token, note) in page[start..<min(start + Self.recordsAtOnce, page.count)] {
+        for (token, note) in batch {
           $0.append(token)
           $0.append(DeviceNotice.all(in: note).first?.user ?? "")
           $0.append(note)

@@ -23,9 +23,9 @@ extension RepartitionMove {
     guard campaign.part == nil else {
       return try await reslice(id, to: there.queue.listedPartitions(of: campaign))
     }
-    for start in stride(from: 0, to: spread, by: CampaignStore.batch) {
+    for page in (0..<spread).batches() {
       var pipeline = RedisPipeline()
-      for partition in start..<min(start + CampaignStore.batch, spread) {
+      for partition in page {
         pipeline.append("UNLINK", keys.audience(partition, id))
         if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, id)) }
       }

@@ -71,10 +71,10 @@ extension Results {
   func tellBackend(_ entries: [[UInt8]]) async throws {
     guard !entries.isEmpty else { return }
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: entries.count, by: CampaignStore.batch) {
+    for page in entries.batches() {
       pipeline.command("LPUSH") { arguments in
         arguments.append(keys.feedback)
-        for entry in entries[start..<min(start + CampaignStore.batch, entries.count)] { arguments.append(entry) }
+        for entry in page { arguments.append(entry) }
       }
     }
     pipeline.append("LTRIM", keys.feedback, 0, store.feedbackLength - 1)

@@ -90,7 +90,7 @@ extension Results {
     var asked: [ReceiptGroup] = []
     for (group, users) in groups {
       let (partition, id) = (group.partition, group.campaign)
-      for start in stride(from: 0, to: users.count, by: CampaignStore.batch) {
+      for page in users.batches() {
         asked.append(group)
         pipeline.script(
           StoreScripts.receipt,
@@ -104,7 +104,7 @@ extension Results {
           } else {
             $0.append(kept(id))
           }
-          for user in users[start..<min(start + CampaignStore.batch, users.count)] {
+          for user in page {
             $0.append(user)
             $0.append(Int(Self.recipientHash(user.utf8)))
           }
@@ -162,8 +162,7 @@ extension Results {
       return counts
     }
     let partitions = record.reachedPartitions
-    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
-      let page = partitions[start..<min(start + CampaignStore.batch, partitions.count)]
+    for page in partitions.batches() {
       var pipeline = RedisPipeline()
       for partition in page {
         for kind in ReceiptEvent.Kind.allCases { pipeline.append("SCARD", keys.receipts(partition, kind, record.id)) }

@@ -57,8 +57,7 @@ public struct Results: StoreRoom {
     let service = try service(of: record)
     let partitions = record.reachedPartitions
     var damage: StoreError?
-    for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch) {
-      let page = partitions[start..<min(start + CampaignStore.batch, partitions.count)]
+    for page in partitions.batches() {
       var pipeline = RedisPipeline()
       for partition in page { view(SliceReference(campaign: id, partition: partition), to: &pipeline) }
       let replies = try await runEach(pipeline)

@@ -58,8 +58,8 @@ extension Slices {
     let finished = PartitionBitmap(replies[1].bytes.map(Array.init) ?? [])
     var lost: [Int] = []
     let unfinished = (0..<keys.partitions).filter { !open.contains($0) && !finished.contains($0) }
-    for start in stride(from: 0, to: unfinished.count, by: CampaignStore.batch) {
-      lost += try await abandoned(among: unfinished[start..<min(start + CampaignStore.batch, unfinished.count)], of: id)
+    for page in unfinished.batches() {
+      lost += try await abandoned(among: page, of: id)
     }
     guard !lost.isEmpty else { return [] }
     // A slice that is held without a lease has just been taken, or its worker has died. This is rare, so the lists of
