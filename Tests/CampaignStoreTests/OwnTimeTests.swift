@@ -59,8 +59,9 @@ struct OwnTimeTests {
       device.timezone = zone
       try await world.store.registry.register([DeviceRegistration(user: "u0", device: device)])
     }
+    let tomorrow = WallTime.format(try await world.store.time() / 1_000_000 + 86400)
     let campaign = try await world.activate(
-      "a", #","sendAt":"\#(Self.wall)","localTime":true,"defaultTimezone":"UTC""#)
+      "a", #","sendAt":"\#(tomorrow)","localTime":true,"defaultTimezone":"UTC""#)
     _ = try await expand(world, campaign)
     let filter = TestStore.filter(
       of: campaign, start: try #require(try await world.store.campaigns.find(campaign.id)).start)

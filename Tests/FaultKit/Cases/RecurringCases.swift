@@ -55,7 +55,7 @@ enum RecurringCases {
     let record = try await world.store.campaigns.find(id)
     // On a slow machine the run may end before the cancel. Both times come from Redis' clock.
     if let run = try await world.store.campaigns.find(second.id), run.state == .completed {
-      let (ended, cancelled) = (run.finishedAt ?? .max, record?.finishedAt ?? 0)
+      let (ended, cancelled) = (run.times.finishedAt ?? .max, record?.times.finishedAt ?? 0)
       stage.require(ended <= cancelled, "run \(second.id) ended at \(ended), after the cancel at \(cancelled)")
       second.end = "completed"
     }
