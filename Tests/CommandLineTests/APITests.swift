@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 @testable import carillon
 
-/// `carillon admin`, by HTTP.
+/// The HTTP API of `carillon admin`.
 struct APITests {
-  /// A running `carillon admin` with a token for everything, and one to look.
+  /// A running `carillon admin` with a token of all scopes and a token that can only view.
   private struct House {
     var world: CarillonWorld
     let process: ChildProcess
@@ -13,7 +13,7 @@ struct APITests {
     let admin: String
     let viewer: String
 
-    /// - Parameter above: targets above which a campaign needs approval; `nil` for none.
+    /// - Parameter above: number of targets above which a campaign needs approval; `nil` for no limit.
     static func open(above: Int? = nil) async throws -> House {
       var world = try await CarillonWorld(engine: "native")
       try await world.startSimulator()
@@ -43,7 +43,7 @@ struct APITests {
       return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
     }
 
-    /// A token that is made while it runs, and is known.
+    /// Creates a token while the server runs, and waits until the server has read it.
     func token(_ name: String, _ scope: String) async throws -> String {
       let made = try await world.succeed("admin", "token", name, "--scope", scope)
       _ = try #require(await process.errorLine(containing: #""event":"tokensReloaded""#))
@@ -61,7 +61,8 @@ struct APITests {
     }
   }
 
-  /// Requests read ids, names, times and zones as commands do (`CommandTextTests`), and warn as `submit` does.
+  /// Requests read ids, names, times and zones as commands do (`CommandTextTests`), and return the warnings of
+  /// `submit`.
   @Test func requestsReadTextByOneRuleAndWarnOfAnEmptyAudience() async throws {
     let house = try await House.open()
     let token = CarillonWorld.token(1)
@@ -105,7 +106,7 @@ struct APITests {
     #expect(try await house.get("/audience?expression=vip%20%26%20*").numbers == ["users": 2, "devices": 2])
     #expect(try await house.get("/segments").text("next") == nil)
     let job = CarillonWorld.job("a", audience: #"{"segment":"vip"}"#)
-    // A job with a template is looked up; a time that has passed is refused by every operation.
+    // The operation looks up the template of a job. Every operation refuses a time in the past.
     _ = try await house.world.succeed("template", "put", "hi", "-", input: #"{"payload":{"aps":{"alert":"{{plam}}"}}}"#)
     let named = CarillonWorld.job("t", audience: #"{"segment":"vip"}"#, content: #""template":"hi""#)
     let lint = try await house.ask("POST", "/api/v1/campaigns/lint", named)
@@ -117,7 +118,7 @@ struct APITests {
     }
     let estimate = try await house.ask("POST", "/api/v1/campaigns/estimate", job)
     #expect(estimate.status == 200 && estimate.text.contains(#""targets":2"#), "\(estimate)")
-    // As a proxy may ask, with a prefix of its own in front of the path: Location is relative to that.
+    // A proxy may send an absolute URL with a prefix before the path. `Location` is relative to the URL.
     let port = try #require(house.url.split(separator: ":").last.flatMap { Int($0) })
     let submitted = try await RawClient.exchange(
       "POST http://push.example/api/v1/campaigns HTTP/1.1\r\nHost: push.example\r\nConnection: close\r\n"
@@ -187,7 +188,7 @@ struct APITests {
     let house = try await House.open(above: 2)
     try await house.world.importDevices(4)
     let grace = try await house.token("grace", "operate")
-    // Who it is, is no matter of what the job says.
+    // The token determines the submitter; the job can't set another one.
     let named = try await house.ask(
       "POST", "/api/v1/campaigns", CarillonWorld.job("big", more: #","submittedBy":"ada""#))
     #expect(named.status == 422 && named.text.contains("submittedBy: the job names somebody else"), "\(named)")
@@ -220,7 +221,7 @@ struct APITests {
       manifest.text.contains(#""what":"submit","by":"boss""#)
         && manifest.text.contains(#""what":"approve","by":"grace""#))
     let copy = try house.world.folder.write("copy.json", manifest.text)
-    // The command reads what the API wrote.
+    // The command can read the manifest that the API returned.
     #expect(
       try await house.world.succeed("campaign", "manifest", "big", "--check", copy).contains("is as its manifest says"))
     let held = try await house.ask("POST", "/api/v1/campaigns/big/manifest", "@" + copy, as: house.viewer)
@@ -234,7 +235,7 @@ struct APITests {
     await house.close()
   }
 
-  @Test func scopesAreHeldToOnTheServer() async throws {
+  @Test func serverEnforcesScopes() async throws {
     let house = try await House.open()
     #expect(try await house.ask("GET", "/api/v1/status", as: house.viewer).status == 200)
     for (method, path) in [
@@ -246,7 +247,7 @@ struct APITests {
       #expect(answer.status == 403 && answer.text.contains("lacks the scope"), "\(path): \(answer)")
     }
     #expect(try await house.ask("GET", "/api/v1/status", as: "carillon_0").status == 401)
-    // A token that is made while it runs is good within seconds, one that is taken back is not.
+    // A new token is valid within seconds, and a revoked token is invalid within seconds.
     let second = try await house.world.succeed("admin", "token", "second", "--scope", "view")
     _ = try #require(await house.process.errorLine(containing: #""event":"tokensReloaded""#))
     let token = second.trimmingCharacters(in: .newlines)
@@ -274,7 +275,7 @@ struct APITests {
           .replacing("{user}", with: "a").replacing("{token}", with: "aa")
         let answer = try await house.ask(method.uppercased(), place, as: "carillon_none")
         let isOpen = paths.object(path)?.object(method)?.isNull("x-scope") ?? false
-        // Whoever shows wrong tokens is slowed down after some.
+        // The server delays a client after several wrong tokens.
         #expect(
           isOpen ? answer.status == 200 : [401, 429].contains(answer.status), "\(method) \(path): \(answer.status)")
       }
@@ -297,8 +298,8 @@ struct APITests {
     try await house.world.importDevices(3)
     let seed = UInt32.random(in: 0..<1_000_000)
     print("seed of fuzzed: \(seed)")
-    // `make fuzz`: so many examples an operation, what the description allows and what it forbids, edge cases, and operations
-    // that take what others have answered; with a worker that takes in what is submitted.
+    // `make fuzz` sets the number of examples for each operation: input that the description allows, input that it
+    // forbids, edge cases, and operations that use the answers of others. A worker takes the submitted jobs.
     let examples = ProcessInfo.processInfo.environment["CARILLON_TEST_FUZZ"]
     let worker = examples == nil ? nil : try await house.world.start("worker", "--name", "fuzzed")
     let output = try await ChildProcess.run(
@@ -309,7 +310,7 @@ struct APITests {
         examples == nil ? "fuzzing" : "examples,coverage,fuzzing,stateful", "--mode",
         examples == nil ? "positive" : "all",
         "--max-examples", examples ?? "3", "--continue-on-failure", "--no-shrink",
-        // Below what one token may ask: a 429 would be an answer of the frame, and not of the operation.
+        // Below the limit of one token: a 429 would be an answer of the server, not of the operation.
         "--rate-limit", "150/s", "--seed", String(seed),
         "--generation-database", "none", "--no-color",
       ], folder: house.world.folder.url)
@@ -333,13 +334,13 @@ struct APITests {
     let lint = request("POST", "/api/v1/campaigns/lint", "{\"aps\":{\(names)}}", as: house.viewer)
     let job = request("POST", "/api/v1/campaigns", CarillonWorld.job("a"), as: house.admin)
     let start = ContinuousClock.now
-    // As many as one token may have waiting, and more than there are threads for tasks.
+    // As many clients as requests that one token may have waiting, and more than the threads for tasks.
     let clients = try (0..<8).map { _ in try RawClient(port: port) }
     for client in clients { await client.send(lint) }
     #expect(try await RawClient.exchange(request("GET", "/livez", as: ""), port: port).hasSuffix("ok\n"))
     #expect(try await RawClient.exchange(job, port: port).hasPrefix("HTTP/1.1 201"))
     let others = start.duration(to: .now)
-    // What takes too long on a busy machine is a 503.
+    // An operation that takes too long on a busy machine returns 503.
     for client in clients { #expect(await client.read().hasPrefix("HTTP/1.1 ")) }
     #expect(others < start.duration(to: .now) / 2)
     await house.close()
@@ -378,7 +379,7 @@ struct APITests {
     #expect(output.exit == .status(65) && output.standardError.contains("carillon admin token"), "\(output)")
   }
 
-  @Test func userIsForgottenByCommandToo() async throws {
+  @Test func commandErasesAUser() async throws {
     let world = try await CarillonWorld(devices: 2)
     try await world.succeed("segment", "add", "vip", "u0")
     let forgotten = try await world.succeed("users", "forget", "u0", "--yes", "--json")
@@ -387,7 +388,7 @@ struct APITests {
     #expect(try await world.run("users", "forget", "u0", "--yes").exit == .status(1))
     try await world.succeed("devices", "show", "u1")
     try await world.succeed("store", "check")
-    // That somebody was forgotten is noted, and not who: the name would be what is left of the user.
+    // The audit log records that a user was erased, but not the name of the user. The name is personal data.
     let audit = try await world.server.command("xrange", "{\(world.namespace)}:audit", "-", "+")
     #expect(audit.contains("user.forget") && audit.contains("1 devices") && !audit.contains("u0"), "\(audit)")
   }

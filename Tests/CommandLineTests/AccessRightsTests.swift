@@ -3,9 +3,10 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The users of `Config/redis.acl.example` on a Redis that knows no others: each can do what its role does, and no more.
+/// The users of `Config/redis.acl.example` on a Redis that has no other users. Each user can do exactly the work of its
+/// role.
 @Suite struct AccessRightsTests {
-  /// A world on such a Redis, and who asks.
+  /// A world on a Redis with these users, and the means to run commands as each role.
   private struct Company {
     let server: RedisServer
     var world: CarillonWorld
@@ -19,12 +20,12 @@ import Testing
       let users = try folder.writeSecret("users.acl", String(contentsOf: file, encoding: .utf8))
       server = try await RedisServer.start(program: program, arguments: ["--aclfile", users])
       world = try await CarillonWorld(engine: PushEngineKind.native.rawValue, server: server)
-      // The one that the file is about.
+      // The namespace in the file.
       world.environment["CARILLON_REDIS_NAMESPACE"] = "carillon"
       for role in ["producer", "worker", "admin", "reader", "maintainer"] {
         _ = try world.folder.writeSecret(role, role.uppercased() + "_PASSWORD\n")
       }
-      // Redis has read it.
+      // Redis has read the file by now.
       withExtendedLifetime(folder) {}
     }
 
@@ -54,7 +55,7 @@ import Testing
       try await redis("operator", "OPERATOR_PASSWORD", words)
     }
 
-    /// Something for every pass of `store check` to mend.
+    /// Writes damaged data that every scan of `store check` can repair.
     func damage() async throws {
       for words in [
         ["set", "{carillon}:waiting:a", "x"], ["hset", "{carillon}:import:x", "offset", "1"],
@@ -65,7 +66,7 @@ import Testing
       ] {
         _ = try await redis("operator", "OPERATOR_PASSWORD", words)
       }
-      // Everybody of a partition stands in the next one too.
+      // Copies all users of a partition to the next partition.
       let copy =
         "for _, word in ipairs({'devices', 'attributes'}) do "
         + "local all = redis.call('HGETALL', '{carillon:0}:' .. word) "
@@ -86,13 +87,13 @@ import Testing
     let devices = try company.world.folder.write("devices.csv", "user,token,registeredAt\n" + rows.joined())
     let users = try company.world.folder.write("users", (0..<20).map { "u\($0)\n" }.joined())
 
-    // An administrator brings devices and segments.
+    // An administrator imports devices and segments.
     try await company.succeed("admin", "devices", "import", devices)
     try await company.succeed("admin", "segment", "import", "vip", users)
     try await company.succeed("admin", "segment", "add", "churned", "u1", "u28")
     try await company.succeed("admin", "segment", "count", "vip & !churned")
 
-    // A producer submits, by the program and without.
+    // A producer submits with the program and without the program.
     try await company.succeed(
       "producer", "campaign", "submit", "-", input: CarillonWorld.job("a", more: #","results":"all""#))
     let payload = try company.world.folder.write("hello.json", #"{"payload":{"aps":{"alert":"hi"}}}"#)
@@ -123,14 +124,14 @@ import Testing
     let shown = try JSONObject(await company.succeed("reader", "campaign", "show", "a", "--json"))
     #expect(shown.text("state") == "completed")
 
-    // Whoever reads sees all.
+    // A reader can see everything.
     for words in [
       ["campaign", "list"], ["campaign", "watch", "a"], ["status"], ["results", "export", "a"],
       ["results", "show", "a", "--token", tokens[9]], ["dead", "list"], ["quarantine", "list"], ["segment", "list"],
       ["devices", "show", "u9"], ["devices", "export"],
     ] {
       let output = try await company.run("reader", words)
-      // There are dead jobs, and no worker: that is something for somebody.
+      // There are dead jobs and no worker, so `status` reports an alarm.
       let status: Int32 = words == ["status"] ? 1 : 0
       #expect(output.exit == .status(status) && !output.standardOutput.isEmpty, "\(words): \(output.standardError)")
       #expect(!output.standardOutput.contains("lacks a right"), "\(words): \(output.standardOutput)")
@@ -157,7 +158,7 @@ import Testing
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("c"))
     try await company.succeed("worker", "worker", "--drain", "--name", "w2")
 
-    // A maintainer looks after the store, whatever is found there.
+    // A maintainer repairs the store, whatever the check finds.
     try await company.succeed("admin", "campaign", "pause", "held")
     try await company.succeed("maintainer", "store", "check")
     try await company.damage()
@@ -169,7 +170,7 @@ import Testing
     try await company.succeed("worker", "worker", "--drain", "--name", "w3")
     try await company.succeed("admin", "store", "repartition", "16", "--yes")
 
-    // Not even in a place where a refusal would be swallowed.
+    // Redis refused no command at all, also at places where the program ignores a refusal.
     #expect(try await company.operate("acl", "log") == "")
     await company.server.kill(SIGKILL)
   }
@@ -188,10 +189,10 @@ import Testing
       #expect(output.standardError.contains(says), "\(output.standardError)")
       #expect(output.standardError.contains("ACL LOG") && output.standardError.contains("{carillon"))
     }
-    // A producer may not read attributes: it submits a job that names one, without the warning.
+    // A producer can't read attributes: it submits a job that uses an attribute, without the warning.
     let personal = CarillonWorld.job("p", content: #""payload":{"aps":{"alert":"Hi {{name}}"}}"#)
     try await company.succeed("producer", "campaign", "submit", "-", input: personal)
-    // The default user has no rights, and no password would help.
+    // The default user has no rights; a password would not help.
     let nobody = try await CarillonCommand.run(["campaign", "list"], environment: company.world.environment)
     #expect(nobody.exit == .status(65) && nobody.standardError.contains("NOAUTH"))
     await company.server.kill(SIGKILL)
@@ -207,7 +208,7 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
-  /// `users forget` was killed: the worker's role has the rights to complete the erasure, streams included.
+  /// A test kills `users forget`. The worker's role has the rights to complete the erasure, including the streams.
   @Test(arguments: ["redis.acl.example", "redis-6.2.acl.example"])
   func workerCompletesTheErasureOfAKilledCommand(file: String) async throws {
     let isOld = file.contains("6.2")
@@ -218,7 +219,7 @@ import Testing
     let event = #"{"user":"victim"}"#
     try await company.operate("xadd", "{carillon}:events", "*", "kind", "outcome", "json", event)
     try await company.operate("xadd", "{carillon}:dead", "*", "list", "receipts", "reason", "r", "job", event)
-    // The command opens the store with three pipelines, reads, and writes its note.
+    // The command opens the store with three pipelines, reads data, and records the pending erasure.
     var environment = company.world.environment
     environment["CARILLON_REDIS_USER"] = "carillon-admin"
     environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path("admin")
@@ -241,7 +242,7 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
-  /// What each role must be refused, in words of commands.
+  /// Commands that Redis must refuse to each role.
   private static let refused: [String: [String]] = [
     "producer": [
       "set {carillon}:campaign:a x", "set {carillon}:campaigns x", "set {carillon}:store x", "del {carillon}:campaigns",

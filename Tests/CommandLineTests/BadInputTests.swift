@@ -3,9 +3,9 @@ import PushCore
 import TestSupport
 import Testing
 
-/// The table of bad input: each gives an error that says what is wrong, where, and what to do, and none gets into Redis.
+/// Table of invalid inputs. Each gives an error with the problem, the place and the remedy, and none reaches Redis.
 struct BadInputTests {
-  /// A job, and what its refusal says.
+  /// An invalid job and the texts that its error contains.
   struct Case: Sendable, CustomTestStringConvertible {
     var job: String
     var says: [String]

@@ -20,9 +20,9 @@ struct CampaignTests {
     #expect(try JSONObject(other.standardError).object("error")?.text("code") == "conflict")
   }
 
-  @Test func campaignThatNobodyTookInIsInTheQueue() async throws {
+  @Test func campaignBeforeIntakeIsShownAsQueued() async throws {
     let world = try await CarillonWorld()
-    // A producer's, of which nothing is known but that it is on the list.
+    // A producer pushed this job itself. Carillon only knows that the job is in the list.
     let list = "{\(world.namespace)}:campaigns"
     try await world.server.command("lpush", list, CarillonWorld.job("first") + "\n")
     try await world.submit("early", more: #","lane":"bulk""#)
@@ -63,8 +63,8 @@ struct CampaignTests {
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "finishedCampaignIsShownAsTheContractSays"))
-  func finishedCampaignIsShownAsTheContractSays(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "finishedCampaignIsShownAsDocumented"))
+  func finishedCampaignIsShownAsDocumented(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     let tokens = try await world.importDevices(40)
@@ -88,7 +88,7 @@ struct CampaignTests {
     #expect(show.text("finishedAt")?.hasSuffix("Z") == true)
     let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "completed", "--json"))
     #expect(try await world.succeed("campaign", "list", "--state", "paused", "--json") == "[]\n")
-    // Whom it went to stands in its job, and what users did with it in every partition: a list of campaigns reads neither.
+    // The audience is only in the job, and the receipts are in every partition. `campaign list` reads neither.
     #expect(list.map(\.names) == [show.names.filter { $0 != "audience" && $0 != "receipts" }])
     #expect(show.object("receipts")?.numbers == ["delivered": 0, "opened": 0, "dismissed": 0])
     #expect(show.object("audience")?.text("segment") == "*")
@@ -151,8 +151,8 @@ struct CampaignTests {
     #expect(safe.contains("cells,'=1+1,00ff"))
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignIsPausedResumedAndCancelledAndWatchedToItsEnd"))
-  func campaignIsPausedResumedAndCancelledAndWatchedToItsEnd(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "watchFollowsPauseResumeAndCancel"))
+  func watchFollowsPauseResumeAndCancel(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator("--latency", "200ms")
     try await world.importDevices(2000)
@@ -164,7 +164,7 @@ struct CampaignTests {
     #expect(try await world.succeed("campaign", "pause", "slow", "--reason", "lunch") == "slow paused\n")
     let paused = try await world.show("slow")
     #expect(paused.text("state") == "paused" && paused.text("reason") == "lunch")
-    // What is sent of an open slice was sealed before.
+    // An open slice sends only sealed targets.
     #expect(paused.object("slices")?.number("sealed") ?? 0 > 0)
     try await world.until("slow") { $0.number("inDoubt") == 0 }
     #expect(try await world.succeed("campaign", "resume", "slow", "--json").contains(#""state":"active""#))
@@ -175,20 +175,20 @@ struct CampaignTests {
     #expect(ended.object("outcomes")?.number("cancelled") ?? 0 > 0)
     let late = try await world.run("campaign", "resume", "slow")
     #expect(late.exit == .status(1) && late.standardError.contains("can't resume campaign 'slow': it is cancelled"))
-    // Whoever waits for it hears that it did not do what was asked for.
+    // `watch` exits with 1: the campaign did not complete.
     #expect(await watch.waitForExit() == .status(1))
     let lines = await watch.lines.reduce(into: "") { $0 += $1 + "\n" }
     #expect(try JSONObject.all(in: lines).last?.text("state") == "cancelled")
     #expect(await worker.terminate() == .status(0))
   }
 
-  /// `list` knows of finished slices only: what they have is a share of what all will have.
+  /// `list` counts only finished slices. It shows their targets as a share of the estimate for the whole campaign.
   @Test(arguments: PushEngineKind.one(for: "listShowsSharesOfTheEstimate"))
   func listShowsSharesOfTheEstimate(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     let tokens = try await world.importDevices(40)
-    // One is tried again much later: its slice stays open.
+    // One target is retried much later, so its slice stays open.
     let refusal = #"{"tokenFailures":[{"token":"\#(tokens[0])","status":503,"reason":"ServiceUnavailable","times":9}]}"#
     try await simulator.set(refusal)
     let worker = try await world.start("worker")
@@ -218,8 +218,8 @@ struct CampaignTests {
     #expect(await worker.terminate() == .status(0))
   }
 
-  @Test(arguments: PushEngineKind.one(for: "showSaysThatThePushServiceOrTheWorkersAreNotThere"))
-  func showSaysThatThePushServiceOrTheWorkersAreNotThere(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "showReportsAMissingPushServiceOrFleet"))
+  func showReportsAMissingPushServiceOrFleet(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
     try await world.importDevices(3)
@@ -253,8 +253,8 @@ struct CampaignTests {
     #expect(payload.exit == .status(65) && payload.standardError.contains("this is a payload, not a job"))
   }
 
-  /// An id is known for longer than its campaign: neither is in a queue for that.
-  @Test func whatHasGoneIsNotSaidToBeInTheQueue() async throws {
+  /// Redis stores an id longer than its campaign. Neither a lost nor an expired campaign is in a queue.
+  @Test func lostOrExpiredCampaignIsNotShownAsQueued() async throws {
     let world = try await CarillonWorld(devices: 1)
     try await world.submit("lost")
     try await world.server.command("del", "{\(world.namespace)}:campaigns")
@@ -275,7 +275,7 @@ struct CampaignTests {
     let world = try await CarillonWorld(devices: 10)
     let sendAt = Date(timeIntervalSinceNow: 3600).ISO8601Format()
     try await world.submit("later", more: #","sendAt":"\#(sendAt)""#)
-    // Scheduled ones don't keep it.
+    // A scheduled campaign does not prevent the worker from draining.
     try await world.drain()
     let show = try await world.show("later")
     #expect(show.text("state") == "scheduled")
@@ -300,7 +300,7 @@ struct CampaignTests {
 
   @Test func watchOfAJobThatCannotBeRunSaysWhy() async throws {
     let world = try await CarillonWorld()
-    // The worker's configuration has no app `sport`; whoever submitted it has one.
+    // The worker's configuration has no app `sport`; the submitter's configuration has this app.
     var producer = world
     let yaml = "apps: { sport: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }"
     producer.environment["CARILLON_CONFIG"] = try world.folder.write("producer.yaml", yaml)
@@ -313,8 +313,8 @@ struct CampaignTests {
     }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whatGoesBesideACampaignIsShownWithIt"))
-  func whatGoesBesideACampaignIsShownWithIt(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "companionCampaignIsShownWithItsCampaign"))
+  func companionCampaignIsShownWithItsCampaign(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     _ = try await world.importDevices(3)

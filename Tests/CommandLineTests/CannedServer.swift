@@ -4,19 +4,20 @@ import Glibc
 import TLS
 import TestSupport
 
-/// A server that says over TLS what the test tells it to, one answer a connection, and keeps what it was asked.
+/// A TLS server that gives the answers of the test, one for each connection, and records the requests.
 ///
-/// It speaks HTTP/1.1, which single requests take where HTTP/2 is not agreed to (RFC 9113 section 3.2); pushes do not.
+/// It uses HTTP/1.1. Single requests accept HTTP/1.1 if the server does not negotiate HTTP/2 (RFC 9113 section 3.2);
+/// pushes do not.
 struct CannedServer {
   let port: UInt16
-  /// Whom to trust for it.
+  /// Certificate of the authority that issued the server's certificate.
   let authorityPEM: String
   private let requests: AsyncThrowingStream<String, any Error>
 
-  /// Twenty seconds: long enough for a loaded machine, short enough that a connection that never comes fails the test.
+  /// ms. Long enough for a busy machine, and short enough that a missing connection fails the test.
   private static let patience: Int32 = 20_000
 
-  /// - Parameter answers: status lines and header lines, without line ends.
+  /// - Parameter answers: status lines and header lines, without line breaks.
   static func start(_ answers: [[String]]) async throws -> CannedServer {
     let (places, place) = AsyncThrowingStream.makeStream(of: (port: UInt16, authority: String).self)
     let (requests, request) = AsyncThrowingStream.makeStream(of: String.self)
@@ -43,7 +44,7 @@ struct CannedServer {
     return CannedServer(port: port, authorityPEM: authority, requests: requests)
   }
 
-  /// The requests as they came, once all answers were given. For one caller.
+  /// Returns the requests in their order, after the server has given all answers. Only one caller may use it.
   func asked() async throws -> [String] { try await requests.reduce(into: []) { $0.append($1) } }
 
   private static func serve(_ stream: TLSStream, _ answer: [String]) throws -> String {
@@ -59,13 +60,13 @@ struct CannedServer {
     }
     let body = answer.last.flatMap { $0.hasPrefix("{") ? $0 : nil } ?? ""
     let lines = (body.isEmpty ? answer : answer.dropLast()) + ["content-length: \(body.utf8.count)", "", body]
-    // A few hundred bytes always fit the socket's buffer.
+    // A few hundred bytes always fit in the socket's buffer.
     _ = try Array(lines.joined(separator: "\r\n").utf8).withUnsafeBytes { try stream.write($0) }
     stream.finishWriting()
     return received
   }
 
-  /// Whether a request has its headers, and as much body as they announce.
+  /// Returns whether a request has all its headers and the announced number of body bytes.
   private static func isWhole(_ request: String) -> Bool {
     guard let end = request.firstRange(of: "\r\n\r\n") else { return false }
     let length = request.lowercased().split(separator: "\r\n").first { $0.hasPrefix("content-length: ") }

@@ -92,7 +92,7 @@ struct ChannelTests {
 
   // MARK: Over TLS
 
-  /// A world whose app has its channels at a server with these answers.
+  /// Creates a world whose app uses a channel server with these answers.
   private func world(_ answers: [[String]]) async throws -> (CarillonWorld, CannedServer) {
     var world = try await CarillonWorld()
     let server = try await CannedServer.start(answers)

@@ -10,7 +10,7 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// A configuration of the least that is needed; lines are added at the end.
+/// Returns the smallest valid configuration, with `more` lines at its end.
 private func yaml(_ more: String = "", app: String = "") -> String {
   """
   redis:
@@ -127,7 +127,7 @@ struct ConfigurationTests {
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
-  /// A wrong file, and what its error says: key and message, place, hint.
+  /// Invalid files, and the parts of their errors: key and message, place, hint.
   static let mistakes: [(yaml: String, says: [String])] = [
     (yaml("worker: { windw: 5 }"), ["worker.windw: unknown key", "carillon.yaml line 8", "did you mean 'window'?"]),
     (yaml("wroker: {}"), ["wroker: unknown key", "did you mean 'worker'?"]),
@@ -314,8 +314,9 @@ struct ConfigurationTests {
     for path in ConfigurationSchema(.all).paths(apps: ["NAME"], webhooks: ["NAME"]) {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
-    // A value that no key accepts is complained about under its own name, so the reader knows the key.
-    // Of names of files and users it only shows in use; RedisAccessTests reads `redis.tls` and `redis.sentinel`.
+    // No key accepts this value. The error names the key, which shows that the reader knows the key.
+    // Names of files and users are checked only when they are used. `RedisAccessTests` reads `redis.tls` and
+    // `redis.sentinel`.
     let names = [
       "trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo",
       "tokenFile", "certificate", "key",

@@ -13,7 +13,8 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// Credentials from the configuration: checked at the start, read again when their files change.
+/// Credentials from the configuration. The program checks them at the start and reads them again when their files
+/// change.
 @Suite struct CredentialTests {
   private let folder: ScratchFolder
   private let authority: PushCertificateAuthority
@@ -31,7 +32,7 @@ import Testing
         APNsTools(), APNsSettings(path: "apps.news", topic: topic, credential: credential)))
   }
 
-  /// Writes a certificate with its key, as PEM, and gives the app that uses it.
+  /// Writes a certificate with its key as PEM. Returns an app that uses this certificate.
   private func certificateApp(_ identity: TLSIdentity, file: String = "push.pem") throws -> CarillonConfiguration.App {
     let path = try folder.writeSecret(file, identity.certificateChainPEM + identity.privateKeyPEM)
     return app(.certificate(.init(file: path)))
@@ -41,7 +42,7 @@ import Testing
     try #require(channel?.credential as? ClientCertificate)
   }
 
-  /// A watcher, and what it has told.
+  /// Returns a watcher, its channels, and the notices that it gives.
   private func watch(_ apps: [String: CarillonConfiguration.App]) throws -> (
     CredentialWatcher, [String: AppChannel], Told
   ) {
@@ -52,7 +53,7 @@ import Testing
   private final class Told: Sendable {
     private let notices = Mutex<[CredentialWatcher.Notice]>([])
     func add(_ notice: CredentialWatcher.Notice) { notices.withLock { $0.append(notice) } }
-    /// Those since the last call.
+    /// Returns the notices since the last call.
     func take() -> [CredentialWatcher.Notice] {
       notices.withLock { notices in
         defer { notices = [] }
@@ -75,7 +76,7 @@ import Testing
     ])
     #expect(channels["a"]?.credential === channels["b"]?.credential)
     #expect(channels["c"]?.credential === channels["d"]?.credential)
-    // One connection speaks for one team, so another team has a credential, and by that a pool, of its own.
+    // A connection belongs to one team. So another team has its own credential, and therefore its own pool.
     #expect(channels["c"]?.credential !== channels["e"]?.credential)
   }
 
@@ -132,7 +133,7 @@ import Testing
     #expect(message.contains("neither PKCS#12 nor PEM"))
     #expect(credential.authorization()?.identity == second)
 
-    // One of another app is none either.
+    // The watcher also refuses a certificate of another app.
     _ = try certificateApp(authority.issue(topic: "com.example.other"))
     await watcher.look(now: now)
     guard case .unusable("news", _, _)? = told.take().first else {
@@ -142,7 +143,7 @@ import Testing
     #expect(credential.authorization()?.identity == second)
   }
 
-  @Test func permissionsThatAreMendedAreNoticed() async throws {
+  @Test func correctedPermissionsAreNoticed() async throws {
     let news = try certificateApp(authority.issue(topic: "com.example.news"))
     let (watcher, _, told) = try watch(["news": news])
     await watcher.look(now: now)
@@ -197,7 +198,7 @@ import Testing
     #expect(told.take() == [.reloaded(app: "news")])
     let second = try #require(source.current())
     #expect(second.jwt.split(separator: ".").last != first.jwt.split(separator: ".").last)
-    // Kubernetes exchanges what a link points at.
+    // Kubernetes replaces the target of a symbolic link.
     try FileManager.default.removeItem(atPath: path)
     let other = try folder.writeSecret("other.p8", ECPrivateKey.generate().pem)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
@@ -205,7 +206,7 @@ import Testing
     #expect(told.take() == [.reloaded(app: "news")])
   }
 
-  @Test func expiryIsToldOfDailyFromThirtyDaysBefore() async throws {
+  @Test func expiryIsReportedDailyFromThirtyDaysBefore() async throws {
     let identity = try authority.issue(topic: "com.example.news", validity: -3600..<100 * 86_400)
     let (watcher, channels, told) = try watch(["news": try certificateApp(identity)])
     let end = try certificate(channels["news"]).certificate.validity.upperBound
@@ -221,7 +222,7 @@ import Testing
     #expect(told.take() == [.expiring(app: "news", certificate: name, days: 28)])
     await watcher.look(now: end - 60)
     #expect(told.take() == [.expiring(app: "news", certificate: name, days: 0)])
-    // The end itself is told of at once, then daily.
+    // The watcher reports the expiry immediately, and then daily.
     await watcher.look(now: end + 1)
     #expect(told.take() == [.expired(app: "news", certificate: name)])
     await watcher.look(now: end + day)
@@ -234,7 +235,7 @@ import Testing
     var world = try await CarillonWorld()
     let ending = try authority.issue(topic: "com.example.news", validity: -3600..<10 * 86_400 + 7200)
     func write(_ identity: TLSIdentity) throws {
-      // Renamed into its place, as those do it who want no half a file to be read.
+      // The file gets its name by `rename(2)`, so that no program reads an incomplete file.
       try folder.writeSecret("new", identity.certificateChainPEM + identity.privateKeyPEM)
       #expect(rename(folder.path("new"), folder.path("push.pem")) == 0)
     }
@@ -279,13 +280,13 @@ import Testing
         ["--config", configuration, "send", "--app", "news", "--token", "00ff", #"{"aps":{"alert":"hi"}}"#],
         environment: environment)
     }
-    // OPENSSL_MODULES is where OpenSSL looks for providers (OSSL_PROVIDER(3)).
+    // OPENSSL_MODULES is the folder of OpenSSL's providers (OSSL_PROVIDER(3)).
     let without = try await send(["OPENSSL_MODULES": folder.path("nowhere")])
     #expect(without.exit == .status(65))
     #expect(without.standardError.contains("apps.news.certificate.file: "))
     #expect(without.standardError.contains("OpenSSL's legacy provider is not installed"))
     #expect(without.standardError.contains("openssl-provider-legacy"))
-    // With it the file is read, and the way goes on to a port where nobody listens.
+    // With the provider, the program reads the file and then tries to connect to a port without a listener.
     let with = try await send([:])
     #expect(with.exit == .status(69), "\(with.standardError)")
     #expect(!with.standardOutput.contains("authorization"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What commands say of a Redis in which others have written: the key and the field, and what should stand there.
+/// Errors of commands if another program has written to Redis: the key, the field, and the expected value.
 struct DamageTests {
   private let world: CarillonWorld
   private let redis: RedisServer

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct DeadTests {
-  /// Pushes jobs as a producer would, and has a worker dead-letter them.
+  /// Pushes jobs as a producer does, and runs a worker that moves them to the dead list.
   private func deadLetter(_ jobs: [String], _ world: CarillonWorld) async throws -> [JSONObject] {
     for job in jobs { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job) }
     try await world.drain()
@@ -34,7 +34,7 @@ struct DeadTests {
     #expect(shown.text("job") == long && shown.bool("cut") == false)
     let whole = try await world.succeed("dead", "show", key)
     #expect(whole.contains("reason  collapseId") && whole.hasSuffix(long + "\n"))
-    // Whoever looks for the campaign is led there.
+    // `campaign show` names the command that shows the dead job.
     let missing = try await world.run("campaign", "show", "long")
     #expect(missing.exit == .status(1) && missing.standardError.contains("carillon dead show \(key)"))
 
@@ -43,7 +43,7 @@ struct DeadTests {
       let output = try await world.run("dead", verb, key)
       output.expect(exit: 1, saying: "there is no job '\(key)' in the dead list", "carillon dead list")
     }
-    // Nobody is there to be asked.
+    // Without a terminal the command can't ask for confirmation.
     let unasked = try await world.run("dead", "drop", "--all")
     #expect(unasked.exit == .status(64) && unasked.standardError.contains("this drops 1 job for good"))
     #expect(try await list(world).count == 1)
@@ -53,16 +53,16 @@ struct DeadTests {
     #expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
   }
 
-  @Test(arguments: PushEngineKind.one(for: "retriedJobRunsOnceWhatWasWrongIsMended"))
-  func retriedJobRunsOnceWhatWasWrongIsMended(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "retriedJobRunsAfterItsCauseIsRepaired"))
+  func retriedJobRunsAfterItsCauseIsRepaired(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(3)
     let job = CarillonWorld.job("mended", audience: #"{"segment":"vip"}"#)
     let key = try #require(try await deadLetter([job], world).first?.text("key"))
-    // Still wrong, it stays where it is.
+    // A job that is still invalid stays on the dead list.
     let early = try await world.run("dead", "retry", key)
-    // The same whether it is named or one of all.
+    // The result is the same with the key and with `--all`.
     #expect(early.exit == .status(1))
     #expect(try await world.run("dead", "retry", "--all").exit == .status(1))
     #expect(early.standardError.contains("job \(key): audience.segment: there is no segment 'vip'"))
@@ -75,8 +75,8 @@ struct DeadTests {
     #expect(try await world.show("mended").object("outcomes")?.numbers == ["accepted": 1])
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt"))
-  func whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "failedRetryGivesItsReasonAndBlocksNoOther"))
+  func failedRetryGivesItsReasonAndBlocksNoOther(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(3)
@@ -103,7 +103,8 @@ struct DeadTests {
     #expect(try await world.show("good").text("state") == "completed")
   }
 
-  /// The job of one target has that user's text: it goes neither to who has the device since, nor to who opted out.
+  /// The job of one target has text for that user. A retry must not send it to the device's new user, nor to a user who
+  /// opted out.
   @Test func targetWhoseUserIsGoneIsNotRetried() async throws {
     let world = try await CarillonWorld(devices: 4)
     for number in 0..<4 {
@@ -126,7 +127,7 @@ struct DeadTests {
     #expect(try await list(world).count == 3)
   }
 
-  /// As a worker leaves an event there whose app it does not know.
+  /// Writes an event to the dead list as a worker does if the app is unknown.
   @Test func eventThatWouldFailAgainStays() async throws {
     let world = try await CarillonWorld(devices: 1)
     func bury(_ event: String, _ list: String) async throws {
@@ -139,7 +140,7 @@ struct DeadTests {
     }
     try await bury(register("shop"), "registrations")
     try await bury(#"{"event":"opened"}"#, "receipts")
-    // The device would be without a time zone once more.
+    // A retry would leave the device without a time zone again.
     try await bury(String(register("news").dropLast()) + #","timezone":"PST"}"#, "registrations")
     let output = try await world.run("dead", "retry", "--all")
     #expect(output.exit == .status(1))
@@ -152,7 +153,7 @@ struct DeadTests {
     #expect(refused.exit == .status(1) && refused.standardError.contains("event \(keys[0]): "))
     #expect(refused.standardError.contains("carillon dead drop \(keys[0])"))
 
-    // What the settings have come to know meanwhile goes to its list.
+    // An event goes back to its list if the configuration contains its app by now.
     try await bury(register("news"), "registrations")
     let known = try #require(try await list(world).compactMap { $0.text("key") }.first { !keys.contains($0) })
     let said = try await world.succeed("dead", "retry", known)

@@ -5,10 +5,11 @@ import Testing
 
 @testable import CommandSupport
 
-/// A writer whose reader stops, goes away or comes back: nobody who writes waits, and what is missing is counted.
+/// A writer whose reader stops, disappears or comes back. No caller of the writer waits, and the writer counts lost
+/// lines.
 struct DescriptorWriterTests {
 
-  /// A pipe that a reader may leave full.
+  /// A pipe that becomes full if its reader stops.
   private final class Pipe {
     let reader: Int32
     let writer: Int32
@@ -21,7 +22,7 @@ struct DescriptorWriterTests {
       (reader, writer) = (ends[0], ends[1])
     }
 
-    /// The lines that come until one is `last`.
+    /// Returns the lines up to and including the line for which `isLast` is true.
     func lines(until isLast: (String) -> Bool) -> [String] {
       var (lines, line, byte): ([String], [UInt8], UInt8) = ([], [], 0)
       while read(reader, &byte, 1) == 1 {
@@ -41,34 +42,34 @@ struct DescriptorWriterTests {
     DescriptorWriter(descriptor) { "gap \($0)\n" }
   }
 
-  /// More than the pipe and the buffer hold together.
-  @Test func readerThatStopsHoldsUpNobodyAndIsToldWhatIsMissing() throws {
+  /// The test writes more than the pipe and the buffer can hold.
+  @Test func stoppedReaderBlocksNoWriterAndLearnsTheGap() throws {
     let pipe = try Pipe()
     let writer = writer(pipe.writer)
     let text = String(repeating: "x", count: 990)
     let count = 2 * DescriptorWriter.capacity / 1000
-    // Returns although nobody reads.
+    // Returns although the pipe has no reader.
     for number in 0..<count { writer.write("\(number) \(text)\n") }
     let dropped = writer.dropped
     #expect(dropped > 0 && dropped < count)
     let lines = pipe.lines { $0.hasPrefix("gap ") }
     #expect(lines.last == "gap \(dropped)")
     #expect(lines.dropLast().map { $0.split(separator: " ")[0] } == (0..<count - dropped).map { "\($0)" })
-    // It is in order again, and says nothing more.
+    // The writer works again and reports no further gap.
     writer.write("more\n")
     writer.flush(within: .seconds(20))
     #expect(pipe.lines { $0 == "more" } == ["more"])
     #expect(writer.dropped == dropped)
   }
 
-  /// A full disk, and then room: what was lost is told of once.
-  @Test func fullDiskLosesLinesAndIsToldOfWhenThereIsRoom() throws {
+  /// A full disk that has room again later: the writer reports the lost lines one time.
+  @Test func fullDiskLosesLinesAndReportsThemLater() throws {
     let (file, pipe) = (open("/dev/full", O_WRONLY), try Pipe())
     let writer = writer(file)
     for _ in 0..<3 { writer.write("lost\n") }
     writer.flush(within: .seconds(20))
     #expect(writer.dropped == 3)
-    // dup2(2): the same number is the pipe's from now on.
+    // dup2(2): the descriptor's number now refers to the pipe.
     #expect(dup2(pipe.writer, file) == file)
     writer.write("here\n")
     #expect(pipe.lines { $0.hasPrefix("gap ") } == ["here", "gap 3"])
@@ -84,8 +85,8 @@ struct DescriptorWriterTests {
     #expect(writer.dropped == 3)
   }
 
-  /// The open file description is shared with others: one of them has made it non-blocking.
-  @Test func descriptorThatAnotherProcessMadeNonBlockingLosesNothing() throws {
+  /// Processes share the open file description, and another process has made it non-blocking.
+  @Test func nonBlockingDescriptorLosesNoLine() throws {
     let pipe = try Pipe()
     #expect(fcntl(pipe.writer, F_SETFL, O_NONBLOCK) == 0)
     let writer = writer(pipe.writer)
@@ -96,7 +97,7 @@ struct DescriptorWriterTests {
     #expect(lines.count == 51 && writer.dropped == 0)
   }
 
-  /// Who ends does not wait for a reader that will never read.
+  /// A process that ends does not wait for a reader that never reads.
   @Test func flushEndsWithItsTime() throws {
     let pipe = try Pipe()
     let writer = writer(pipe.writer)

@@ -102,7 +102,7 @@ struct DevicesTests {
 
   @Test func tokenBelongsToTheLastUserOfAFile() async throws {
     let world = try await CarillonWorld(partitions: 16)
-    // Enough owners of one token that some move from partition to partition, all within what would be one batch.
+    // One token has enough owners that it moves between partitions several times within one batch.
     let rows = (0..<20).map { "u\($0),\(token)\n" }
     try await world.succeed(
       "devices", "import", "-", "--format", "csv", input: "user,token\n" + rows.joined())

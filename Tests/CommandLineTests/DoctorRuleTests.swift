@@ -12,13 +12,13 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// What doctor makes of what it sees, each finding caused once.
+/// Findings of `carillon doctor`; the test causes each of them one time.
 struct DoctorRuleTests {
   private typealias Level = DoctorFinding.Level
 
   private func levels(_ findings: [DoctorFinding]) -> [Level] { findings.map(\.level) }
 
-  /// Whatever is not well says what to do.
+  /// Expects a finding with this level and text, and a remedy if something is wrong.
   private func expect(
     _ findings: [DoctorFinding], _ level: DoctorFinding.Level, _ text: String,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -56,7 +56,7 @@ struct DoctorRuleTests {
     ("rdb_last_bgsave_status", "err", "problem", "fails to persist"), ("maxmemory", "0", "advice", "has no limit"),
     ("used_memory", "94371840", "problem", "uses 90 % of its memory, 90 MiB"),
   ])
-  func whatIsWrongWithAServerIsSaid(field: String, value: String?, level: String, text: String) throws {
+  func serverProblemIsReported(field: String, value: String?, level: String, text: String) throws {
     let findings = RedisRules.findings(Self.node([field: value]))
     expect(findings, try #require(DoctorFinding.Level(rawValue: level)), text)
     #expect(findings.count { $0.level != .well } == 1)
@@ -160,7 +160,7 @@ struct DoctorRuleTests {
     let folder = try ScratchFolder()
     let nothing = MachineFacts.facts(of: ZoneDatabase(folder: folder.path("none")))
     #expect(nothing == ZoneFacts(folder: folder.path("none"), isThere: false, lacksOldNames: true))
-    // As of Debian 13 without tzdata-legacy: the present names, and none of old.
+    // As in Debian 13 without `tzdata-legacy`: the folder has the present names but no old names.
     let utc = try #require(FileManager.default.contents(atPath: ZoneDatabase.systemFolder + "/UTC"))
     try utc.write(to: URL(filePath: folder.path("UTC")))
     let bare = MachineFacts.facts(of: ZoneDatabase(folder: folder.path("")))

@@ -3,7 +3,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// `carillon doctor` on real things, some of them broken.
+/// `carillon doctor` on real servers and files, some of which are broken.
 struct DoctorTests {
   private func doctor(
     _ world: CarillonWorld, _ changes: [String: String] = [:], _ options: String...
@@ -19,7 +19,7 @@ struct DoctorTests {
     findings.filter { $0.text("level") == "problem" }.map { "\($0.text("area") ?? ""): \($0.text("text") ?? "")" }
   }
 
-  /// A Redis that is as it should be, on its own: the shared one keeps no append-only file and has no limit.
+  /// Starts a separate Redis with correct settings. The shared one has no append-only file and no memory limit.
   private func healthy() async throws -> (CarillonWorld, RedisServer) {
     let server = try await RedisServer.start(arguments: ["--appendonly", "yes", "--maxmemory", "100mb"])
     var world = try await CarillonWorld(engine: PushEngineKind.native.rawValue, server: server)
@@ -31,7 +31,7 @@ struct DoctorTests {
     let (world, server) = try await healthy()
     try await world.importDevices(50)
     let worker = try await world.start("worker", "--name", "ada")
-    // Until it is listed, and has said what it is.
+    // Waits until the worker is listed and has published its report.
     while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await nextLook() }
     let before = try await server.command("info", "commandstats")
     let (exit, findings) = try await doctor(world)
@@ -44,7 +44,7 @@ struct DoctorTests {
     ] {
       #expect(texts.contains { $0.contains(part) }, "\(part): \(texts)")
     }
-    // What may only have been written by the worker meanwhile is left out.
+    // Commands that only the worker can have executed in this time are left out.
     let written = ["set", "sadd", "lpush", "rpush", "xadd", "del", "expire", "hincrby", "zrem", "unlink"]
     let after = try await server.command("info", "commandstats")
     for command in written {
@@ -56,7 +56,7 @@ struct DoctorTests {
     }
     worker.send(signal: SIGTERM)
     await worker.waitForExit()
-    // In words, too.
+    // The same report as text.
     let text = try await CarillonCommand.run(["doctor"], environment: world.environment).standardOutput
     #expect(
       text.contains("ok  redis  ") && text.contains("?   versions  no worker is there to compare version 0.1.0 with"))
@@ -86,7 +86,7 @@ struct DoctorTests {
       #expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
       #expect(findings.allSatisfy { $0.text("level") == "well" || $0.text("cure")?.isEmpty == false })
     }
-    // A certificate that nobody vouches for: the simulator's authority is its own.
+    // An untrusted certificate: the simulator has an authority of its own.
     let roots = try await CarillonWorld(engine: "native", server: server).environment["CARILLON_CONFIG"]
     #expect(roots != nil)
     await server.stop()
@@ -106,8 +106,8 @@ struct DoctorTests {
     await server.stop()
   }
 
-  /// A user who may read only: of a worker's rights it lacks many, of its own none.
-  @Test func rightsOfTheUserAreHeldAgainstItsRole() async throws {
+  /// A user who can only read lacks many rights of a worker, but none of a reader.
+  @Test func rightsOfTheUserAreComparedWithItsRole() async throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
     let users = try String(contentsOf: file, encoding: .utf8).replacing(
       "user default off", with: "user default on nopass ~* &* +@all")
@@ -133,7 +133,7 @@ struct DoctorTests {
     await server.kill(SIGKILL)
   }
 
-  /// By a proxy that there is, and by one that there is not; without it the way is closed.
+  /// Through an existing proxy and a missing one. Without a proxy, the connection is blocked.
   @Test func proxyIsTried() async throws {
     let (world, server) = try await healthy()
     let findings = try await doctor(world, ["CARILLON_APPS_NEWS_PROXY_URL": "http://127.0.0.1:1"]).findings

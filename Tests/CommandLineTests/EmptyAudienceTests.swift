@@ -4,7 +4,7 @@ import Testing
 
 /// `submit` warns of a job that reaches no user, and `campaign show` explains it.
 struct EmptyAudienceTests {
-  @Test func submitWarnsAndShowExplainsWhyNobodyIsReached() async throws {
+  @Test func submitAndShowExplainAnEmptyAudience() async throws {
     let world = try await CarillonWorld()
     let nobody = CarillonWorld.job("nobody", audience: #"{"users":["ada","stranger"],"where":"locale = 'sv'"}"#)
     // No user is registered.

@@ -37,7 +37,7 @@ struct EnvironmentProxyTests {
       "set worker.engine to curl", "add 127.0.0.1 to no_proxy",
     ] { #expect(refused.standardError.contains(part), "\(part) in \(refused.standardError)") }
     #expect(!refused.standardError.contains("secret"))
-    // With nothing to send, the others end at once.
+    // The other workers end immediately because they have nothing to send.
     for way in [
       ["CARILLON_WORKER_ENGINE": "curl"], ["no_proxy": "127.0.0.1"],
       ["CARILLON_APPS_NEWS_PROXY_URL": "http://127.0.0.1:1"],

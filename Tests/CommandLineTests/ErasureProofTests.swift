@@ -3,15 +3,15 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// One of 10,000 users is erased while a campaign runs and after another has ended. Worker and command are killed on the way.
-/// Then no byte that Redis would save has the user's id, token or values.
+/// Erases one of 10,000 users while a campaign runs and after another campaign has ended. The test kills the worker and
+/// the command before they finish. Afterwards no byte of a Redis snapshot contains the user's id, token or values.
 struct ErasureProofTests {
   private static let users = 10_000
   private static let number = 7007
   private static let user = "victim-zoë"
   private static let value = "Zanzibar-7007"
 
-  /// Everything that Redis has, uncompressed: a snapshot of the whole server.
+  /// Returns all data in Redis, uncompressed: a snapshot of the whole server.
   private func snapshot(of server: RedisServer) async throws -> Data {
     try await server.command("config", "set", "rdbcompression", "no")
     try await server.command("save")
@@ -31,7 +31,8 @@ struct ErasureProofTests {
     return Set(needles.filter { snapshot.range(of: $0.value) != nil }.keys)
   }
 
-  /// The pipelines of the command before which it is killed; the last run is not killed. `make faults` tries more.
+  /// Numbers of pipelines: the test kills the command before each of these pipelines. The last run completes. `make
+  /// faults` tries more numbers.
   private static let kills: [Int] = {
     let count = ProcessInfo.processInfo.environment["CARILLON_TEST_ERASURE_KILLS"].flatMap { Int($0) } ?? 0
     var seed = Seed("ErasureProofTests")
@@ -46,13 +47,13 @@ struct ErasureProofTests {
     try await world.importDevices(Self.users, columns: ["attributes"]) {
       $0 == Self.number ? (Self.user, [#""{""city"":""\#(Self.value)""}""#]) : ("u\($0)", [#""{""city"":""Oslo""}""#])
     }
-    // A campaign that lists the user has ended.
+    // The campaign that lists the user has ended.
     let listed = #"{"users":[{"user":"\#(Self.user)","vars":{"street":"\#(Self.value)"}},"u1","u2"]}"#
     try await world.submit("ended", audience: listed, more: #","results":"all""#)
     try await world.drain("first")
     #expect(try await world.show("ended").object("outcomes")?.numbers == ["accepted": 3])
 
-    // Another one runs: answers come slowly.
+    // Another campaign runs, and its answers are slow.
     try await simulator.setLatency(milliseconds: 100)
     let victim = try await world.start("worker", "--name", "victim")
     let heir = try await world.start("worker", "--name", "heir")
@@ -72,7 +73,7 @@ struct ErasureProofTests {
     #expect(killed > 0)
     try await simulator.setLatency(milliseconds: 0)
     try await world.succeed("campaign", "watch", "during")
-    // The other worker becomes the housekeeper and completes the erasure of the killed command.
+    // The other worker becomes the maintenance leader and completes the erasure of the killed command.
     while try await server.command("hlen", "{\(world.namespace)}:erasing") != "0", heir.exit == nil { await nextLook() }
 
     #expect(try found(in: await snapshot(of: server)) == [])

@@ -3,7 +3,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Outcomes and prunes as a stream, read by the consumer of `deploy/consumers`.
+/// Outcomes and pruned devices as a stream, read by the consumer of `deploy/consumers`.
 struct EventStreamTests {
   @Test(arguments: PushEngineKind.one(for: "consumerGetsEveryOutcomeAndPruneOnce"))
   func consumerGetsEveryOutcomeAndPruneOnce(engine: PushEngineKind) async throws {

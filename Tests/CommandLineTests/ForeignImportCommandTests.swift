@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `devices import --from`: what the command makes of what `PushCoreTests/ForeignImportTests` reads.
+/// `devices import --from`. `PushCoreTests/ForeignImportTests` tests how the files are read.
 struct ForeignImportCommandTests {
   private static let token = CarillonWorld.token(1)
   private static let export = """

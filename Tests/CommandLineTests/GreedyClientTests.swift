@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What clients can take of a running `carillon admin` is bounded, and whoever asks for little is served meanwhile.
+/// Limits of the resources that clients can use in a running `carillon admin`. A modest client gets its answers at the
+/// same time.
 @Suite(.timeLimit(.minutes(4))) struct GreedyClientTests {
-  /// `carillon admin` with a token for everything.
+  /// Starts `carillon admin` with a token of all scopes.
   private func admin(
     _ world: inout CarillonWorld, _ arguments: [String]? = nil
   ) async throws -> (process: ChildProcess, url: String, token: String) {
@@ -26,7 +27,7 @@ import Testing
   func greed() async throws {
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator()
-    // Long tokens, so that a result is more than all buffers of a connection.
+    // Tokens are long, so that a result is larger than all buffers of a connection.
     let tokens = (0..<20_000).map { CarillonWorld.token($0) + String(repeating: "ab", count: 168) }
     let rows = tokens.enumerated().map { "u\($0),\($1)\n" }
     let file = try world.folder.write("devices.csv", "user,token\n" + rows.joined())
@@ -42,15 +43,15 @@ import Testing
     let figures = try JSONObject(output.standardOutput)
     func figure(_ name: String) throws -> Double { try #require(figures.double(name), "\(name)") }
     #expect(try figure("result") > 8_000_000)
-    // Without a byte 15 s, for a whole request 30 s; the looks of both are some seconds apart.
+    // The limits are 15 s without a byte and 30 s for a whole request. The server checks both every few seconds.
     #expect(try figure("idle") < 40)
     #expect(try figure("streams") < 40)
     #expect(try figure("headers") < 60)
     #expect(try figure("bodies") < 60)
-    // Bodies have 16 MB in all, streams 256 kB each.
+    // All bodies together can have 16 MB, and each stream 256 kB.
     #expect(try figure("peak") - figure("before") < 48 * 1024)
     #expect(try figure("after") - figure("before") < 32 * 1024)
-    // Whoever connects next is served at once; the rest is for a slow machine.
+    // The server answers a new client immediately; 3 s allow for a slow machine.
     #expect(try figure("honest") < 3)
     #expect(await process.terminate() == .status(0))
   }
@@ -63,10 +64,10 @@ import Testing
     let port = try port(url)
     var clients: [RawClient] = []
     for _ in 0..<80 { clients.append(try RawClient(port: port)) }
-    // They were let in as far as there were descriptors: the first is answered, and the last is not.
+    // The server accepted as many connections as it had descriptors. It answers the first client but not the last one.
     await clients[0].send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     #expect(await clients[0].read(until: "ok\n").contains("200 OK"))
-    // Above the limit are only descriptors that the process inherited from this one.
+    // Descriptors above the limit are inherited from the test process.
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd")
       .count { Int($0).map { $0 < 40 } ?? false }
     #expect((30...40).contains(open), "\(open) descriptors are open")
@@ -109,13 +110,13 @@ import Testing
       let refused = try await ChildProcess.run("curl", ["--silent", "--show-error", "--fail"] + options)
       #expect(refused.exit != .status(0) && refused.standardError.contains(says), "\(options): \(refused)")
     }
-    // Whoever connects and says nothing holds nobody up.
+    // Silent clients delay no other client.
     let silent = try (0..<50).map { _ in try RawClient(port: try port(url)) }
     #expect(try await WorkerEndpointTests.get(url + "/livez", "--cacert", certificate).status == 200)
     withExtendedLifetime(silent) {}
     #expect(await process.terminate() == .status(0))
 
-    // What can't be served with is told before anybody relies on it.
+    // The command refuses an unusable TLS file at its start.
     world.environment["CARILLON_ADMIN_TLS_KEY"] = world.folder.path("none.key")
     let missing = try await world.run("admin")
     #expect(missing.exit == .status(65) && missing.standardError.contains("admin.tls.key"), "\(missing)")

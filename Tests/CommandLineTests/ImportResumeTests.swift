@@ -2,23 +2,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An import that ends before its file does goes on where it was.
+/// Resuming an import that stopped before the end of its file.
 struct ImportResumeTests {
   private static let rows = 40_000
 
-  /// A file of so many users with a device each, and two bad lines: the second of all, and the last.
+  /// Writes a file of `rows` users with one device each and two bad lines: the first row and the last row.
   private func file(in world: CarillonWorld, rows: Int = Self.rows) throws -> String {
     let good = (0..<rows).map { "u\($0),\(CarillonWorld.token($0)),2026-01-01T00:00:00Z,\($0 == 0 ? "PST" : "")\n" }
     return try world.folder.write(
       "devices.csv", "user,token,registeredAt,timezone\nbad,zz,,\n" + good.joined() + "bad,zz,,\n")
   }
 
-  /// Waits until it is kept how far an import has come.
+  /// Waits until Redis contains the position of an import.
   private func checkpoint(of world: CarillonWorld) async throws {
     while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty { await nextLook() }
   }
 
-  @Test func killedImportGoesOnWhereItWas() async throws {
+  @Test func killedImportContinuesAtItsPosition() async throws {
     let world = try await CarillonWorld()
     let file = try file(in: world)
     let import_ = try await world.start("devices", "import", file, "--json")
@@ -27,7 +27,7 @@ struct ImportResumeTests {
     #expect(await import_.waitForExit() == .signal(SIGKILL))
     let output = try await world.run("devices", "import", file, "--resume")
     output.expect(exit: 65, saying: "devices.csv: going on at line ")
-    // The first bad line was told by the run that was killed.
+    // The killed run reported the first bad line.
     #expect(!output.standardError.contains("devices.csv:2:"))
     #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
     #expect(
@@ -36,12 +36,12 @@ struct ImportResumeTests {
     let users = try await world.succeed("devices", "export", "--format", "csv").split(whereSeparator: \.isNewline)
       .dropFirst()
     #expect(Set(users.map { $0.prefix { $0 != "," } }).count == Self.rows)
-    // Nothing is left to go on with.
+    // No position remains in Redis.
     let again = try await world.server.command("keys", "{\(world.namespace)}:import:*")
     #expect(again.isEmpty)
   }
 
-  @Test func interruptedImportSaysHowItGoesOn() async throws {
+  @Test func interruptedImportNamesTheCommandToContinue() async throws {
     let world = try await CarillonWorld()
     let file = try file(in: world)
     let import_ = try await world.start("devices", "import", file)
@@ -58,7 +58,7 @@ struct ImportResumeTests {
       ])
   }
 
-  @Test func nothingToGoOnWithIsABeginning() async throws {
+  @Test func importWithoutAPositionStartsAtTheBeginning() async throws {
     let world = try await CarillonWorld()
     let file = try file(in: world, rows: 3)
     let output = try await world.run("devices", "import", file, "--resume")
@@ -68,7 +68,7 @@ struct ImportResumeTests {
         "devices.csv: 5 rows, 3 imported, 2 bad ones skipped, 1 kept without a time zone\n"))
   }
 
-  @Test func standardInputCannotBeGoneOnWith() async throws {
+  @Test func standardInputCannotBeResumed() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("devices", "import", "-", "--format", "csv", "--resume", input: "user,token\n")
     output.expect(exit: 64, saying: "standard input can't be gone on with")

@@ -9,13 +9,13 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// `carillon init`: a configuration from options or answers, and doctor's verdict.
+/// `carillon init`: writes a configuration from options or answers, then runs the checks of `doctor`.
 struct InitTests {
   private func key(_ folder: ScratchFolder) throws -> String {
     try folder.writeSecret("AuthKey_ABC123DEFG.p8", ECPrivateKey.generate().pem)
   }
 
-  @Test func fileIsWrittenOnceAndDoctorLooksAtIt() async throws {
+  @Test func fileIsWrittenOnceAndCheckedByDoctor() async throws {
     let world = try await CarillonWorld()
     let folder = world.folder
     _ = try key(folder)
@@ -26,7 +26,7 @@ struct InitTests {
     ]
     let url = URL(filePath: folder.path(""))
     let output = try await CarillonCommand.run(words, folder: url)
-    // Apple may be out of reach from here, and nothing else is wrong.
+    // Apple may be unreachable from here; nothing else is wrong.
     #expect(
       output.standardOutput.hasPrefix("wrote conf/carillon.yaml\n\nok  configuration  1 app, every key is known\n"))
     #expect(output.standardOutput.contains("ok  credential  news: key ABC123DEFG of team DEF123GHIJ can be read"))
@@ -65,7 +65,7 @@ struct InitTests {
       ], 64, "--redis has a password"
     ),
   ])
-  func whatCanNotBeWrittenIsRefused(options: [String], status: Int, says: String) async throws {
+  func invalidOptionsWriteNoConfiguration(options: [String], status: Int, says: String) async throws {
     let folder = try ScratchFolder()
     let output = try await CarillonCommand.run(
       ["init", "--output", "c.yaml"] + options, folder: URL(filePath: folder.path("")))
@@ -74,7 +74,7 @@ struct InitTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path("c.yaml")))
   }
 
-  /// script(1) gives it a terminal, and what is typed there; an empty line is what stands in brackets.
+  /// script(1) provides a terminal and the typed text. An empty line accepts the value in brackets.
   @Test func questionsAreAskedForWhatTheOptionsLeaveOut() async throws {
     let world = try await CarillonWorld()
     let key = try key(world.folder)

@@ -60,7 +60,7 @@ struct LintTests {
     output.expect(exit: 65, saying: "no app 'nwes'")
   }
 
-  @Test func configurationForTheBinaryInterfaceIsToldWhatReplacedIt() async throws {
+  @Test func binaryInterfaceKeyNamesItsReplacement() async throws {
     let output = try await lint("-", input: "host: gateway.push.apple.com\nport: 2195\n")
     #expect(output.exit == .status(1))
     for part in [
@@ -69,7 +69,7 @@ struct LintTests {
     ] { #expect(output.standardOutput.contains(part), "\(output.standardOutput)") }
   }
 
-  @Test func whatIsNoJSONExits65() async throws {
+  @Test func invalidJSONExitsWith65() async throws {
     let output = try await lint("-", input: "{\"aps\": }")
     #expect(output.exit == .status(65) && output.standardOutput == "")
     #expect(output.standardError.contains("-: not valid JSON: line 1, column 9"))
@@ -87,7 +87,7 @@ struct LintTests {
     #expect(Set(rules.compactMap { $0.text("severity") }) == ["error", "warning"])
   }
 
-  /// One table of bad jobs, and every command that reads one.
+  /// A table of bad jobs. Every command that reads a job refuses all of them.
   @Test func everyCommandThatReadsAJobRefusesTheSame() async throws {
     let world = try await CarillonWorld()
     _ = try await world.succeed(
@@ -110,7 +110,7 @@ struct LintTests {
       for arguments in [["submit", "-"], ["submit", "-", "--estimate"], ["preview", "-", "--user", "ada"]] {
         let output = try await CarillonCommand.run(
           ["campaign"] + arguments, environment: world.environment, folder: world.folder.url, input: job)
-        // The time that has passed grows from one process to the next.
+        // The elapsed time differs between two processes.
         let text = output.standardError.replacing(#/passed \d+d ago/#, with: "passed")
         #expect(output.exit == .status(65), "\(arguments) \(job)")
         #expect(text.contains(message.replacing(#/passed \d+d ago/#, with: "passed")), "\(text) \(message)")
@@ -152,7 +152,7 @@ struct LintTests {
       let instant = try #require(Timestamp.milliseconds(now)) / 1000
       return try #require(NextRuns(Array(job.utf8), zones: zones, now: instant))
     }
-    // Over the end of summer time: the clocks show nine all the same.
+    // Summer time ends between the runs; the local time of the run stays 09:00.
     let cron = #""cron":"0 9 * * mon-fri","zone":"Europe/Berlin""#
     let berlin = try runs(#","repeat":{\#(cron)}"#, now: "2026-10-22T12:00:00Z")
     #expect(
@@ -172,7 +172,7 @@ struct LintTests {
     let over = try runs(
       #","repeat":{"cron":"0 9 1 1 *","end":"2026-06-01T00:00:00Z"}"#, now: "2026-11-30T12:00:00Z")
     #expect(over.lines == ["its runs: no time of '0 9 1 1 *' is left before its end"])
-    // With a template too, of which nothing is known here; and by the command.
+    // Also with a template, which this call can't read; and through the command.
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"template":"welcome","repeat":{"cron":"0 9 * * *"}}"#
     let text = try await lint("-", input: job).standardOutput
     #expect(text.contains("its next runs, by the clocks of UTC:\n") && text.contains("T09:00  2"), "\(text)")

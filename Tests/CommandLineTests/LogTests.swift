@@ -5,7 +5,7 @@ import Testing
 
 @testable import CommandSupport
 
-/// What stands in a worker's log, and what never does.
+/// Contents of a worker's log, and data that the log never contains.
 struct LogTests {
   @Test func tokensHaveAStandInThatIsTheSameForTheSameToken() {
     let scrubber = TokenScrubber(key: [1, 2, 3])
@@ -21,14 +21,14 @@ struct LogTests {
     }
   }
 
-  /// A campaign with bad and dead tokens, a worker that is killed over it, jobs and events that can't be run, each with a
-  /// token and a text of its own: of all that is logged, at every level, no token and no text is part.
+  /// Runs a campaign with bad and unregistered tokens, a worker that is killed during it, and invalid jobs and events.
+  /// Each has a token and a text of its own. No log line of any level contains one of the tokens or texts.
   @Test(arguments: PushEngineKind.one(for: "noTokenAndNoPayloadIsLogged"))
   func noTokenAndNoPayloadIsLogged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
-    // Slow enough that a worker dies over its work.
+    // Sending is so slow that the first worker is killed before it finishes.
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
-    // The bad ones may come first.
+    // The first answers may all be for bad tokens.
     world.environment["CARILLON_GUARD_THRESHOLD"] = "1"
     world.environment["CARILLON_GUARD_PRUNE_SHARE"] = "1"
     let simulator = try await world.startSimulator("--latency", "5ms")
@@ -69,7 +69,7 @@ struct LogTests {
       await $0.errorLines.reduce(into: [String]()) { $0.append($1) }
     }
     #expect(lines.count > 20)
-    // The faults were there to be told of.
+    // The log has lines about the faults.
     for event in ["claimed", "sealed"] {
       #expect(lines.contains { $0.contains(event) }, "\(event)")
     }
@@ -80,10 +80,10 @@ struct LogTests {
       #expect(!tokens.contains { lower.contains($0.prefix(56) + $0.suffix(8)) }, "\(line)")
       #expect(!lower.contains("0a0a0a0a0a"), "\(line)")
     }
-    // Each line says whose it is, and what it is about.
+    // Each line has the worker, the module, and the campaign if it has a slice.
     for line in lines where line.hasPrefix("{") {
       let json = try JSONObject(line)
-      // Whose it is the configuration says.
+      // The configuration contains the worker's name, so lines about the configuration do not have it.
       if json.text("module") == "configuration" { continue }
       #expect(json.text("worker") == "first" && json.text("module") != nil, "\(line)")
       if let slice = json.text("slice") {
@@ -95,12 +95,12 @@ struct LogTests {
       "\(lines.filter { !$0.hasPrefix("{") && !$0.contains("worker=second") })")
   }
 
-  /// Format and levels by the configuration, and another level while it runs.
-  @Test func levelsOfModulesAreThoseOfTheConfigurationAndChangeWhileItRuns() async throws {
+  /// The configuration sets format and levels; a reload changes a level while the worker runs.
+  @Test func moduleLogLevelsFollowTheConfiguration() async throws {
     let world = try await CarillonWorld(engine: "native")
     let text = try String(contentsOfFile: try #require(world.environment["CARILLON_CONFIG"]), encoding: .utf8)
     let folder = URL(filePath: try #require(world.environment["CARILLON_CONFIG"])).deletingLastPathComponent().path
-    // Its files are named relative to it.
+    // Paths in the configuration are relative to its file.
     let base = text.replacing("keyFile: ", with: "keyFile: \(folder)/").replacing(
       "trustRoots: ", with: "trustRoots: \(folder)/")
     let file = try world.folder.write(

@@ -2,7 +2,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a campaign was, who agreed to it, and devices that have removed the app.
+/// Manifests of campaigns, approvals, and sweeps for devices that have removed the app.
 struct ManifestTests {
   @Test func manifestHoldsAndWhatWasChangedDoesNot() async throws {
     var world = try await CarillonWorld(engine: "native")
@@ -21,15 +21,15 @@ struct ManifestTests {
     #expect(manifest.object("outcomes")?.numbers == ["accepted": 40])
     #expect(manifest.object("settings")?.text("lane") == "bulk")
     #expect(text.contains(#""what":"submit","by":"ada""#) && text.contains(#""what":"completed""#))
-    // Neither users nor texts are in it.
+    // The manifest contains no users and no texts.
     #expect(!text.contains("u1") && !text.contains("alert"))
     #expect(try await world.succeed("campaign", "manifest", "story", "--check", "-", input: text).contains("is as its"))
-    // The same whoever asks, and whenever.
+    // The manifest is the same for every user and at every time.
     #expect(try await world.succeed("campaign", "manifest", "story") == text)
     let changed = text.replacing(#""accepted":40"#, with: #""accepted":41"#)
     let output = try await world.run("campaign", "manifest", "story", "--check", "-", input: changed)
     #expect(output.exit == .status(1) && output.standardError.contains("its SHA-256 does not hold"))
-    // Somebody has changed what Redis knows of it.
+    // Another program has changed a field of the campaign in Redis.
     try await world.server.command("hincrby", "{\(world.namespace)}:campaign:story", "pruned", "1")
     let late = try await world.run("campaign", "manifest", "story", "--check", "-", input: text)
     #expect(late.exit == .status(1) && late.standardError.contains("another than its manifest says: pruned"))
@@ -39,7 +39,7 @@ struct ManifestTests {
     #expect(wrong.exit == .status(1) && wrong.standardError.contains("is of campaign 'story', not of 'other'"))
   }
 
-  /// 20 users have a token for alerts, 15 of them a token for widgets as well: 35 pushes to 20 users.
+  /// 20 users have a token for alerts, and 15 of them also have a token for widgets: 35 pushes to 20 users.
   @Test func approverSeesTheNumberOfTheEstimateWithWidgets() async throws {
     var world = try await CarillonWorld(engine: "native")
     world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
@@ -54,7 +54,7 @@ struct ManifestTests {
       await world.succeed("campaign", "submit", "-", "--estimate", "--json", input: job))
     #expect(estimate.number("targets") == 35 && estimate.number("users") == 20)
     try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job)
-    // Without the refresh the campaign stays below the limit, though users have 35 tokens.
+    // Without the refresh of widgets the campaign stays below the limit, although the users have 35 tokens.
     try await world.submit("plain")
     try await world.drain()
     let show = try await world.show("goal")
@@ -69,7 +69,8 @@ struct ManifestTests {
     #expect(approved.standardError == "estimate  20 users, 35 pushes\naudience  *\ntext      hi\n")
   }
 
-  /// Eight users have five devices each, the other users one: the average hides 40 pushes from an estimate by sizes.
+  /// Eight users have five devices each, all other users have one. An estimate from an average would be 40 pushes too
+  /// low.
   @Test func usersWithManyDevicesAreCounted() async throws {
     var world = try await CarillonWorld(engine: "native")
     world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
@@ -84,14 +85,14 @@ struct ManifestTests {
     #expect(show.bool("needsApproval") == true && show.number("estimate") == 40)
   }
 
-  @Test func largeCampaignIsSentWhenSomebodyElseAgrees() async throws {
+  @Test func largeCampaignIsSentAfterApprovalByAnotherPerson() async throws {
     var world = try await CarillonWorld(engine: "native")
     world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
     _ = try await world.startSimulator()
     _ = try await world.importDevices(40)
     let job = CarillonWorld.job("big", more: #","results":"none""#)
     try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job)
-    // Somebody else has the same job; it is the same campaign.
+    // Another person submits the same job: it is the same campaign.
     #expect(try await world.succeed("campaign", "submit", "-", "--by", "ben", input: job) == "big\n")
     try await world.drain()
     var show = try await world.show("big")
@@ -106,7 +107,7 @@ struct ManifestTests {
     try await world.drain()
     show = try await world.show("big")
     #expect(show.text("state") == "completed" && show.text("approvedBy") == "grace")
-    // A segment that is a rule is as large as what it is made of.
+    // The size of a defined segment is the number of users that its definition matches.
     try await world.succeed("segment", "define", "early", "*", "--where", "registeredAt > 1d")
     try await world.succeed(
       "campaign", "submit", "-", input: CarillonWorld.job("ruled", audience: #"{"segment":"early"}"#))
@@ -116,7 +117,7 @@ struct ManifestTests {
     #expect(manifest.contains(#""what":"approve","by":"grace""#))
   }
 
-  @Test func sweepFindsDevicesThatAreGoneAndNobodySeesIt() async throws {
+  @Test func sweepFindsUnregisteredDevicesSilently() async throws {
     var world = try await CarillonWorld(engine: "native")
     let simulator = try await world.startSimulator()
     let tokens = try await world.importDevices(20)

@@ -2,25 +2,25 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page of `carillon admin` in a real Chromium against the real API, by `Browser/page_test.py`: a fleet that sends, with
-/// campaigns in every state that somebody has to do something about.
+/// The dashboard of `carillon admin` in a real Chromium against the real API, with `Browser/page_test.py`. The fleet is
+/// sending, and there is a campaign in each state that needs an operator.
 @Suite(
   .enabled(if: Browser.isPresent, "not to be had: deploy/install-browser makes .build/browser, and finds Chromium"),
   .timeLimit(.minutes(8)))
 struct PageTests {
-  /// Somebody's token, by what it is good for.
+  /// Names of tokens and their scopes.
   private static let people = [
     ("looker", "view"), ("writer", "submit,view"), ("operator", "operate,view"), ("boss", "admin"),
   ]
   private static let users = 900
 
-  /// A worker that sends, and `carillon admin`.
+  /// A worker that sends pushes, and `carillon admin`.
   private struct House {
     var world: CarillonWorld
     let simulator: SimulatorProcess
     let worker: ChildProcess
     let admin: ChildProcess
-    /// For the scenarios: JSON.
+    /// Input of the scenarios, as JSON.
     let description: String
 
     static func open() async throws -> House {
@@ -29,7 +29,7 @@ struct PageTests {
       world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
       world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
       world.environment["CARILLON_GUARD_MINIMUM"] = "20"
-      // Above what three bad tokens are among the first twenty, whichever they are.
+      // Above the share of three bad tokens among the first twenty answers, in any order.
       world.environment["CARILLON_GUARD_THRESHOLD"] = "0.3"
       world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "800"
       var tokens: [String] = []
@@ -58,7 +58,7 @@ struct PageTests {
       try await segment("vip", 0..<200)
       try await segment("readers", 10..<500)
       try await segment("strangers", 500..<PageTests.users)
-      // Good ones are not named: the simulator takes whatever it does not know otherwise.
+      // Good tokens need no entry: the simulator accepts every token without an entry.
       try await simulator.load(
         tokens[100..<103].map { #"{"token":"\#($0)","state":"bad"}"# }
           + tokens[500...].map { #"{"token":"\#($0)","environment":"sandbox"}"# })
@@ -96,8 +96,8 @@ struct PageTests {
       "\(output.standardOutput)\(output.standardError)")
   }
 
-  /// One test, because scenarios must not share the processor: each has a browser, and campaigns that are still sending when
-  /// it looks at them.
+  /// One test, because scenarios must not share the processor. Each has a browser and campaigns that must still be
+  /// sending when the browser shows them.
   @Test("scopes; mouse; keyboard alone; 10,000 campaigns and 500 workers; accessibility in light, dark and on a phone")
   func scenarios() async throws {
     try await look()
@@ -105,8 +105,8 @@ struct PageTests {
     try await compose()
   }
 
-  /// Scenarios that change nothing share one world: the server refuses each token everything outside its scopes; `axe` finds
-  /// nothing on any page, light, dark, on a phone; and the same with 10,000 campaigns and 500 workers.
+  /// Scenarios that change nothing share one world. The server refuses each operation outside a token's scopes. `axe`
+  /// finds nothing on any page: light, dark or on a phone. The same holds with 10,000 campaigns and 500 workers.
   private func look() async throws {
     let house = try await House.open()
     try await play("scopes", in: house)
@@ -116,7 +116,7 @@ struct PageTests {
     await house.close()
   }
 
-  /// Progress, pause, resume, cancel, approve, dead jobs, quarantine and results, with the mouse.
+  /// Progress, pause, resume, cancel, approve, dead jobs, quarantine and results, all with the mouse.
   private func operate() async throws {
     let house = try await House.open()
     try await play("operate", in: house)
@@ -125,7 +125,7 @@ struct PageTests {
     await house.close()
   }
 
-  /// Writes, lints, previews, counts and sends a campaign with the keyboard alone; APNs gets it.
+  /// Writes, lints, previews, counts and sends a campaign with the keyboard alone. The simulator receives the pushes.
   private func compose() async throws {
     let house = try await House.open()
     let before = try await house.simulator.counters()
@@ -133,14 +133,15 @@ struct PageTests {
     let campaign = try await house.world.show("by-keyboard")
     #expect(campaign.object("outcomes")?.numbers == ["accepted": 40] && campaign.text("lane") == "urgent")
     let after = try await house.simulator.counters()
-    // What else is sent meanwhile is slow.
+    // Other campaigns send slowly at the same time.
     #expect((after.number("accepted") ?? 0) - (before.number("accepted") ?? 0) >= 40)
     await house.close()
   }
 
-  /// Makes it a fleet with 10,000 campaigns and 500 workers.
+  /// Fills the store with 10,000 campaigns and 500 workers.
   private func fill(_ house: House) async throws {
-    // Copies of the one that has ended and of the worker: as the store writes them, and nothing that a worker would touch.
+    // Copies of the completed campaign and of the worker's report, in the store's format. A worker would change none of
+    // them.
     let copies = """
       local ns, now = ARGV[1], redis.call('TIME')[1] * 1000
       local campaign, report = redis.call('HGETALL', ns .. 'campaign:spring-sale'), redis.call('HGET', ns .. 'reports', 'ada')
@@ -161,7 +162,7 @@ struct PageTests {
   }
 }
 
-/// Chromium, and what drives it.
+/// Chromium and the Python that controls it.
 private enum Browser {
   static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: ".build/browser/bin/python").path

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `campaign preview` and `lint` say of pushes that are not all the same.
+/// `campaign preview` and `lint` for personalised pushes.
 struct PreviewTests {
   @Test func previewIsWhatTheUsersDevicesAreSent() async throws {
     let world = try await CarillonWorld()
@@ -29,7 +29,7 @@ struct PreviewTests {
     let text = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: job)
     #expect(
       text.contains(#"> {"aps":{"alert":"Hi you: 1299.50"},"push":""#) && text.contains("> apns-push-type: alert"))
-    // The same as a template of the store.
+    // The same content as a template in the store.
     let template = #"{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}},"uniqueKey":"push"}"#
     #expect(try await world.succeed("template", "put", "hello", "-", input: template) == "hello@1\n")
     let named = job.replacing(#/"payload".*/#.dotMatchesNewlines(), with: #""template":"hello@1"}"#)

@@ -21,7 +21,7 @@ import Testing
     #expect(listed.allSatisfy { $0.names == ["token", "user", "app", "reason", "campaign", "at"] })
     try await world.submit("two", audience: #"{"users":["u9"]}"#)
     #expect(try await world.succeed("quarantine", "list", "--campaign", "two", "--json") == "[]\n")
-    // A name that nobody knows may be mistyped.
+    // An unknown name may be mistyped.
     for (filter, says) in [
       (["--campaign", "tow"], "there is no campaign 'tow'"), (["--app", "nwes"], "no app 'nwes' in the configuration"),
     ] {
@@ -34,7 +34,7 @@ import Testing
     let line = try await world.succeed("quarantine", "list", "--app", "news")
     #expect(line.split(separator: "\n").count == 3 && line.contains("BadDeviceToken\tone\t"))
 
-    // Nobody is there to be asked.
+    // Without a terminal the command can't ask for confirmation.
     let unasked = try await world.run("quarantine", "purge", "--all")
     #expect(unasked.exit == .status(64) && unasked.standardError.contains("this removes 3 devices for good"))
     #expect(try await world.succeed("quarantine", "release", tokens[0]) == "1 device released\n")
@@ -52,9 +52,10 @@ import Testing
   }
 }
 
-/// Whether bad tokens are of the other environment: two simulators, as production and as sandbox.
+/// The probe that finds whether bad tokens belong to the other environment. Two simulators run as production and as
+/// sandbox.
 @Suite struct QuarantineProbeTests {
-  /// A world whose workers push to `production`, with as many users; `sandbox` is beside it.
+  /// Creates a world whose workers push to `production`, with `devices` users. `sandbox` runs alongside.
   private func made(_ engine: PushEngineKind, _ devices: Int) async throws -> (
     world: CarillonWorld, production: SimulatorProcess, sandbox: SimulatorProcess, tokens: [String]
   ) {
@@ -66,9 +67,9 @@ import Testing
 
   private func address(_ simulator: SimulatorProcess) -> String { "https://127.0.0.1:\(simulator.port)" }
 
-  /// The way of an operator: look, probe, mend, resume.
-  @Test(arguments: PushEngineKind.one(for: "pausedCampaignIsProbedMendedAndResumed"))
-  func pausedCampaignIsProbedMendedAndResumed(engine: PushEngineKind) async throws {
+  /// The steps of an operator: inspect, probe, repair, resume.
+  @Test(arguments: PushEngineKind.one(for: "pausedCampaignIsProbedRepairedAndResumed"))
+  func pausedCampaignIsProbedRepairedAndResumed(engine: PushEngineKind) async throws {
     let (world, production, sandbox, tokens) = try await made(engine, 900)
     let lines = tokens.map { #"{"token":"\#($0)","environment":"sandbox"}"# }
     try await production.load(lines)
@@ -99,7 +100,7 @@ import Testing
     let first = try #require(probe.standardOutput.split(separator: " ").first?.prefix(4))
     #expect(tokens.contains { $0.hasPrefix(first) })
 
-    // Mended: the worker is restarted with the right address, and everybody gets it.
+    // The operator restarts the worker with the right address, and every user gets the push.
     #expect(await wrong.terminate() == .status(0))
     let right = try await world.start(
       ["worker", "--name", "right"], environment: ["CARILLON_APPS_NEWS_ENDPOINT": address(sandbox)])
@@ -111,12 +112,12 @@ import Testing
     await right.waitForExit()
   }
 
-  /// The engine is that of the campaign by which the token came into quarantine: each has two of them.
+  /// The engine is that of the campaign that quarantined the token. Each engine has two rows.
   @Test(arguments: [
     (PushEngineKind.curl, "sandbox", "registered", "otherEnvironment", 0), (.native, "sandbox", "bad", "bad", 0),
     (.native, "sandbox", "wrongTopic", "otherTopic", 0), (.curl, "production", "registered", "bad", 0),
   ])
-  func quarantinedTokenIsToldByItsAnswer(
+  func probeClassifiesATokenByItsAnswer(
     engine: PushEngineKind, environment: String, state: String, verdict: String, exit: Int32
   ) async throws {
     let (world, production, sandbox, tokens) = try await made(engine, 12)
@@ -131,12 +132,12 @@ import Testing
     #expect(answer.text("verdict") == verdict, "\(probe.standardOutput)")
     #expect(answer.text("environment") == "sandbox")
     #expect(answer.number("asked") == 1)
-    // It is still where it was.
+    // The token is still in quarantine.
     #expect(try await world.succeed("quarantine", "list").contains(tokens[0]))
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whatCanNotBeToldIsSaid"))
-  func whatCanNotBeToldIsSaid(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "probeReportsTokensThatItCannotJudge"))
+  func probeReportsTokensThatItCannotJudge(engine: PushEngineKind) async throws {
     let (world, production, sandbox, tokens) = try await made(engine, 12)
     let nothing = try await world.run("quarantine", "probe", "--all", "--yes", "--endpoint", address(sandbox))
     #expect(nothing.exit == .status(1) && nothing.standardError.contains("nothing to probe"))
@@ -150,7 +151,7 @@ import Testing
     ])
     try await world.submit("two")
     try await world.drain()
-    // That a token is of another topic is known without asking anybody.
+    // Carillon knows without a request that a token belongs to another topic.
     let topic = try await world.run("quarantine", "probe", tokens[1], "--yes", "--endpoint", address(sandbox))
     #expect(topic.exit == .status(1) && topic.standardError.contains("nothing to probe"))
     let refusal =
@@ -163,8 +164,8 @@ import Testing
       "\(refused.standardOutput)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "certificateOfOneEnvironmentCanNotAskTheOther"))
-  func certificateOfOneEnvironmentCanNotAskTheOther(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "certificateCannotProbeTheOtherEnvironment"))
+  func certificateCannotProbeTheOtherEnvironment(engine: PushEngineKind) async throws {
     var (world, production, sandbox, tokens) = try await made(engine, 12)
     try await production.load([#"{"token":"\#(tokens[0])","state":"bad"}"#])
     try await world.submit("one")

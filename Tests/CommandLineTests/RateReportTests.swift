@@ -3,9 +3,9 @@ import PushCore
 import TestSupport
 import Testing
 
-/// What `campaign show` says of how fast a campaign may be sent.
+/// The rate of a campaign in `campaign show`.
 struct RateReportTests {
-  /// A campaign that has been sent by half: 400 of 800 targets, in the last minute.
+  /// Runs `campaign show` for a half-sent campaign: 400 of 800 targets in the last minute.
   private func show(_ rate: [String]) async throws -> (json: JSONObject, text: String) {
     let world = try await CarillonWorld()
     let began = Self.now - 60_000
@@ -48,7 +48,7 @@ struct RateReportTests {
     #expect(json.text("finishBy") == Timestamp.format(milliseconds: end) && json.bool("isLate") == false)
     #expect(try (0.11...0.12).contains(#require(json.double("rate"))))
     #expect(text.contains("\(Timestamp.format(milliseconds: end)): 0.11"))
-    // Four hundred took a minute.
+    // 400 targets took one minute.
     let late = try await show(["finishBy", "\(Self.now + 30_000)"])
     #expect(late.json.bool("isLate") == true)
     #expect(late.text.contains("it will be late, at the speed that it had so far; start more workers"))

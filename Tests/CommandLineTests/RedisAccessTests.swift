@@ -5,7 +5,7 @@ import Testing
 
 @testable import CommandSupport
 
-/// Where Redis is, as whom, and by which files: of the configuration and of the environment.
+/// Address, user and files for Redis, from the configuration and the environment.
 struct RedisAccessTests {
   private func read(
     _ redis: String, environment: [String: String] = [:]
@@ -15,7 +15,7 @@ struct RedisAccessTests {
       "carillon.yaml",
       "redis: \(redis)\napps: { news: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }\n")
     var redis = try ConfigurationLoader(argument: file, environment: environment).load().redis
-    // Where it was doesn't matter, only that paths are relative to it.
+    // The folder does not matter; the paths must be relative to it.
     let directory = folder.url.path + "/"
     func short(_ path: String?) -> String? { path.map { $0.replacing(directory, with: "@") } }
     redis.passwordFile = short(redis.passwordFile)
@@ -88,7 +88,7 @@ struct RedisAccessTests {
     ("{ url: 'redis://h', user: u }", "redis.user: there is no password for it"),
     ("{ url: 'redis://u@h' }", "redis.url: the URL can't be used: it has a user but no password"),
   ])
-  func whatIsSaidTwiceOrByHalfIsAnError(redis: String, says: String) throws {
+  func duplicateOrIncompleteSettingIsAnError(redis: String, says: String) throws {
     let redis = try read(redis)
     let error = #expect(throws: CommandError.self) { try RedisAccess(redis) }
     #expect(error?.code == .configuration && error?.message.contains(says) == true)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What commands say of a Redis that can't do what they want.
+/// Errors of commands if Redis can't do an operation.
 struct RedisTroubleTests {
   private func submit(_ world: CarillonWorld, _ options: String...) async throws -> ChildProcess.Output {
     try await CarillonCommand.run(
@@ -29,13 +29,13 @@ struct RedisTroubleTests {
     let server = try await RedisServer.start(arguments: ["--save", "3600 1000000"])
     let world = try await CarillonWorld(server: server)
     try await world.succeed("campaign", "list")
-    // A directory stands where the snapshot is to go.
+    // A directory has the name of the snapshot file.
     try FileManager.default.createDirectory(atPath: server.folder.path("dump.rdb"), withIntermediateDirectories: false)
     try await server.command("bgsave")
     while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await nextLook() }
     let output = try await submit(world)
     output.expect(exit: 69, saying: "Redis fails to persist and refuses writes", "usually the disk is full")
-    // It would not end in good order: it has writes to save.
+    // SIGTERM would not end Redis, because it has unsaved writes.
     await server.kill(SIGKILL)
   }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// A configuration that changes under a worker.
+/// A configuration that changes while a worker or `carillon admin` runs.
 struct ReloadTests {
   private static func read(_ text: String) throws -> CarillonConfiguration {
     try ConfigurationReader(directory: "").read(ConfigurationNode.parse(yaml: text, file: "f"))
@@ -57,10 +57,8 @@ struct ReloadTests {
     #expect(change.isEmpty == (applied.isEmpty && restart.isEmpty))
   }
 
-  /// A new app with a key of its own, another window and another engine reach a worker that is sending; what can't be used
-  /// does not, and nothing is sent twice.
-  /// `carillon admin` takes up a new app when it is asked, and when it sees that the file has changed.
-  @Test func adminGoesOnWithWhatHasChanged() async throws {
+  /// `carillon admin` applies a new app after a signal, and also when it finds that the file has changed.
+  @Test func adminAppliesAChangedConfiguration() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
     let token = try await world.succeed("admin", "token", "boss", "--scope", "view")
@@ -101,17 +99,17 @@ struct ReloadTests {
     try write("apps: [")
     admin.send(signal: SIGHUP)
     #expect(try await next("configurationKept").text("level") == "error")
-    // Nobody has to ask.
+    // The server finds the change without a signal.
     try write("apps:\n" + app("news") + app("sport") + app("weather"))
     #expect(try await next("configurationReloaded").text("changed") == "apps.weather (new)")
     #expect(await admin.terminate() == .status(0))
   }
 
-  @Test(arguments: PushEngineKind.one(for: "workerGoesOnWithWhatHasChanged"))
-  func workerGoesOnWithWhatHasChanged(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "workerAppliesAChangedConfiguration"))
+  func workerAppliesAChangedConfiguration(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "50ms")
-    // The engine is the file's to say from here on.
+    // From here on, the file sets the engine.
     world.environment["CARILLON_WORKER_ENGINE"] = nil
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = nil
     let original = try #require(world.environment["CARILLON_CONFIG"])
@@ -127,19 +125,19 @@ struct ReloadTests {
     }
     let file = world.folder.path("carillon.yaml")
     func write(_ text: String) throws {
-      // As an editor does: a new file in the place of the old one.
+      // A new file replaces the old one, as editors do.
       let next = try world.folder.write("next.yaml", text)
       #expect(rename(next, file) == 0)
     }
     try write("apps:\n\(app("news"))\nworker: { engine: \(engine.rawValue), window: 20 }\n")
-    // Commands have one that stays as it is.
+    // Commands use a second configuration, which does not change.
     world.environment["CARILLON_CONFIG"] = try world.folder.write(
       "all.yaml", "apps:\n\(app("news"))\n\(app("sport"))\n")
     try await world.importDevices(600)
     let worker = try await ChildProcess.start(
       CarillonCommand.path, ["worker", "--name", "ada", "--json"],
       environment: world.environment.merging(["CARILLON_CONFIG": file]) { $1 })
-    // Lines of a stop or a start in between: a reload is neither.
+    // Log lines about a stop or a start: a reload causes neither.
     var stopLines: [String] = []
     func next(_ event: String) async throws -> JSONObject {
       for await line in worker.errorLines {
@@ -153,7 +151,7 @@ struct ReloadTests {
     try await world.submit("a")
     try await world.until("a") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
 
-    // While it sends: it ends what is under way, and goes on with the rest.
+    // The reload comes while the worker sends. The worker completes the pushes in flight and then sends the others.
     let other = PushEngineKind.allCases.first { $0 != engine } ?? engine
     try write(
       "apps:\n\(app("news"))\n\(app("sport"))\nworker: { engine: \(other.rawValue), window: 300 }\nredis: { devicesPerUser: 7 }\n"
@@ -171,7 +169,7 @@ struct ReloadTests {
       input: CarillonWorld.job("b", app: "sport", audience: #"{"tokens":["\#(CarillonWorld.token(3))"]}"#))
     try await world.until("b") { $0.text("state") == "completed" }
 
-    // What can't be used changes nothing; the same again is said when somebody asks.
+    // An unusable configuration changes nothing. The worker reports it again after each signal.
     for (text, says) in [
       ("apps: [", "not valid YAML"), ("apps:\n\(app("news"))\nworker: { window: none }\n", "worker.window"),
       ("apps:\n\(app("news").replacing("AuthKey_SIMULATOR1", with: "none"))\n", "apps.news.token.keyFile"),
@@ -186,14 +184,14 @@ struct ReloadTests {
       input: CarillonWorld.job("c", app: "sport", audience: #"{"tokens":["\#(CarillonWorld.token(4))"]}"#))
     try await world.until("c") { $0.text("state") == "completed" }
 
-    // Nobody has to ask: it is seen that the file has changed.
+    // The worker finds the change without a signal.
     try write(
       "apps:\n\(app("news"))\n\(app("sport"))\nworker: { engine: \(other.rawValue), window: 301 }\nredis: { devicesPerUser: 7 }\n"
     )
     #expect(try await next("configurationReloaded").text("changed") == "worker.window")
     _ = try await next("configurationApplied")
     #expect(await worker.terminate() == .status(0))
-    // It has stopped once, and what it did before the reloads counts.
+    // The worker has stopped one time, and its counts include the pushes before the reloads.
     let rest = await worker.errorLines.reduce(into: [String]()) { $0.append($1) }
     #expect(rest.count { $0.contains(#""event":"stopped""#) } == 1)
     #expect(stopLines.isEmpty, "\(stopLines)")

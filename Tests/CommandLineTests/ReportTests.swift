@@ -88,7 +88,7 @@ struct KubernetesVariableTests {
     ("CARILLON_SERVICE", "10.0.0.11"), ("CARILLON_HOST", "10.0.0.11"), ("CARILLON_PORTS", "tcp://10.0.0.11:80"),
     ("CARILLON_PORT_X", "tcp://10.0.0.11:80"), ("CARILLON_PORT_8080_HTTP", "tcp://10.0.0.11:80"),
     ("CARILLON_SERVICE_HOSTS", "10.0.0.11"), ("CARILLON_PORT_8080_TCP_NAME", "tcp"),
-    // Names that Kubernetes could make, with values that it doesn't.
+    // Names that Kubernetes could create, with values that it does not create.
     ("CARILLON_REDIS_PORT", "6380"), ("CARILLON_PORT", "0"), ("CARILLON_REDIS_PORT", "redis://10.0.0.11:6379"),
     ("CARILLON_REDIS_PORT", "tcp://redis:6379"), ("CARILLON_REDIS_PORT", "tcp://10.0.0.11"),
     ("CARILLON_REDIS_SERVICE_HOST", "redis"), ("CARILLON_REDIS_SERVICE_PORT", "http"),

@@ -123,7 +123,7 @@ struct SegmentTests {
   @Test func replacedSegmentIsInForceUntilTheFileHasBeenRead() async throws {
     let world = try await CarillonWorld(devices: 6)
     try await world.succeed("segment", "import", "optedout", "-", input: "u0\nu1\nu2\n")
-    // Whoever stands on a bad line would fall out of the segment, and be sent to.
+    // A user on a bad line would disappear from the segment, and a campaign would then reach this user.
     let bad = try await world.run("segment", "import", "optedout", "-", "--replace", input: "u3\nu4,u5\n")
     #expect(bad.exit == .status(65) && bad.standardError.contains("nothing was replaced"))
     #expect(try await world.succeed("segment", "count", "optedout") == "3 users, 3 devices\n")

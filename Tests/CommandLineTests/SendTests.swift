@@ -16,7 +16,7 @@ struct SendTests {
       "> content-length: 25\n", "> \(payload)\n> (25 bytes)\n", "\n< 200\n", "\n< apns-id: ",
       "accepted: APNs has the push", " ms, connecting included",
     ] { #expect(text.contains(part), "\(part) in \(text)") }
-    // A provider token is good for an hour: what is shown must not be one.
+    // A provider token is valid for an hour, so the output must not contain it.
     #expect(!text.contains("." + "eyJpc3Mi"))
     let file = try world.folder.write("payload.json", payload)
     let json = try JSONObject(await world.succeed("send", "--app", "news", "--token", "00ff", "--json", file))
@@ -44,7 +44,7 @@ struct SendTests {
 
   @Test func dryRunShowsAndChecksWithoutAConnection() async throws {
     var world = try await CarillonWorld()
-    // Nobody listens there: a connection would be an error.
+    // No server listens at this port: a connection would be an error.
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
     let good = try await world.succeed(
       "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","x-mine":1}}"#)
@@ -62,7 +62,7 @@ struct SendTests {
     #expect(json.object("request")?.object("headers")?.text("apns-priority") == "5")
   }
 
-  @Test func whatBreaksARuleIsSentOnlyWhenAskedTo() async throws {
+  @Test func invalidPushIsSentOnlyWithUnchecked() async throws {
     var world = try await CarillonWorld()
     let simulator = try await world.startSimulator()
     let push = ["send", "--app", "news", "--token", "00ff", "--push-type", "background", payload]

@@ -3,10 +3,10 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Commands and workers whose Redis is behind sentinels.
+/// Commands and workers with a Redis behind sentinels.
 @Suite struct SentinelFailoverTests {
   @Test(arguments: [false, true])
-  func campaignGoesOnWhenThePrimaryChanges(isKilled: Bool) async throws {
+  func campaignContinuesWhenThePrimaryChanges(isKilled: Bool) async throws {
     let redis = try await RedisSentinels()
     var world = try await CarillonWorld(engine: PushEngineKind.native.rawValue)
     world.environment["CARILLON_REDIS_URL"] = redis.url
@@ -15,7 +15,7 @@ import Testing
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
     try await world.importDevices(400)
     try await world.submit("a")
-    // Nothing that was acknowledged may be lost by the failover itself: that is what replicas are waited for.
+    // The failover itself must not lose acknowledged data, so the test waits for the replicas.
     for server in redis.servers where server.port != redis.servers[0].port {
       while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" { await nextLook() }
     }

@@ -3,32 +3,34 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Signals at random moments after the start of a command.
+/// Signals at random times after the start of a command.
 @Suite(.timeLimit(.minutes(20))) struct SignalTests {
   private struct Shot {
     var arguments: [String]
     var signal: Int32
-    /// Whether it comes while the program is loaded, or after the program has begun to handle signals.
+    /// Whether the signal comes while the program is loaded. Otherwise it comes after the program has begun to handle
+    /// signals.
     var isEarly: Bool
-    /// ms after the start, or after that.
+    /// Delay in ms after the start, or after the program has begun to handle signals.
     var moment: Int
   }
 
-  /// ms in which signals come: a command has begun its work by then.
+  /// Longest delay of a signal in ms. A command has begun its work by then.
   private static let span = 300
 
-  /// Commands under way at once: what loads the machine while they start.
+  /// Number of commands that run at the same time. They load the machine while they start.
   private static let atOnce = 4
 
-  /// SIGTERM and SIGINT end the command with 0 within its deadline, SIGHUP does not end it; before the first statement of the
-  /// program, while it is loaded, each takes its default action. Workers have a campaign in hand, of which nothing is lost.
+  /// SIGTERM and SIGINT end the command with exit status 0 within its deadline. SIGHUP does not end it. Before the
+  /// first statement of the program, each signal has its default action. Workers have a campaign in progress, and none
+  /// of its pushes is lost.
   @Test func signalAtAnyMomentDoesWhatItSays() async throws {
     let count = ProcessInfo.processInfo.environment["CARILLON_TEST_SIGNALS"].flatMap { Int($0) } ?? 50
     var chance = Seed("signalAtAnyMomentDoesWhatItSays")
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator("--latency", "5ms")
     try await world.importDevices(100)
-    // Slow enough that every worker finds something to do.
+    // The rate is so low that every worker finds work.
     try await world.submit("a", more: #","rate":5"#)
     let folder = URL(filePath: try #require(world.environment["CARILLON_CONFIG"])).deletingLastPathComponent().path
     let commands = [
@@ -51,22 +53,22 @@ import Testing
         late += wasHandled ? 1 : 0
         if let shot = next.next() { group.addTask { try await Self.fire(shot, environment) } }
       }
-      // Those that were to come late did, but for SIGHUP to simulators.
+      // The late signals came after the program began to handle signals, except SIGHUP to simulators.
       #expect(late >= count / 2, "\(late) of \(count)")
     }
   }
 
-  /// - Returns: whether the program handled its signals by then.
+  /// - Returns: whether the program already handled its signals.
   private static func fire(_ shot: Shot, _ environment: [String: String]) async throws -> Bool {
     let command = try await ChildProcess.start(CarillonCommand.path, shot.arguments, environment: environment)
     while !shot.isEarly, !command.handles(SIGTERM), command.exit == nil { await nextLook(milliseconds: 5) }
     await nextLook(milliseconds: shot.moment)
-    // SIGHUP ends a simulator, as it ends every program that has no use for it.
+    // SIGHUP ends a simulator, as it ends every program without a handler.
     let handles = command.handles(shot.signal) && (shot.signal != SIGHUP || shot.arguments[0] != "simulate")
     command.send(signal: shot.signal)
     let began = ContinuousClock.now
     if shot.signal == SIGHUP {
-      // What goes on is ended by this.
+      // SIGTERM ends a command that continues after SIGHUP.
       await nextLook(milliseconds: 50)
       command.send(signal: SIGTERM)
     }
@@ -82,9 +84,9 @@ import Testing
     return handles
   }
 
-  /// A command that does something and ends has no handlers: it dies of the signal, as a shell expects.
+  /// A short command has no handlers, so the signal ends it, as shells expect.
   @Test func shortCommandDiesOfTheSignal() async throws {
-    // A Redis that never answers keeps it.
+    // A Redis that never answers blocks the command.
     let (visits, visit) = AsyncStream.makeStream(of: Void.self)
     let server = try RawServer { client in
       visit.yield()

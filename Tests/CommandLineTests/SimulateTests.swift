@@ -49,7 +49,7 @@ struct SimulateTests {
     #expect(fields.count == 6 && fields[3] == "00ff" && fields[5] == "200\n", "\(fields)")
   }
 
-  @Test func logThatCanNotBeOpenedOrWrittenIsAFailureWithItsPath() async throws {
+  @Test func unwritableLogIsAnErrorWithItsPath() async throws {
     var world = try await CarillonWorld()
     let folder = world.folder.path("sim")
     try await world.succeed("simulate", "--init", folder)
@@ -82,7 +82,7 @@ struct SimulateTests {
     ("--knobs", #"{"refused":1}"#, "no knob refused"), ("--timeline", #"[{"at":1}]"#, "event 1: neither knobs"),
     ("--keys", "{}", "not a list of keys"),
   ])
-  func fileThatCanNotBeUsedIsToldWithItsPath(option: String, text: String, says: String) async throws {
+  func unusableFileIsAnErrorWithItsPath(option: String, text: String, says: String) async throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path("sim")
     #expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit == .status(0))

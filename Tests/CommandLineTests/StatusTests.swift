@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `carillon status`: what it shows, and how it exits.
+/// Output and exit status of `carillon status`.
 struct StatusTests {
-  @Test func fleetIsShownAndTheExitStatusSaysWhetherItNeedsSomebody() async throws {
+  @Test func statusShowsTheFleetAndExits1IfAnAlarmIsOpen() async throws {
     var world = try await CarillonWorld(engine: "native")
     let simulator = try await world.startSimulator()
     let lonely = try await world.run("status")
@@ -18,7 +18,7 @@ struct StatusTests {
     try await world.submit("a")
     try await world.until("a") { $0.text("state") == "completed" }
     var well = try await world.run("status", "--json")
-    // The worker says what it has done with its next heartbeat.
+    // The worker publishes its counts with its next heartbeat.
     while try JSONObject(well.standardOutput).object("workers")?.objects("each")?.first?.number("accepted") != 20 {
       well = try await world.run("status", "--json")
       #expect(well.exit == .status(0), "\(well.standardOutput)")
@@ -48,7 +48,7 @@ struct StatusTests {
     #expect(try JSONObject(output.standardError).object("error")?.text("code") == "unreachable")
   }
 
-  /// What others wrote must not drive the terminal.
+  /// Text that other programs wrote to Redis must not control the terminal.
   @Test func namesFromRedisAreHarmless() async throws {
     let world = try await CarillonWorld()
     try await world.succeed("segment", "list")

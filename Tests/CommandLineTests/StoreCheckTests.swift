@@ -3,9 +3,9 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// `carillon store check`: what it says and how it exits, and that it finds nothing in what is only in motion.
+/// Output and exit status of `carillon store check`. It reports no data that is only changing.
 @Suite struct StoreCheckCommandTests {
-  @Test func findingsAreLinesAndTheExitStatusSaysWhetherAnyIsLeft() async throws {
+  @Test func checkPrintsFindingsAndExits1IfAnyRemain() async throws {
     let world = try await CarillonWorld(devices: 40)
     let well = try await world.succeed("store", "check")
     #expect(well.hasPrefix("looked at ") && well.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: all is well\n"))
@@ -34,20 +34,20 @@ import Testing
     try await world.succeed("store", "check")
   }
 
-  /// Workers that are killed and taken over from, an import that moves tokens between users, one of a segment, and
-  /// campaigns with bad and dead tokens, beside one check after the other.
-  @Test(arguments: PushEngineKind.one(for: "whatIsInMotionIsNotFound"))
-  func whatIsInMotionIsNotFound(engine: PushEngineKind) async throws {
+  /// While one check follows another, workers are killed and others take over. An import moves tokens between users,
+  /// another import loads a segment, and campaigns have bad and unregistered tokens.
+  @Test(arguments: PushEngineKind.one(for: "checkIgnoresConcurrentChanges"))
+  func checkIgnoresConcurrentChanges(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "20ms")
     let tokens = try await world.importDevices(2000)
-    // Few enough for the guard, unless a worker takes over mostly these targets from the dead one.
+    // Few enough that the guard does not trip, unless a worker takes over mostly these targets from the dead worker.
     try await simulator.load(
       tokens.prefix(10).map { #"{"token":"\#($0)","state":"bad"}"# }
         + tokens[40..<140].map { "\($0),unregistered,com.example.news,1790000000000" })
     let segment = try world.folder.write("vip", (0..<1500).map { "u\($0)\n" }.joined())
     try await world.succeed("segment", "import", "vip", segment)
-    // Every token goes to another user.
+    // Every token moves to another user.
     let moved = try world.folder.write(
       "moved.csv",
       "user,token,registeredAt\n"
@@ -69,7 +69,7 @@ import Testing
         checks += 1
       }
     } catch {
-      // The third worker waits for their ends.
+      // The third worker waits until these campaigns end.
       for id in ["a", "b"] { _ = try? await world.run("campaign", "cancel", id) }
       throw error
     }
@@ -88,7 +88,7 @@ import Testing
       }
     }
 
-    /// Two workers, of which one dies over its work; a third takes over.
+    /// Starts two workers and kills one during its work; a third worker takes over.
     func killAndReplace() async throws {
       let first = try await world.start("worker", "--name", "first")
       let second = try await world.start("worker", "--name", "second")

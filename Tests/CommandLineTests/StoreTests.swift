@@ -3,15 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A store that gets more partitions under workers that run.
+/// Repartitioning of a store while workers run.
 struct StoreTests {
-  /// A campaign runs, another waits for what comes after, and the same worker sends both.
+  /// One campaign runs during the repartitioning and another waits for its end. The same worker sends both.
   @Test(arguments: PushEngineKind.one(for: "partitionsAreRaisedUnderAWorkerThatRuns"))
   func partitionsAreRaisedUnderAWorkerThatRuns(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "300ms")
     try await world.importDevices(1000)
-    // From here on nobody says how many there are.
+    // From here on, no setting contains the number of partitions.
     world.environment["CARILLON_REDIS_PARTITIONS"] = nil
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
     let name = "w-\(world.namespace.suffix(12))"
@@ -38,20 +38,20 @@ struct StoreTests {
       #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 1000])
     }
     #expect(try await simulator.counters().number("accepted") == 2000)
-    // Nothing is left of those with which it waited.
+    // The worker has closed the connections that it used to wait.
     #expect(try await connections() == before)
     #expect(await worker.terminate() == .status(0))
     let again = try await world.succeed("store", "repartition", "32")
     #expect(again == "the store has 32 partitions already\n")
   }
 
-  /// Killed wherever it is, the command goes on where it is run again, or everything goes back.
+  /// If the command is killed at any point, a second run continues, or restores the old partitions.
   @Test(arguments: [100, 8])
   func killedCommandLosesNothing(last: Int) async throws {
     let world = try await CarillonWorld(devices: 5000)
     let keys = "{\(world.namespace)}:store"
     let command = try await world.start("store", "repartition", "100", "--yes")
-    // When the first have moved.
+    // Waits until the first users have moved.
     while try await world.server.command("hlen", "{\(world.namespace):99}:devices") == "0" { await nextLook() }
     command.send(signal: SIGKILL)
     #expect(await command.waitForExit() == .signal(SIGKILL))

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Lists of whom an app sends nothing, and what an audience comes to.
+/// Suppression lists, and the number of users that an audience has after them.
 struct SuppressionTests {
-  @Test func listsAreKeptByAppAndCategoryAndEveryCampaignKeepsToThem() async throws {
+  @Test func everyCampaignObeysListsOfAppAndCategory() async throws {
     let world = try await CarillonWorld(devices: 20)
     try await world.succeed("suppression", "import", "news", "-", input: "user\nu1\nu2\nghost\n")
     #expect(
@@ -17,7 +17,7 @@ struct SuppressionTests {
     #expect(try await world.succeed("suppression", "list").contains("news  offers    2"))
     let members = try await world.succeed("suppression", "export", "news")
     #expect(members.split(separator: "\n").sorted() == ["ghost", "u1", "u2"])
-    // They are no segments: nobody names one in a job, or removes one in passing.
+    // Suppression lists are not segments: a job can't name them, and `segment remove` can't remove them.
     #expect(try await world.succeed("segment", "list", "--json") == "[]\n")
     #expect(try await world.run("segment", "remove", "~news").exit == .status(1))
     let shown = try JSONObject(await world.succeed("devices", "show", "u3", "--json"))
@@ -36,7 +36,7 @@ struct SuppressionTests {
     #expect(
       try await world.succeed("campaign", "submit", "-", "--estimate", input: listed)
         == "1 user, 1 push, some 1 MiB of Redis' memory\n")
-    // Nothing was submitted, and nothing is left behind.
+    // No job was submitted and no temporary key remains.
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
     #expect(try await world.server.command("keys", "{\(world.namespace)*:audience:*").isEmpty)
 
@@ -46,7 +46,7 @@ struct SuppressionTests {
     #expect(try await world.succeed("suppression", "export", "news") == "u9\n")
   }
 
-  @Test func whatCanBeNoListIsRefused() async throws {
+  @Test func invalidSuppressionListIsRefused() async throws {
     let world = try await CarillonWorld()
     let app = try await world.run("suppression", "add", "nwes", "u1")
     #expect(app.exit == .status(65) && app.standardError.contains("no app 'nwes'"))
@@ -55,14 +55,14 @@ struct SuppressionTests {
     #expect(category.exit == .status(65) && category.standardError.contains("can't name a category"))
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignShowsWhomItLeavesOut"))
-  func campaignShowsWhomItLeavesOut(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "showCountsSuppressedUsers"))
+  func showCountsSuppressedUsers(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.importDevices(4)
     let job = CarillonWorld.job("new", audience: #"{"segment":"*","exclude":{"campaign":"old"}}"#)
     let missing = try await world.run("campaign", "submit", "-", input: job)
     #expect(missing.exit == .status(65) && missing.standardError.contains("campaign 'old', and there is none"))
-    // One that is in the queue is waited for, but it is not known yet whom it reaches.
+    // The job waits for a queued campaign, but the audience of that campaign is not known yet.
     try await world.submit("old", audience: #"{"users":["u1"]}"#)
     let early = try await world.run("campaign", "submit", "-", "--estimate", input: job)
     #expect(early.exit == .status(65) && early.standardError.contains("campaign old, which has not ended"))
@@ -78,16 +78,17 @@ struct SuppressionTests {
         "*, without accepted or unknown of campaign old"))
   }
 
-  /// A list that is still read in when a newer one is put in force changes nothing.
-  @Test func aListThatANewerOneHasOvertakenIsRefused() async throws {
+  /// An import changes nothing if a newer list took effect while the import was still reading.
+  @Test func listOlderThanTheCurrentOneIsRefused() async throws {
     let world = try await CarillonWorld()
     let pipe = world.folder.path("slow.csv")
     try #require(mkfifo(pipe, 0o600) == 0)
-    // Open for both, so that neither end waits for the other (fifo(7)); the children must not hold it open.
+    // The pipe is open for reading and writing, so that neither end waits for the other (fifo(7)). Child processes must
+    // not inherit it.
     let end = open(pipe, O_RDWR | O_CLOEXEC)
     try #require(end >= 0)
     let slow = try await world.start("suppression", "import", "news", pipe, "--replace")
-    // It has begun when it notes who opts out meanwhile.
+    // The import has begun when it records new opt-outs.
     while try await world.server.command("exists", "{\(world.namespace):0}:arrivals:~news") != "1" {}
     try await world.succeed("suppression", "import", "news", "-", "--replace", input: "ben\n")
     #expect(write(end, "ada\n", 4) == 4)

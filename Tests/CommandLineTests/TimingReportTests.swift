@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// What `campaign show` says of campaigns whose devices have times of their own, and of jobs that are repeated.
+/// `campaign show` for campaigns whose devices have times of their own, and for recurring jobs.
 struct TimingReportTests {
   private func write(_ world: CarillonWorld, _ key: String, _ fields: [String]) async throws {
     let words = ["HSET", "{\(world.namespace)\(key)"] + fields

@@ -4,7 +4,8 @@ import Testing
 
 @testable import carillon
 
-/// `carillon top`: on a terminal it draws the whole of it and leaves it as it was; elsewhere it looks once.
+/// `carillon top`. On a terminal it draws the whole screen and restores it at the end. Elsewhere it prints the state
+/// one time.
 struct TopTests {
   @Test func withoutATerminalItLooksOnce() async throws {
     let world = try await CarillonWorld()
@@ -15,8 +16,8 @@ struct TopTests {
     #expect(try await world.run("top", "--interval", "0").exit == .status(64))
   }
 
-  /// script(1) gives it a terminal, and what is typed there; a signal comes once the screen is drawn. Its file begins with the
-  /// command itself, in which the pattern must not find itself.
+  /// script(1) provides a terminal and the typed text. A signal comes after the screen is drawn. The file of script(1)
+  /// begins with the command itself, which the pattern must not match.
   @Test(arguments: ["q", "INT", "TERM", "HUP"])
   func terminalIsAsItWasWhenItEnds(how: String) async throws {
     let world = try await CarillonWorld()

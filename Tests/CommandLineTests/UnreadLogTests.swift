@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Commands whose output goes into a pipe that nobody reads.
+/// Commands whose output goes into a pipe without a reader.
 struct UnreadLogTests {
-  /// A named pipe that holds 4,096 bytes, and that the test does not read.
+  /// A named pipe of 4,096 bytes, which the test does not read.
   private struct UnreadPipe {
     let path: String
     private let descriptor: Int32
@@ -13,25 +13,26 @@ struct UnreadLogTests {
     init(in folder: ScratchFolder) throws {
       path = folder.path("log-\(UUID().uuidString)")
       guard mkfifo(path, 0o600) == 0 else { throw TestSupportError("no pipe at \(path)") }
-      // fifo(7): opened for both, it waits for nobody, and a writer has a reader. The flag is this descriptor's alone.
+      // fifo(7): a pipe that is opened for reading and writing does not block `open`, and a writer has a reader. The
+      // flag applies only to this descriptor.
       descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0, narrowPipe(descriptor) else { throw TestSupportError("no pipe") }
     }
 
-    /// Leaves no room.
+    /// Fills the pipe.
     func fill() {
       let byte: [UInt8] = [UInt8(ascii: "\n")]
       while write(descriptor, byte, 1) == 1 {}
     }
 
-    /// Whether there is no room.
+    /// Whether the pipe is full.
     var isFull: Bool {
-      // poll(2): POLLOUT where a page is free (pipe(7)).
+      // poll(2): POLLOUT is set if a page is free (pipe(7)).
       var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       return poll(&entry, 1, 0) == 0
     }
 
-    /// Reads until a text has come.
+    /// Reads until the output contains a text.
     func read(until text: String) async throws -> String {
       var said = ""
       let deadline = ContinuousClock.now + .seconds(30)
@@ -45,7 +46,7 @@ struct UnreadLogTests {
     }
   }
 
-  /// Starts a command whose standard output and error are the pipe.
+  /// Starts a command with the pipe as its standard output and standard error.
   private func start(
     _ arguments: [String], into pipe: UnreadPipe, environment: [String: String]
   ) async throws -> ChildProcess {
@@ -54,17 +55,17 @@ struct UnreadLogTests {
       environment: environment.merging(["LOG": pipe.path]) { $1 })
   }
 
-  /// - Returns: how it ended; `nil` when it did not within a minute.
+  /// - Returns: how the command ended; `nil` if it did not end within a minute.
   private func exit(of child: ChildProcess) async -> ChildProcess.Exit? {
     let deadline = ContinuousClock.now + .seconds(60)
     while child.exit == nil, ContinuousClock.now < deadline { await nextLook() }
     return child.exit
   }
 
-  /// The pipe is full after a few lines: the campaign is sent all the same, and a signal ends the worker. Before that the pipe
-  /// is read, and has every line up to the latest.
+  /// The pipe is full after a few lines. The worker sends the campaign nevertheless, and a signal ends the worker.
+  /// Before the signal, the test reads the pipe and finds every line up to the latest one.
   @Test(arguments: ["native", "curl"])
-  func workerSendsOnWhenNobodyReadsItsLog(engine: String) async throws {
+  func workerSendsWhileItsLogIsUnread(engine: String) async throws {
     let targets = ProcessInfo.processInfo.environment["CARILLON_TEST_LOG_TARGETS"].flatMap { Int($0) } ?? 500
     var world = try await CarillonWorld(partitions: 32, engine: engine)
     try await world.startSimulator()
@@ -86,12 +87,12 @@ struct UnreadLogTests {
     #expect(await exit(of: worker) == .status(0))
   }
 
-  /// Nothing of what a command says at its start gets through.
+  /// No line of the command's start fits in the pipe.
   @Test(arguments: [
     ["worker", "--listen", "127.0.0.1:0"], ["admin", "--listen", "127.0.0.1:0"],
     ["simulate", "--port", "0", "--control-port", "0", "--directory"],
   ])
-  func commandEndsWithASignalWhenNobodyReadsIt(arguments: [String]) async throws {
+  func signalEndsACommandWithUnreadOutput(arguments: [String]) async throws {
     let world = try await CarillonWorld(engine: "native")
     let pipe = try UnreadPipe(in: world.folder)
     pipe.fill()

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What commands say of variants, while a worker is killed that sends them.
+/// Variants in the output of commands. The worker that sends them is killed.
 struct VariantTests {
   private static let more = #"""
     ,"variants":[{"name":"plain"},{"name":"short","weight":3,"payload":{"aps":{"alert":"!"}}}],
     "stages":[{"share":0.5,"winner":{"by":"opened"}}]
     """#
 
-  @Test func variantsAreShownCountedOnceAndDecidedThoughAWorkerIsKilled() async throws {
+  @Test func variantsCountOnceAlthoughAWorkerIsKilled() async throws {
     var world = try await CarillonWorld(partitions: 4, engine: "native")
     try await world.startSimulator("--latency", "20ms")
     try await world.importDevices(400)
@@ -28,14 +28,14 @@ struct VariantTests {
       #expect(alert == ["plain": "hi", "short": "!"][told[name] ?? ""], "\(name)")
     }
     #expect((3...17).contains(told.count))
-    // With a window of so few that it dies in the middle.
+    // The window is so small that the worker dies in the middle of the campaign.
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
     let killed = try await world.start("worker", "--name", "killed")
     try await world.until("ab") { ($0.object("outcomes")?.number("accepted") ?? 0) > 20 }
     killed.send(signal: SIGKILL)
     _ = await killed.waitForExit()
     let heir = try await world.start("worker", "--name", "heir")
-    // Nobody has opened it, so its gate can't tell which is best.
+    // No user has opened the push, so the gate can't choose the best variant.
     try await world.until("ab") { $0.text("state") == "paused" }
     let waiting = try await world.show("ab")
     #expect(waiting.object("winner")?.isNull("variant") == true && waiting.object("winner")?.text("by") == "opened")
@@ -53,7 +53,7 @@ struct VariantTests {
     try await expectCounts(world, told)
   }
 
-  /// Holds what is shown of variants against the results of each target.
+  /// Compares the counts of each variant with the results of each target.
   private func expectCounts(_ world: CarillonWorld, _ told: [String: String]) async throws {
     let show = try await world.show("ab")
     let winner = try #require(show.object("winner"))

@@ -5,19 +5,19 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Webhooks of one fleet: none waits for another, and each gets every change once, from the first on.
+/// Webhooks of one fleet. None waits for another, and each gets every change exactly once from the first change on.
 @Suite(.timeLimit(.minutes(2))) struct WebhookPaceTests {
   /// A receiver of events on this machine.
   private final class Receiver: Sendable {
-    /// What it does with an event.
+    /// Behaviour of the receiver for an event.
     enum Manner {
       case takes
       case redirects
-      /// Answers each event once ``Gate`` is open.
+      /// Answers each event after ``Gate`` has opened.
       case waits(Gate)
     }
 
-    /// Lets all pass once it is open.
+    /// A gate that lets all callers pass after it has opened.
     final class Gate: Sendable {
       private let condition = DispatchSemaphore(value: 0)
 
@@ -29,7 +29,7 @@ import Testing
       }
     }
 
-    /// The bodies in the order in which they came.
+    /// Bodies in the order of their arrival.
     let bodies: AsyncStream<String>
     private let server: RawServer
 
@@ -57,7 +57,7 @@ import Testing
       }
     }
 
-    /// Waits for so many different events: one that was not answered in time comes again.
+    /// Waits for `count` different events. An event that was not answered in time arrives again.
     func next(_ count: Int) async throws -> [JSONObject] {
       var got: [JSONObject] = []
       for await body in bodies {
@@ -75,15 +75,15 @@ import Testing
     events.map { "\($0.object("campaign")?.text("id") ?? "") \($0.text("state") ?? "")" }
   }
 
-  /// Five webhooks: two take events, one never answers, one answers late, one redirects. The two have everything while the
-  /// others have nothing; the late one has everything in the end, too. The first campaign was in the queue before the fleet
-  /// started.
+  /// There are five webhooks: two accept events, one never answers, one answers late, one redirects. The two get all
+  /// events while the others have accepted none. The late webhook also gets all events in the end. The first campaign
+  /// was in the queue before the fleet started.
   @Test func eachWebhookHasItsOwnPace() async throws {
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator()
     try await world.importDevices(5)
     let (never, later) = (Receiver.Gate(), Receiver.Gate())
-    // Its threads end with the test.
+    // The threads of the receiver end with the test.
     defer { never.open() }
     let receivers = [
       "first": try Receiver(.takes), "hung": try Receiver(.waits(never)), "late": try Receiver(.waits(later)),
@@ -110,14 +110,14 @@ import Testing
     try await world.until("c") { $0.text("state") == "active" }
     try await world.succeed("campaign", "cancel", "c")
     try await world.until("c") { $0.text("finishedAt") != nil }
-    // Something behind it: a second event of a campaign that is cancelled would come before.
+    // A last event: a second event of a cancelled campaign would arrive before it.
     try await world.submit("d", more: #","sendAt":"\#(tomorrow)""#)
     for name in ["first", "second"] {
       let events = try await #require(receivers[name]).next(7)
       #expect(Self.names(events) == Self.expected + ["d scheduled"], "\(name)")
       #expect(Set(events.compactMap { $0.text("event") }).count == 7, "\(name)")
     }
-    // It had one, again and again, and no other.
+    // The late webhook got the first event several times, and no other event.
     later.open()
     #expect(try await Self.names(#require(receivers["late"]).next(7)) == Self.expected + ["d scheduled"])
     let status = try JSONObject(try await world.run("status", "--json").standardOutput)

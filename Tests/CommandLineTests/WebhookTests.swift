@@ -9,7 +9,7 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// Webhooks: what they get, that it is signed, where they may not be, and that they are told until they take it.
+/// Webhooks: their events, signatures, forbidden addresses, and retries until the receiver accepts an event.
 struct WebhookTests {
   private static let secret = Array("0123456789abcdef".utf8)
 
@@ -19,7 +19,7 @@ struct WebhookTests {
       trustRoots: try folder.write("roots.pem", server.authorityPEM))
   }
 
-  /// As who takes it computes it: `printf '1700000000.{}' | openssl dgst -sha256 -hmac 0123456789abcdef`.
+  /// The receiver's calculation: `printf '1700000000.{}' | openssl dgst -sha256 -hmac 0123456789abcdef`.
   @Test func signatureIsWhatOpenSSLSays() async throws {
     let folder = try ScratchFolder()
     let message = try folder.write("message", "1700000000.{}")
@@ -57,7 +57,7 @@ struct WebhookTests {
     #expect(error?.hasPrefix(says) == true, "\(error ?? "taken")")
   }
 
-  /// Nothing listens there, and nothing is connected to: the address is refused before.
+  /// No server listens at these addresses, and Carillon does not connect to them. It refuses the address before.
   @Test(arguments: [
     "https://127.0.0.1:1/", "https://localhost:1/", "https://[::1]:1/", "https://169.254.169.254/",
     "https://[::ffff:10.0.0.1]:1/",
@@ -102,12 +102,12 @@ struct WebhookTests {
     #expect(throws: CommandError.self) { try targets("short") }
   }
 
-  /// A campaign from beginning to end: the webhook fails first, is tried again with the same event, and gets all in order.
-  @Test func workerTellsUntilItIsTaken() async throws {
+  /// The webhook fails for the first event of a campaign. It gets the same event again and then all others in order.
+  @Test func workerRetriesUntilTheWebhookAccepts() async throws {
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator()
     try await world.importDevices(5)
-    // It does not wait for long.
+    // The time between two attempts is short.
     let answers = [["HTTP/1.1 503 Service Unavailable"]] + (0..<3).map { _ in ["HTTP/1.1 200 OK"] }
     let server = try await CannedServer.start(answers)
     let original = try #require(world.environment["CARILLON_CONFIG"])
@@ -125,7 +125,7 @@ struct WebhookTests {
 
         """)
     let worker = try await world.start("worker", "--name", "ada")
-    // From when it is known on it is told of everything.
+    // The webhook gets all events that come after its registration.
     while try await world.server.command("hexists", "{\(world.namespace)}:webhooks", "ops") != "1" {
       await nextLook()
     }

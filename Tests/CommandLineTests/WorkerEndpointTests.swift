@@ -3,10 +3,10 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a worker serves by HTTP.
+/// HTTP endpoints of a worker.
 struct WorkerEndpointTests {
-  @Test(arguments: PushEngineKind.one(for: "workerSaysThatItIsReadyWhatItDidAndThatItEnds"))
-  func workerSaysThatItIsReadyWhatItDidAndThatItEnds(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "endpointsReportReadinessCountsAndShutdown"))
+  func endpointsReportReadinessCountsAndShutdown(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     try await world.importDevices(30)
@@ -55,8 +55,8 @@ struct WorkerEndpointTests {
     #expect(await worker.waitForExit() == .status(69))
   }
 
-  /// A part of a worker is really blocked: `/livez` says which, although nothing else of the process may work, and SIGTERM
-  /// ends the process soon after its deadline.
+  /// The test really blocks a part of a worker. `/livez` names the part, although nothing else in the process may work.
+  /// SIGTERM ends the process soon after its deadline.
   @Test(arguments: [
     ("loop", "the worker's event loop"), ("redis", "the Redis driver's event loop"), ("executor", "Swift's executor"),
   ])
@@ -75,7 +75,7 @@ struct WorkerEndpointTests {
     #expect(answer.status == 503 && answer.text.hasPrefix("no progress: ") && answer.text.contains(says), "\(answer)")
     worker.send(signal: SIGTERM)
     let exit = await worker.waitForExit()
-    // Without the connection that waits for jobs a worker may still stop by itself.
+    // If the connection that waits for jobs is blocked, a worker may still stop normally.
     #expect(exit == .status(70) || part == "redis" && exit == .status(0), "\(exit)")
   }
 
@@ -88,7 +88,7 @@ struct WorkerEndpointTests {
     #expect(await worker.terminate() == .status(0))
   }
 
-  /// Where a process serves.
+  /// Returns the URL of a process' HTTP server.
   static func url(of process: ChildProcess) async throws -> String {
     let line = try #require(await process.errorLine(containing: #""event":"listening""#))
     return try #require(try JSONObject(line).text("url"))
@@ -103,7 +103,7 @@ struct WorkerEndpointTests {
     return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
   }
 
-  /// Holds a scrape against Prometheus' own rules, where promtool is installed.
+  /// Checks a scrape with Prometheus' own rules if promtool is installed.
   static func checkMetrics(_ metrics: String) async throws {
     guard FileManager.default.fileExists(atPath: "/usr/bin/promtool") else { return }
     let folder = try ScratchFolder("metrics")

@@ -15,7 +15,7 @@ struct WorkerTests {
     #expect(output.exit == .status(0))
     #expect(output.standardOutput == "")
     let events = try JSONObject.all(in: output.standardError)
-    // How the connections are is told now and then, at the end in any case.
+    // The worker logs the state of its connections periodically, and always at the end.
     #expect(
       events.map { $0.text("event") }.filter { $0 != "connections" }
         == ["started", "activated", "ended", "draining", "stopped"])
@@ -31,8 +31,8 @@ struct WorkerTests {
     #expect(totals.numbers == ["submitted": 20, "recorded": 20, "accepted": 20, "slices": 8, "resent": 0])
   }
 
-  @Test(arguments: PushEngineKind.one(for: "debugLevelTellsOfEverySlice"))
-  func debugLevelTellsOfEverySlice(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "debugLevelLogsEverySlice"))
+  func debugLevelLogsEverySlice(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(20)
@@ -72,7 +72,7 @@ struct WorkerTests {
     let world = try await CarillonWorld(server: server)
     let worker = try await world.start("worker", "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"started""#))
-    // Once it has looked at the server, which comes before the first sign of life.
+    // Waits until the worker has inspected the server, which precedes the first heartbeat.
     while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await nextLook() }
     try await server.command("client", "kill", "type", "normal")
     #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
@@ -89,11 +89,12 @@ struct WorkerTests {
     #expect(await worker.waitForExit() == .status(0))
   }
 
-  /// The second one doesn't wait for answers; what is unanswered stays in doubt and is sent again by the next worker.
+  /// After the second signal the worker does not wait for answers. Unanswered targets stay in doubt, and the next
+  /// worker sends them again.
   @Test(arguments: PushEngineKind.one(for: "secondSignalHurries"))
   func secondSignalHurries(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
-    // Longer than the test may take: nothing is ever answered.
+    // The latency is longer than the test, so no push is ever answered.
     try await world.startSimulator("--latency", "60s")
     try await world.importDevices(50)
     try await world.submit("stuck")

@@ -1,8 +1,8 @@
-"""The page of `carillon admin`, used as somebody on call uses it. Run by PageTests.swift, which has made the world:
+"""The dashboard of `carillon admin`, used as an on-call engineer uses it. PageTests.swift starts the servers and runs:
 
-    page_test.py SCENARIO      with what the world is as JSON on standard input: url, and tokens by scope
+    page_test.py SCENARIO      with a JSON object on standard input: url, and tokens by scope
 
-CARILLON_TEST_SCREENSHOTS=FOLDER keeps a picture of whatever the scenario `looks` has seen.
+CARILLON_TEST_SCREENSHOTS=FOLDER saves a screenshot of every page of the scenario `looks`.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ def answer(visit, id):
     return json.loads(text)
 
 
-# ---- Who may what
+# ---- Scopes
 
 
 def scopes(browser):
@@ -50,7 +50,7 @@ def scopes(browser):
     page.get_by_label("Token").fill("carillon_nobody")
     page.get_by_role("button", name="Sign in").last.click()
     expect(dialog(page)).to_contain_text("the token is not known")
-    # Without a token nothing but its absence is shown, and nothing is asked for again and again.
+    # Without a token, the page only shows that it needs one, and it does not repeat requests.
     page.keyboard.press("Escape")
     expect(page.locator("main")).to_contain_text("carillon admin token NAME --scope view")
     visit.close()
@@ -75,7 +75,7 @@ def scopes(browser):
         expect(page.get_by_role("button", name="Cancel")).to_be_enabled(enabled=everything or "operate" in words)
         visit.open("compose")
         expect(page.get_by_role("button", name="Send …")).to_be_enabled(enabled=everything or "submit" in words)
-        # It is the server that refuses, each operation that its description gives another scope.
+        # The server itself refuses every operation whose description names another scope.
         refused = 0
         for method, path, needed in operations(visit):
             if everything or needed in words:
@@ -84,13 +84,13 @@ def scopes(browser):
             assert status == 403 and f"lacks the scope {needed}" in text, f"{scope}: {method} {path}: {status} {text}"
             refused += 1
         assert refused == 0 if everything else refused > 5, f"{scope}: {refused}"
-        # Signed out, nothing of it is left.
+        # After the sign-out, the session storage is empty.
         page.get_by_role("button", name="Sign out").click()
         expect(dialog(page)).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
         visit.close()
 
-    # Behind a proxy that has a prefix in front of everything, the page asks below that prefix, with a slash behind it or without.
+    # Behind a proxy with a path prefix, the page sends its requests below the prefix, with or without a final slash.
     with proxy("/fleet/push") as root:
         for place in ["/fleet/push/", "/fleet/push"]:
             visit = Visit(browser, root)
@@ -103,7 +103,7 @@ def scopes(browser):
 
 @contextlib.contextmanager
 def proxy(prefix):
-    """A proxy for the server that takes a prefix away, and has nothing at other paths."""
+    """A proxy that removes a prefix from the path. Other paths don't exist."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -136,7 +136,7 @@ def proxy(prefix):
 
 
 def operations(visit):
-    """Method, path and scope of everything that the description has."""
+    """Returns the method, path and scope of each operation in the description."""
     status, text = visit.ask("GET", "/openapi.json")
     assert status == 200
     for path, methods in json.loads(text)["paths"].items():
@@ -146,7 +146,7 @@ def operations(visit):
                 yield method.upper(), re.sub(r"\{\w+\}", "nobody", place), operation["x-scope"]
 
 
-# ---- Somebody on call, with the mouse
+# ---- On-call engineer, with the mouse
 
 
 def operate(browser):
@@ -155,7 +155,7 @@ def operate(browser):
     visit.sign_in(TOKENS["operate,view"])
     expect(page.locator("main")).to_contain_text("wrong-environment has paused itself")
 
-    # Progress is seen as it is made, with its speed and the time that is left.
+    # The page updates the progress with the speed and the remaining time.
     page.get_by_role("link", name="slow-news").first.click()
     pill = state(page, "slow-news")
     expect(pill).to_have_text("active")
@@ -189,10 +189,10 @@ def operate(browser):
     expect(page.locator("main")).to_contain_text("Cancelled")
     ended = answer(visit, "slow-news")
     assert ended["state"] == "cancelled" and ended["outcomes"]["cancelled"] > 0, ended
-    # The buttons are gone; whoever pressed one is at the heading.
+    # The buttons have disappeared, and the heading has the focus.
     expect(page.get_by_role("heading", name="slow-news")).to_be_focused()
 
-    # Why a guard has paused one, and what can be done.
+    # The page shows why the guard has paused a campaign, and the remedy.
     visit.open("campaigns/wrong-environment")
     expect(page.get_by_role("alert")).to_contain_text("looks like the wrong environment for app news")
     page.get_by_role("button", name="Resume unguarded").click()
@@ -206,11 +206,11 @@ def operate(browser):
     expect(page.locator(".tile").filter(has_text="Approval")).to_contain_text("1 urgent")
     expect(page.get_by_role("row", name=re.compile("^everybody.*waits for approval"))).to_be_visible()
 
-    # One that waits for somebody's approval says so.
+    # The page of a campaign shows that it needs approval.
     visit.open("campaigns/everybody")
     expect(page.get_by_role("alert")).to_contain_text("approv")
 
-    # A dead job is looked at whole, copied, and tried again now that its segment is there.
+    # A dead job is shown completely, copied, and retried, because its segment exists now.
     page.get_by_role("link", name=re.compile("Dead jobs")).click()
     row = page.get_by_role("row", name=re.compile("^Choose mended"))
     expect(row).to_contain_text("there is no segment 'later'")
@@ -226,7 +226,7 @@ def operate(browser):
     dialog(page).get_by_role("button", name="Retry 1").click()
     expect(page.locator("#toasts")).to_contain_text("Retry: 1 done")
     expect(page.get_by_role("row", name=re.compile("^Choose mended"))).to_have_count(0)
-    # What would fail again stays, and says why.
+    # A job that would fail again stays in the list, and the page shows the reason.
     page.get_by_label("All of this page").check()
     page.get_by_role("button", name="Retry 1").click()
     dialog(page).get_by_role("button", name="Retry 1").click()
@@ -238,7 +238,7 @@ def operate(browser):
     visit.open("campaigns/mended")
     expect(state(page, "mended")).to_have_text("completed")
 
-    # Several devices of the quarantine at once.
+    # One action releases several devices of the quarantine.
     visit.open("quarantine")
     expect(page.locator("tbody tr")).to_have_count(3)
     page.get_by_label("All of this page").check()
@@ -247,7 +247,7 @@ def operate(browser):
     dialog(page).get_by_role("button", name="Release 3").click()
     expect(page.locator("main")).to_contain_text("No device is in quarantine")
 
-    # Results are a file.
+    # The page downloads results as a file.
     visit.open("campaigns/spring-sale")
     with page.expect_download() as download:
         page.get_by_role("button", name="Failures").click()
@@ -264,7 +264,7 @@ def operate(browser):
     expect(page.locator("#toasts")).to_contain_text("everybody is approved")
     assert answer(visit, "everybody")["approvedBy"] == "operator"
 
-    # What was asked for stands in the audit log under the token's name, whoever may read it.
+    # The audit log has each action under the name of its token.
     status, text = visit.ask("GET", "/audit", token=TOKENS["admin"])
     done = [(entry["who"], entry["action"]) for entry in json.loads(text)["entries"]]
     for action in ["campaign.pause", "campaign.resume", "campaign.cancel",
@@ -273,7 +273,7 @@ def operate(browser):
     visit.close()
 
 
-# ---- Somebody who writes, with the keyboard alone
+# ---- Author of a campaign, with the keyboard alone
 
 
 def compose(browser):
@@ -284,7 +284,7 @@ def compose(browser):
     page.keyboard.type(TOKENS["submit,view"])
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_contain_text("Under way")
-    # The first stop leads past the navigation.
+    # The first element in the Tab order skips the navigation.
     page.reload()
     expect(page.locator("main")).to_contain_text("Under way")
     assert visit.tab_to("Skip to the content", most=1)
@@ -318,7 +318,7 @@ def compose(browser):
         "payload": {"aps": {"alert": {"title": "Hello {{name|you}}", "body": "It rings, typed."}, "sound": "default"}},
     }, job
 
-    # What is wrong is told where it is, and nothing is sent.
+    # The page shows each error at its place, and sends nothing.
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(json.dumps({**job, "payload": {"aps": {"alert": "x", "bagde": 1}}, "prioriti": 5}))
     visit.tab_to("Check and count")
@@ -348,7 +348,7 @@ def compose(browser):
     expect(page.get_by_role("heading", name="by-keyboard")).to_be_visible()
     expect(state(page, "by-keyboard")).to_have_text("completed")
     expect(page.locator(".big")).to_have_text("40")
-    # Its id is taken now: the same job changes nothing, another one is refused.
+    # The id is now in use: the same job changes nothing, and a different job is refused.
     status, text = visit.ask("POST", "/campaigns", json.dumps(job))
     assert status == 200 and json.loads(text)["duplicate"], text
     status, text = visit.ask("POST", "/campaigns", json.dumps({**job, "priority": 5}))
@@ -356,7 +356,7 @@ def compose(browser):
     visit.close()
 
 
-# ---- How it looks
+# ---- Appearance
 
 
 def looks(browser):
@@ -400,7 +400,7 @@ def looks(browser):
 
 
 def huge(browser):
-    """10,000 campaigns and 500 workers: every page is as quick and as small as with ten, and leads on to the rest."""
+    """With 10,000 campaigns and 500 workers, every page is as fast and small as with ten, and has links to the rest."""
     folder = os.environ.get("CARILLON_TEST_SCREENSHOTS")
     found = []
     for kind, options in {"huge": DESK, "huge-dark": {**DESK, "color_scheme": "dark"}, "huge-phone": PHONE}.items():
@@ -428,11 +428,11 @@ def huge(browser):
 
 
 def judge(page, kind, name, folder):
-    """What axe finds, and whether anything is wider than the window."""
+    """Returns the findings of axe, and any element that is wider than the window."""
     page.evaluate("document.fonts.ready")
     if folder:
         page.screenshot(path=os.path.join(folder, f"{kind}-{name}.png"), full_page="question" != name != "sign-in")
-    # By the debugger, which the page's policy does not concern.
+    # axe runs in the debugger, because the content security policy of the page does not apply there.
     found = [
         f"{kind} {name}: {violation['impact']} {violation['id']}: {violation['help']}: "
         + "; ".join(str(node["target"]) for node in violation["nodes"][:3])

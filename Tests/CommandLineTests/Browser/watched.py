@@ -1,4 +1,4 @@
-"""A Chromium that is watched: whatever a page does that it must not do ends the test."""
+"""A monitored Chromium. The test fails if a page does anything that is not allowed."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import shutil
 
 from playwright.sync_api import expect, sync_playwright
 
-# What Chromium says of an answer that is no success; whether that was right is for the test to say.
+# Chromium's message for an answer that is not a success. The test decides whether the answer was right.
 ANSWER = re.compile(r"Failed to load resource: the server responded with a status of 4\d\d")
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
 DESK = {"viewport": {"width": 1360, "height": 900}}
@@ -30,7 +30,7 @@ def chromium():
 
 
 class Visit:
-    """A tab of a profile of its own. `close` says what was done that must not be."""
+    """A tab with its own profile. `close` fails if the page did anything that is not allowed."""
 
     def __init__(self, browser, url, **options):
         self.url = url
@@ -69,7 +69,7 @@ class Visit:
         expect(self.page.locator("#holder")).to_be_visible()
 
     def ask(self, method, path, body=None, token=None):
-        """What the server answers the page itself, whatever its buttons look like: status and text."""
+        """Sends a request from the page, independent of its buttons. Returns the status and the text."""
         return self.page.evaluate(
             """async ([method, path, body, token]) => {
               const headers = { authorization: "Bearer " + (token || sessionStorage.getItem("carillon.token")) };
@@ -80,11 +80,11 @@ class Visit:
         )
 
     def focus(self):
-        """What has the focus, and whether anybody can see that."""
+        """Returns the element with the focus, and whether the focus is visible."""
         return self.page.evaluate(
             """() => {
               const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
-              // The middle of what is in sight, below the bar, which stays.
+              // The middle of the visible part, below the fixed bar.
               const bar = element.closest("header, .skip, dialog") ? 0 : document.querySelector("header").getBoundingClientRect().bottom;
               const middle = document.elementFromPoint(box.left + box.width / 2, (Math.max(bar, box.top) + Math.min(innerHeight, box.bottom)) / 2);
               return {
@@ -97,7 +97,7 @@ class Visit:
         )
 
     def tab_to(self, name, most=80):
-        """Goes there with the tabulator alone; on the way, and there, the focus must be seen."""
+        """Moves the focus to an element with the Tab key alone. The focus must be visible at each step."""
         for _ in range(most):
             self.page.keyboard.press("Tab")
             focus = self.focus()

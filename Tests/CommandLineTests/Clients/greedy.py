@@ -1,10 +1,12 @@
-"""Clients that take what they can get of `carillon admin`: 1,000 that say nothing, some that read nothing of what they asked for,
-some that say a letter a second, bodies that never end. Meanwhile somebody else asks for little. Run by GreedyClientTests:
+"""Clients that use as many resources of `carillon admin` as they can: 1,000 silent clients, clients that never read
+their answers, clients that send one byte a second, and bodies without an end. A modest client sends small requests at
+the same time. GreedyClientTests runs:
 
     greedy.py PORT PID TOKEN CAMPAIGN
 
-Each kind has an address of its own (127.0.0.0/8 is all ours), as what one address may take is bounded too. Prints what it has
-seen as one JSON object: seconds until a kind was hung up on, seconds that the honest one waited at most, kB of memory.
+Each kind of client has its own address (127.0.0.0/8 is local), because the server also limits each address. Prints one
+JSON object: seconds until the server closed the connections of each kind, the longest wait of the modest client in
+seconds, and memory in kB.
 """
 
 import json
@@ -58,7 +60,7 @@ def answer(client):
 
 
 def honest():
-    """Somebody who asks for little, over a connection of their own."""
+    """Sends a small request on a new connection and records the time until the answer."""
     start = time.monotonic()
     with connect("127.0.0.9") as client:
         client.sendall(request("GET", "/api/v1/me", "Connection: close\r\n"))
@@ -67,7 +69,7 @@ def honest():
 
 
 class Crowd:
-    """Clients of a kind, and how long they last."""
+    """Clients of one kind, and the time until the server has closed all of them."""
 
     def __init__(self, name, clients):
         self.name, self.left, self.start = name, set(clients), time.monotonic()
@@ -88,7 +90,7 @@ class Crowd:
                 self.gone(client)
 
     def look(self):
-        """Lets those go that were hung up on."""
+        """Removes the clients whose connection the server has closed."""
         for client in list(self.left):
             try:
                 if not client.recv(65536, socket.MSG_DONTWAIT):
@@ -100,7 +102,10 @@ class Crowd:
 
 
 class Deaf(Crowd):
-    """Who reads nothing does not see the end either, which waits behind what is unread: the server's descriptors tell."""
+    """Clients that read nothing. The end of the connection comes behind the unread bytes, so they can't see it.
+
+    The number of the server's descriptors shows it instead.
+    """
 
     def __init__(self, name, clients, before):
         super().__init__(name, clients)
@@ -116,7 +121,7 @@ def until_gone(crowds, limit, drips=()):
     deadline = time.monotonic() + limit
     while any(crowd.left for crowd in crowds):
         assert time.monotonic() < deadline, {crowd.name: len(crowd.left) for crowd in crowds}
-        # The pace of the slow ones; everybody's state is looked at as often.
+        # The slow clients send one byte in each round, and the round also checks the state of every client.
         selectors.DefaultSelector().select(1.0)
         for crowd in crowds:
             crowd.look()
@@ -128,7 +133,7 @@ def until_gone(crowds, limit, drips=()):
 def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
-    # Everything that it allocates once it has allocated.
+    # Makes the server allocate the memory that it allocates only the first time.
     for _ in range(3):
         with connect("127.0.0.9") as client:
             client.sendall(request("GET", f"/api/v1/campaigns/{CAMPAIGN}/results", "Connection: close\r\n"))
@@ -136,7 +141,7 @@ def main():
     honest()
     memory("before")
 
-    # Bodies beyond the limit, announced or not.
+    # Bodies above the limit, with and without an announced length.
     with connect("127.0.0.9") as client:
         client.sendall(request("POST", "/api/v1/campaigns", "Content-Length: 9999999999\r\n"))
         assert answer(client).startswith(b"HTTP/1.1 413")
@@ -169,7 +174,7 @@ def main():
             client.sendall(b" " * 900_000)
         except OSError:
             pass
-    # All at once: each kind is hung up on by a limit of its own.
+    # All kinds at the same time: the server closes each kind because of a different limit.
     streams.others = [idle, headers, bodies]
     until_gone([idle, streams, headers, bodies], 90, [(headers, b"x"), (bodies, b" ")])
     honest()

@@ -1,32 +1,33 @@
 import TestSupport
 import Testing
 
-/// A row of the table in `Tests/Pages/combinations.md`: a combination that the reference calls wrong, and its consequence.
+/// A row of the table in `Tests/Pages/combinations.md`: an invalid combination according to the reference, and its
+/// consequence.
 struct CombinationRow: Sendable, CustomTestStringConvertible {
-  /// What becomes of it.
+  /// Consequence of the combination.
   enum Verdict: Sendable {
-    /// By `campaign submit`, and by a worker that finds the job on the list.
+    /// Refused by `campaign submit`, and by a worker that finds the job in the list.
     case refused
-    /// `lint` says so; it is sent all the same.
+    /// `lint` warns, but the push is sent.
     case warned
   }
 
-  /// Of the reference.
+  /// Section of the reference.
   var section: String
-  /// How sure the reference is: `A` is Apple's current documentation, `A18` the archived one, `O` was observed, `I`
-  /// inferred.
+  /// Certainty of the reference: `A` is Apple's current documentation, `A18` the archived documentation, `O` was
+  /// observed, `I` was inferred.
   var certainty: String
-  /// What is wrong, for the page.
+  /// The problem, as the page shows it.
   var combination: String
   var verdict: Verdict
-  /// The rule's id; `job` for what is wrong with a field by itself.
+  /// Id of the rule; `job` for an error in a single field.
   var rule: String
-  /// Where, such as `payload.aps.badge`.
+  /// Path of the field, for example `payload.aps.badge`.
   var field: String
-  /// The app of ``CombinationWorld`` that the job names.
+  /// App of the job, from the configuration of ``CombinationTests``.
   var app: String
   var payload: String
-  /// More fields of the job, as JSON with a comma in front.
+  /// Further fields of the job, as JSON with a leading comma.
   var more: String
   var audience: String
 
@@ -47,14 +48,14 @@ struct CombinationRow: Sendable, CustomTestStringConvertible {
     self.audience = audience
   }
 
-  /// The same as a broadcast.
+  /// Returns the same combination as a broadcast.
   func broadcast(_ channel: String = "YWJj") -> CombinationRow {
     var other = self
     other.audience = #"{"channel":"\#(channel)"}"#
     return other
   }
 
-  /// The job, under an id.
+  /// Returns the job with an id.
   func job(_ id: String) -> String {
     #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),"payload":\#(payload)\#(more)}"#
   }

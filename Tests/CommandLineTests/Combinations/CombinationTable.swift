@@ -1,4 +1,4 @@
-/// What sections 3.4, 4.2 to 4.5, 6 and 7 of the reference call wrong, row by row.
+/// Combinations that sections 3.4, 4.2 to 4.5, 6 and 7 of the reference call invalid, one for each row.
 enum CombinationTable {
   static let rows: [CombinationRow] =
     headers + sizes + types + strangers + topics + certificates + payloads + activities + broadcasts
@@ -8,7 +8,7 @@ enum CombinationTable {
   private static let changed = #"{"aps":{"content-changed":true}}"#
   private static let update = #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
 
-  /// A payload of that many bytes.
+  /// Returns a payload of `size` bytes.
   private static func filled(_ size: Int, _ aps: String = #""alert":"a""#) -> String {
     let empty = #"{"aps":{\#(aps)},"k":""}"#
     return empty.dropLast(2) + String(repeating: "x", count: size - empty.utf8.count) + #""}"#

@@ -8,13 +8,13 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// Every combination that the reference calls bad is refused by the command and by the workers in the same words, or is
-/// at least something that `lint` warns of.
+/// Invalid combinations of the reference. The command and the workers refuse them with the same words, or `lint` at
+/// least warns.
 @Suite struct CombinationTests {
   private static let refused = CombinationTable.rows.filter { $0.verdict == .refused }
   private static let warned = CombinationTable.rows.filter { $0.verdict == .warned }
 
-  /// A configuration with apps of every kind, shared: only the queue of a test is its own.
+  /// A shared configuration with apps of every kind. Each test has only its own queue.
   private static let configuration = Task {
     let folder = try ScratchFolder("combinations")
     let key = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
@@ -42,7 +42,7 @@ import Testing
     return world
   }
 
-  /// - Returns: the error, `nil` when the job is in the queue now.
+  /// - Returns: the error; `nil` if the job is in the queue now.
   private func submit(_ row: CombinationRow, _ world: CarillonWorld) async throws -> JSONObject? {
     let output = try await world.run("campaign", "submit", "-", "--json", input: row.job("job"))
     guard output.exit != .status(0) else { return nil }
@@ -50,7 +50,7 @@ import Testing
     return try JSONObject(output.standardError).object("error")
   }
 
-  /// What everybody says who refuses the job.
+  /// Returns the error that every reader of jobs reports for a row.
   private func objection(to row: CombinationRow, _ id: String = "job") async throws -> JobError? {
     let configuration = try ConfigurationLoader(argument: await Self.configuration.value.1, environment: [:]).load()
     do throws(JobError) {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// The short form has a row of each rule. ``sameJobsOnTheListEndOnTheDeadListInTheSameWords()`` has every row.
+  /// The short form has one row for each rule. ``sameJobsOnTheListEndOnTheDeadListInTheSameWords()`` has every row.
   @Test(arguments: TestForm.rows(refused, oneOfEach: \.rule))
   func badCombinationIsRefusedAtSubmit(
     _ row: CombinationRow
@@ -73,7 +73,7 @@ import Testing
     #expect(error.text("message") == objection.reason && error.text("hint") == objection.hint)
     #expect(objection.field == row.field)
     if row.rule == "job" {
-      // What a value must be stands in the message where there is nothing else to do.
+      // The message contains the allowed values if there is no other remedy.
       #expect(objection.hint != nil || objection.message.contains("must") || objection.field == "audience.channel")
     } else {
       let rule = try #require(APNsRule(rawValue: row.rule))

@@ -5,7 +5,7 @@ import ServiceTools
 import Testing
 @testable import carillon
 
-/// What Carillon reads from outside, and how.
+/// Formats of the external input that Carillon reads.
 enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
   case job, payload, event, receipt, expression, predicate, cron, definition
   case csv, ndjson, foreignCSV = "CSV of another system", segmentLines = "segment file", eventLines = "NDJSON of events"
@@ -20,7 +20,7 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
     func text() -> String { String(decoding: bytes, as: UTF8.self) }
     func rows(_ format: DeviceRowReader.Format, from system: ForeignSystem? = nil) {
       var reader = DeviceRowReader(format: format, vocabulary, from: system)
-      // As files are read: a piece at a time.
+      // Files are also read in pieces.
       for start in stride(from: 0, to: bytes.count, by: 65_536) {
         _ = try? reader.read(bytes[start..<min(start + 65_536, bytes.count)])
       }

@@ -3,19 +3,18 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The time that reading an input takes grows with its size and no faster: nobody stops a worker or the API with an input
-/// that is merely large.
+/// The time to read an input grows linearly with its size. A large input can't block a worker or the API.
 ///
-/// `make fuzz` runs the long form: larger inputs, and a table of what each format takes.
+/// `make fuzz` runs the long form: larger inputs, and a table with the time of each format.
 struct InputGrowthTests {
   private static let isLong = ProcessInfo.processInfo.environment["CARILLON_TEST_FUZZ"] != nil
 
   /// Bytes of the larger input: enough that work which grows with the square of its size outweighs all other work.
   private static let size = isLong ? 1 << 18 : 1 << 15
-  /// An input eight times as large takes eight times as long. Two and a half times that is still noise; a quadratic reader takes
-  /// 64 times as long.
+  /// Allowed growth of the time. An input eight times as large takes eight times as long in a linear reader and 64
+  /// times in a quadratic one. 2.5 times the linear growth can still be noise.
   private static let mostGrowth = 20.0
-  /// No input takes longer, however its time grows: seconds for a byte, in a debug build on a slow machine.
+  /// Longest allowed time in seconds a byte, for any growth. It holds for a debug build on a slow machine.
   private static let mostForAByte = 100e-6
 
   private struct Measurement {
@@ -38,20 +37,20 @@ struct InputGrowthTests {
     return now() - start
   }
 
-  /// Measures an input of so many bytes against one of an eighth.
+  /// Compares the time of an input of `size` bytes with the time of an input of an eighth of the size.
   private static func measure(_ shape: InputShape, _ size: Int) -> Measurement {
     let (small, large) = (shape.make(size / 8), shape.make(size))
     let seconds = time { shape.format.read(large) }
-    // The shortest of several: what else happens on the machine only adds.
+    // The shortest of several measurements: other work on the machine only adds time.
     let least = (0..<3).map { _ in time { shape.format.read(small) } }.min() ?? 0
-    // Below a millisecond the clock and the caches decide.
+    // Below 1 ms, clock and caches determine the result.
     let growth = seconds / max(least, 1e-3) * Double(small.count * 8) / Double(large.count)
     return Measurement(bytes: large.count, seconds: seconds, growth: growth)
   }
 
   @Test(arguments: InputFormat.allCases)
   func timeGrowsWithTheSize(format: InputFormat) async {
-    // On a thread of its own: there are as many of Swift's as cores, and other tests need them.
+    // Uses its own thread: Swift has only one thread for each core, and other tests need these threads.
     let (problems, figures) = await withCheckedContinuation { continuation in
       Thread { continuation.resume(returning: Self.compare(format)) }.start()
     }
@@ -65,7 +64,7 @@ struct InputGrowthTests {
     var slowest = (text: "", growth: -1.0)
     for shape in InputShape.all where shape.format == format {
       var measured = measure(shape, size)
-      // Noise does not repeat itself, and work that is quadratic up to a bound is linear in larger inputs.
+      // Noise does not repeat, and work that is quadratic up to a bound is linear for larger inputs.
       for _ in 0..<2 where !measured.isLinear { measured = measure(shape, measured.bytes * 4) }
       let text = String(
         format: "%@: %d bytes took %.0f ms, %.1f times an eighth of them", shape.testDescription as NSString,

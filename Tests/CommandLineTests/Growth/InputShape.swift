@@ -1,15 +1,15 @@
 import Testing
 
-/// A family of inputs of one format that can be made of any size.
+/// A family of inputs of one format and of any size.
 struct InputShape: Sendable, CustomTestStringConvertible {
   var format: InputFormat
   var name: String
-  /// Returns an input of about so many bytes.
+  /// Returns an input of about the given number of bytes.
   var make: @Sendable (Int) -> [UInt8]
 
   var testDescription: String { "\(format.rawValue): \(name)" }
 
-  /// What an input is filled with, where it may be as large as its sender likes.
+  /// The repeated element of an input at a place where the sender can choose the size.
   enum Hole { case text, elements, members, raw, lines }
 
   private static func filled(_ size: Int, _ separator: String = "", _ item: (Int) -> String) -> String {

@@ -10,7 +10,8 @@ struct PageCommand: Hashable, Sendable {
   /// The command as one line.
   var text: String { (["carillon"] + arguments).joined(separator: " ") }
 
-  /// Finds the command lines of a page: in code blocks, fenced or indented, and in code spans that begin with `carillon`.
+  /// Finds the command lines of a page: in code blocks, fenced or indented, and in code spans that begin with
+  /// `carillon`.
   static func all(in page: String) -> [PageCommand] {
     let (code, prose) = split(page)
     let shown = code.flatMap { commands(in: $0, isComplete: true) }
@@ -49,11 +50,11 @@ struct PageCommand: Hashable, Sendable {
     ShellLine(line).commands.compactMap { words in
       let command = words.drop { $0.contains(#/^[A-Z_]+=/#) || $0 == "$" }
       let places = command.indices.filter { place in
-        // Behind these options it names an image, a group or a user.
+        // After these options, the word is the name of an image, a group or a user.
         isCarillon(command[place]) && !["-t", "-g", "-u"].contains(command[..<place].last)
       }
       guard let place = places.first else { return nil }
-      // Another program's argument, unless that program runs commands.
+      // The word is an argument of another program, unless that program runs commands.
       guard command[..<place].first.map({ ["sudo", "docker", "kubectl"].contains($0) }) ?? true else { return nil }
       let arguments = Array(command[(place + 1)...])
       // An ellipsis as an argument leaves the value to the reader.

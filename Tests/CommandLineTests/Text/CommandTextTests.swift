@@ -10,7 +10,7 @@ import Testing
 struct CommandTextTests {
   private static let invisible = "\u{200B}ada"
   private static let token = CarillonWorld.token(1)
-  /// A time that no clock shows yet.
+  /// A time in the future.
   private static let future = "2099-01-01T00:00:00Z"
 
   @Test func everyCommandRefusesTextThatCannotBeMeant() async throws {
@@ -45,7 +45,7 @@ struct CommandTextTests {
         ["suppression", "import", "news", "-", "--as-of", "2026-01-01T00:00:00Z"], "a\n", 64, "--as-of is for --replace"
       ),
       (["suppression", "import", "news", "-", "--allow-shrink"], "a\n", 64, "--allow-shrink is for --replace"),
-      // The list is empty, and an empty file is refused all the same.
+      // The command refuses an empty file even if the list is empty.
       (["suppression", "import", "news", "-", "--replace"], "", 65, "has no user"),
       (
         ["suppression", "import", "news", "-", "--replace", "--as-of", "2025-01-01T00:00:00Z"], "a\n", 65,

@@ -8,9 +8,9 @@ import Testing
 
 @testable import carillon
 
-/// What people paste and export, in a table for each kind: the rows are inputs, the columns are the readers.
+/// Tables of texts that people paste and export, one for each kind of text. Rows are inputs and columns are readers.
 struct PastedTextTests {
-  /// The same id for a text, whoever reads it; `nil` for a text that every reader refuses.
+  /// Texts and their ids, which are the same for every reader; `nil` for a text that every reader refuses.
   private static let ids: [(text: String, id: String?)] = [
     ("ada", "ada"), (" ada", "ada"), ("ada ", "ada"), ("\tada\r\n", "ada"), ("ada lovelace", "ada lovelace"),
     ("zoe\u{308}", "zo\u{EB}"), ("zo\u{EB}", "zo\u{EB}"), ("\u{212B}", "\u{C5}"),
@@ -25,7 +25,7 @@ struct PastedTextTests {
   func ids(_ reader: TextReader) throws {
     for (text, id) in Self.ids {
       let read = try? reader.user(text: text)
-      // Swift takes two canonically equivalent strings for equal. Redis compares bytes.
+      // Swift's `==` treats canonically equivalent strings as equal. Redis compares bytes.
       #expect(read.map { Array($0.utf8) } == id.map { Array($0.utf8) }, "\(Array(text.unicodeScalars))")
     }
   }
@@ -170,7 +170,7 @@ struct PastedTextTests {
   }
 }
 
-/// Files that an editor on Windows saved, and variables that a shell filled.
+/// Files saved by an editor on Windows, and environment variables set by a shell.
 struct SavedTextTests {
   @Test("a byte order mark at the start of a file is no part of it")
   func marks() async throws {
@@ -217,14 +217,14 @@ struct SavedTextTests {
     let list = try world.folder.write("optedout.csv", "ada\nben\n")
     let hourAgo = Date.now.addingTimeInterval(-3600)
     try FileManager.default.setAttributes([.modificationDate: hourAgo], ofItemAtPath: list)
-    // Said after the file was written.
+    // This opt-out is newer than the file.
     try await world.succeed("suppression", "add", "news", "late")
     try await world.succeed("suppression", "import", "news", list, "--replace")
     func members() async throws -> [Substring] {
       try await world.succeed("suppression", "export", "news").split(separator: "\n").sorted()
     }
     #expect(try await members() == ["ada", "ben", "late"])
-    // The same file once more, and an older one.
+    // The same file again, and an older file.
     try await world.succeed("suppression", "import", "news", list, "--replace")
     let old = Timestamp.format(milliseconds: Int(hourAgo.timeIntervalSince1970 * 1000) - 60_000)
     let older = try await world.run("suppression", "import", "news", list, "--replace", "--as-of", old)

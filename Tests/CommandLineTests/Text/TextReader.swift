@@ -4,7 +4,7 @@ import Testing
 
 @testable import carillon
 
-/// The readers of Carillon that take what people paste and export: the columns of the tables in `PastedTextTests`.
+/// Readers of text that people paste and export: the columns of the tables in `PastedTextTests`.
 enum TextReader: String, CaseIterable, CustomTestStringConvertible {
   case csv = "CSV", ndjson = "NDJSON", event, receipt, foreign = "another system's NDJSON"
   case jobUsers = "users of a job", jobRecipient = "recipient of a job", jobStage = "stage of a job"
@@ -13,7 +13,7 @@ enum TextReader: String, CaseIterable, CustomTestStringConvertible {
 
   /// ms since 1970.
   static let now = 1_800_000_000_000
-  /// The readers of JSON, which has numbers.
+  /// Readers of JSON, which has numbers.
   static let ofJSON: [TextReader] = [
     .ndjson, .event, .receipt, .foreign, .jobUsers, .jobRecipient, .jobStage, .vars, .requestBody,
   ]
@@ -25,7 +25,7 @@ enum TextReader: String, CaseIterable, CustomTestStringConvertible {
 
   /// Reads the id of a user.
   ///
-  /// - Parameter json: a string or a number, as JSON writes it.
+  /// - Parameter json: a string or a number, in JSON syntax.
   func user(json: String) throws -> String {
     switch self {
     case .csv, .segmentFile, .argument: throw CancellationError()
@@ -53,7 +53,7 @@ enum TextReader: String, CaseIterable, CustomTestStringConvertible {
     }
   }
 
-  /// Reads the id of a user from a text.
+  /// Reads the id of a user from plain text.
   func user(text: String) throws -> String {
     let quoted = "\"" + text.replacing("\"", with: "\"\"") + "\""
     switch self {
