@@ -2,9 +2,9 @@ import APNsSimulator
 import TLS
 import Testing
 
-/// What a connection is bound to, and how often its provider token may change (reference 2.3 to 2.5).
+/// Binding of a connection to a team and a key, and the allowed changes of its provider token (reference 2.3 to 2.5).
 @Suite struct AuthenticationTests {
-  /// A second key of the team, or of another.
+  /// A second key, of the same team or of another.
   private struct Other {
     let key: ECPrivateKey
     let keyID: String
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// The reason of each request's answer, sent one after the other on one connection; empty for 200.
+  /// Sends the requests one after the other on one connection. Returns the reason of each answer; empty for 200.
   private func reasons(_ scene: Scene, _ tokens: [String?]) async throws -> [String] {
     try await scene.withConnectedClient { (client) async throws in
       var reasons: [String] = []
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func keyOfTheOtherEnvironmentIsToldBeforeTheDeviceToken() async throws {
+  @Test func keyOfTheOtherEnvironmentPrecedesTheDeviceToken() async throws {
     let sandbox = try Other("SANDBOXKEY")
     try await Scene.run {
       $0.keys.append(sandbox.configured(environment: .sandbox))
@@ -120,16 +120,16 @@ import Testing
     }
   }
 
-  @Test func secondChangeOfTheProviderTokenWithinTwentyMinutesIsTooMany() async throws {
+  @Test func secondProviderTokenChangeWithin20MinutesIsRefused() async throws {
     try await Scene.run { (scene) async throws in
       let tokens = try (1...4).map { try scene.providerToken(age: Int64($0)) }
       try await scene.withConnectedClient { (client) async throws in
         let send = { (token: String) async throws in try await client.send([try scene.request(token: token)])[0] }
-        // The first change is free, and requests with the token before it may still come.
+        // The first change of the token is free, and requests with the earlier token may still arrive.
         for token in [tokens[0], tokens[1], tokens[0], tokens[1]] { #expect(try await send(token).status == 200) }
         let refused = try await send(tokens[2])
         #expect((refused.status, refused.body) == (429, #"{"reason":"TooManyProviderTokenUpdates"}"#))
-        // It is told before anybody looks at the token.
+        // The simulator sends this reason before it examines the token.
         #expect(try await send("junk").status == 429)
         #expect(try await send(tokens[1]).status == 200)
         await scene.simulator.change { $0.clockSkewSeconds = 1201 }

@@ -2,7 +2,7 @@ import APNsSimulator
 import HTTP2
 import Testing
 
-/// What HTTP/2 allows a server to do and few do.
+/// Server behaviour that HTTP/2 allows but that is rare.
 @Suite struct AwkwardServerTests {
   private func run(
     _ knobs: @escaping (inout SimulatorKnobs) -> Void, _ body: (Scene, PushClient) async throws -> Void
@@ -53,7 +53,7 @@ import Testing
     try await run {
       $0.settingsDelayMilliseconds = 50
     } _: { (scene, client) async throws in
-      // On the wire before SETTINGS, and answered all the same.
+      // The client sends the request before the server's SETTINGS arrive, and the server answers it.
       #expect(try await client.send([try scene.request()])[0].status == 200)
       #expect(await scene.simulator.counters().faults == ["settingsDelayMilliseconds": 1])
     }
@@ -65,7 +65,7 @@ import Testing
     } _: { (scene, client) async throws in
       try await client.connect()
       try await client.ping()
-      // What was sent after it is answered.
+      // The server answers the request that follows the PING.
       #expect(try await client.send([try scene.request()])[0].status == 200)
       #expect(await scene.simulator.counters().faults == ["answersPings": 1])
     }
@@ -81,7 +81,7 @@ import Testing
       try await client.start(requests)
       let counters = try await scene.simulator.counters(when: { $0.received == 65_535 / large.utf8.count })
       #expect(counters.received == 16)
-      // One more round trip, and still nothing more has come.
+      // No more data arrives within another round trip.
       try await client.ping()
       await scene.simulator.goAway()
       #expect(try await client.goAway() != nil)

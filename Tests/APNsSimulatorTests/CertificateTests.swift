@@ -3,7 +3,7 @@ import HTTP2
 import TLS
 import Testing
 
-/// Push certificates: what they allow, and how those that don't are told (reference 3).
+/// Push certificates: their permissions, and the errors of invalid ones (reference 3).
 @Suite struct CertificateTests {
   private func run(
     _ change: (inout SimulatorConfiguration) -> Void = { _ in },
@@ -18,9 +18,9 @@ import Testing
     }
   }
 
-  /// One push, without provider token, and what came of it.
+  /// Sends one push without a provider token and returns the answer.
   ///
-  /// - Parameter fields: other values for header fields; an empty one drops it.
+  /// - Parameter fields: other values for header fields; an empty value removes the field.
   private func push(
     _ scene: Scene, _ identity: TLSIdentity, _ fields: [String: String] = [:]
   ) async throws -> PushClient.Response {
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func certificateSpeaksForItsTopicAndATokenBesideItIsIgnored() async throws {
+  @Test func certificateAllowsItsTopicAndTokensAreIgnored() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
       #expect(try await push(scene, identity).status == 200)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func certificateWithAListMustBeToldTheTopic() async throws {
+  @Test func certificateWithSeveralTopicsNeedsTheTopicHeader() async throws {
     try await run { (scene, authority) async throws in
       let topics = [Scene.topic, Scene.topic + ".voip"] + (0..<40).map { "com.example.long-enough-a-name.\($0)" }
       let identity = try authority.issue(topic: Scene.topic, topics: topics)
@@ -53,14 +53,14 @@ import Testing
       #expect(calls.status == 200)
       #expect(try await push(scene, identity, ["apns-topic": topics[41]]).status == 200)
       #expect(try await push(scene, identity, ["apns-topic": ""]).body == #"{"reason":"MissingTopic"}"#)
-      // Location is for tokens only; no certificate lists its topic.
+      // Location pushes need a token: no certificate lists their topic.
       let location = try await push(
         scene, identity, ["apns-topic": Scene.topic + ".location-query", "apns-push-type": "location"])
       #expect(location.body == #"{"reason":"TopicDisallowed"}"#)
     }
   }
 
-  @Test func certificateBeginsWithAThousandStreamsAndATokenWithOne() async throws {
+  @Test func certificateStartsWith1000StreamsAndTokenWithOne() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
       try await scene.withConnectedClient(identity: identity) { (client) async throws in
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func certificateOfTheOtherEnvironmentIsToldByGoAwayBeforeAnyRequest() async throws {
+  @Test func certificateOfTheOtherEnvironmentGetsGoAwayFirst() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic, environments: [.sandbox])
       try await scene.withConnectedClient(identity: identity) { (client) async throws in
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// The client's words for the alert; under TLS 1.3 it comes behind the handshake.
+  /// Returns the client's text for the alert. With TLS 1.3 the alert arrives after the handshake.
   private func alert(_ scene: Scene, _ identity: TLSIdentity) async throws -> String {
     try await scene.withClient(identity: identity) { (client) async throws in
       await #expect(throws: PushClient.Lost.self) { try await client.connect() }
@@ -125,7 +125,7 @@ import Testing
       #expect(try await push(scene, identity).status == 200)
       await scene.simulator.change { $0.certificateAlert = wanted }
       #expect(try await alert(scene, identity).contains(words))
-      // Who shows none doesn't notice.
+      // The knob does not affect a client without a certificate.
       #expect(try await scene.push(try scene.request()).status == 200)
     }
   }

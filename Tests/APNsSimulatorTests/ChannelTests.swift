@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func broadcastIsKeptByAChannelOnlyThatStores() async throws {
+  @Test func broadcastIsStoredOnlyByAStoringChannel() async throws {
     try await Scene.run { (scene) async throws in
       let later = [("apns-expiration", "\(Clock.seconds + 60)")]
       let storing = try await send(scene, "POST", broadcast, good(try await create(scene)) + later, body: "{}")
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func appWithoutTheFeatureIsToldSo() async throws {
+  @Test func appWithoutTheFeatureIsRefused() async throws {
     try await Scene.run {
       $0.knobs.enablesBroadcast = false
     } _: { (scene) async throws in

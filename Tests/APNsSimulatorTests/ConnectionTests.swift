@@ -4,7 +4,7 @@ import TLS
 import Testing
 
 @Suite struct ConnectionTests {
-  @Test func connectionBeginsWithOneStreamAndGetsAThousandWithTheFirstAcceptance() async throws {
+  @Test func firstAcceptanceRaisesTheStreamLimitFrom1To1000() async throws {
     try await Scene.run { (scene) async throws in
       try await scene.withConnectedClient { (client) async throws in
         let rejected = try await client.send([try scene.request("junk")])
@@ -42,13 +42,13 @@ import Testing
     }
   }
 
-  @Test func expiredProviderTokenRefusesWhatIsOnItsWayTwice() async throws {
+  @Test func expiredProviderTokenRefusesRequestsInFlightTwice() async throws {
     try await Scene.run { (scene) async throws in
       try await scene.withConnectedClient { (client) async throws in
         _ = try await client.send([try scene.request()])
         _ = try await client.limits(until: 1000)
         let token = try scene.providerToken(age: 4000)
-        // All header blocks are in front of the bodies then: windows are shared out stream by stream.
+        // All header blocks precede the bodies in this case, because the streams share the windows one after the other.
         let large = [UInt8](repeating: 0x20, count: 4000)
         let responses = try await client.send(try (0..<50).map { _ in try scene.request(token: token, body: large) })
         #expect(responses.contains { $0.status == 403 && $0.body.contains("ExpiredProviderToken") })
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func rejectionDropsTheLimitWhenTheKnobSaysSoAndA410DoesNot() async throws {
+  @Test func knobLowersTheLimitAfterRejectionsExcept410() async throws {
     try await Scene.run {
       $0.knobs.limitDropsOnRejection = true
     } _: { (scene) async throws in
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func whatGoAwayCallsUnprocessedWasNotProcessed() async throws {
+  @Test func requestsThatGoAwayExcludesWereNotProcessed() async throws {
     try await Scene.run {
       $0.knobs.goAwayAfterRequests = 3
       $0.initialStreams = 1000
@@ -151,7 +151,8 @@ import Testing
         let responses = try await client.send(requests)
         let elapsed = begin.duration(to: clock.now)
         #expect(responses.allSatisfy { $0.status == 200 })
-        // A tick early is possible: the wheel counts whole milliseconds. Answers one after the other would take 50 s.
+        // The answer may be one tick early, because the timer wheel counts whole milliseconds. Answers one after the
+        // other would take 50 s.
         #expect(elapsed >= .milliseconds(98))
         #expect(elapsed < .seconds(20))
       }

@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func resetZeroesCountersAndKeepsDevicesUnlessToldOtherwise() async throws {
+  @Test func resetClearsCountersAndByDefaultKeepsDevices() async throws {
     try await Scene.run { (scene) async throws in
       scene.simulator.load([SimulatedDevice(token: [1])])
       _ = try await scene.push(try scene.request("01"))

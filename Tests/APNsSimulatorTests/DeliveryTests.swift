@@ -1,11 +1,11 @@
 import APNsSimulator
 import Testing
 
-/// What becomes of pushes after a 200 (reference 8.4).
+/// Pushes after an answer of 200 (reference 8.4).
 @Suite struct DeliveryTests {
   private let device: [UInt8] = [0xAB, 0xCD]
 
-  /// What was accepted, delivered, is stored, was overwritten, expired.
+  /// Returns the numbers of accepted, delivered, stored, overwritten and expired pushes.
   private func counts(_ scene: Scene) async -> [Int] {
     let counters = await scene.simulator.counters()
     return [counters.accepted, counters.delivered, counters.stored, counters.overwritten, counters.expired]
@@ -45,13 +45,13 @@ import Testing
     }
   }
 
-  @Test func pushIsNotKeptBeyondItsExpirationNorBeyondThirtyDays() async throws {
+  @Test func pushIsStoredUntilItsExpirationAndAtMost30Days() async throws {
     try await Scene.run { (scene) async throws in
       scene.simulator.set([device], online: false)
       let skip = { (seconds: Int64) async in
         var knobs = scene.simulator.knobs
         knobs.clockSkewSeconds += seconds
-        // The provider token is not what is to age here.
+        // The provider token must not expire in this test.
         knobs.providerTokenSeconds = 1_000_000_000
         await scene.simulator.set(knobs)
       }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func collapseIdentifierTakesThePlaceOfWhatIsShown() async throws {
+  @Test func collapseIdentifierReplacesTheShownPush() async throws {
     try await Scene.run {
       $0.knobs.tracksCollapse = true
     } _: { (scene) async throws in
@@ -91,13 +91,13 @@ import Testing
       #expect(try await scene.control("POST", "/online", "abcd\nxyz\n").status == 400)
       #expect(try await scene.control("POST", "/online", "abcd\n").status == 200)
       #expect(await counts(scene) == [1, 1, 0, 0, 0])
-      // What else was known of the device still is.
+      // The other data of the device is unchanged.
       let other = try scene.request("abcd") { $0.set("apns-topic", "com.example.other") }
       #expect(try await scene.push(other).body == #"{"reason":"DeviceTokenNotForTopic"}"#)
     }
   }
 
-  @Test func errorMayReachTheDeviceAllTheSame() async throws {
+  @Test func rejectedPushMayReachTheDevice() async throws {
     try await Scene.run {
       $0.knobs.failures = [
         .init(share: 1, status: 500, reason: "InternalServerError", tokenPrefix: "ab", delivers: true),

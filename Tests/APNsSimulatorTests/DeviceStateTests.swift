@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [(SimulatedDevice.State.unregistered, "Unregistered"), (.expired, "ExpiredToken")])
-  func deadTokenTellsSinceWhen(state: SimulatedDevice.State, reason: String) async throws {
+  func unregisteredTokenAnswerHasItsTime(state: SimulatedDevice.State, reason: String) async throws {
     let device = SimulatedDevice(token: Self.token, state: state, timestamp: 1_700_000_000_123)
     let response = try await answer(to: device)
     #expect(response.status == 410)

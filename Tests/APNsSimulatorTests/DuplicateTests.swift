@@ -15,7 +15,7 @@ import Testing
 
   @Test func deliveriesBeyondTheFirstAreCounted() async throws {
     try await Scene.run { (scene) async throws in
-      // The letters' case doesn't make another identifier.
+      // Identifiers that differ only in case are equal.
       try await push([Self.first, Self.second, Self.first, Self.first.uppercased()], to: scene)
       let counters = await scene.simulator.counters()
       #expect((counters.duplicates, counters.duplicatesReceived) == (2, 2))
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func retryAfterARejectionIsReceivedTwiceButNotAcceptedTwice() async throws {
+  @Test func retryAfterARejectionIsAcceptedOnlyOnce() async throws {
     try await Scene.run { (scene) async throws in
       scene.simulator.load([SimulatedDevice(token: [1], state: .bad)])
       try await push([Self.first], to: scene, device: "01")

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Base64 as in RFC 7515 section 2, by Foundation, so that the simulator's own decoder isn't asked about itself.
+/// Returns base64url (RFC 7515 section 2) by Foundation, so that the test is independent of the simulator's decoder.
 func base64(_ bytes: [UInt8]) -> String {
   Data(bytes).base64EncodedString()
     .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
     .replacingOccurrences(of: "=", with: "")
 }
 
-/// r‖s as an ECDSA-Sig-Value (RFC 3279 section 2.2.3).
+/// Converts r‖s to an ECDSA-Sig-Value (RFC 3279 section 2.2.3).
 func der(_ raw: [UInt8]) -> [UInt8] {
   func integer(_ half: ArraySlice<UInt8>) -> [UInt8] {
     var digits = Array(half.drop { $0 == 0 })

@@ -4,9 +4,9 @@ import TLS
 import TestSupport
 import Testing
 
-/// Clients that nobody here wrote, against the simulator: what they take for APNs is one.
+/// Clients of other projects against the simulator: they accept it as APNs.
 @Suite(.timeLimit(.minutes(2))) struct ForeignClientTests {
-  /// A push, and what must come of it.
+  /// A push and its expected answer.
   private struct Push: Encodable, Sendable {
     var token: String
     var isForged = false
@@ -15,7 +15,7 @@ import Testing
     var timestamp: Int?
   }
 
-  /// What a client prints for each push.
+  /// Output of a client for each push.
   private struct Answer: Decodable {
     var status: Int
     var isEchoed: Bool
@@ -46,7 +46,7 @@ import Testing
       Push(token: Scene.device, status: 200),
     ]
 
-  /// Runs `body` with a simulator that knows a device that is gone and one that is bad.
+  /// Runs `body` with a simulator that has an unregistered device and a device with a bad token.
   private func run(
     _ change: (inout SimulatorConfiguration) -> Void = { _ in }, _ body: (Scene, ScratchFolder) async throws -> Void
   ) async throws {
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func curlIsToldOfAnExpiredCertificateByAlertAndOfAGoodOneByTwoHundred() async throws {
+  @Test func curlGetsAnAlertForAnExpiredCertificateOnly() async throws {
     let authority = try PushCertificateAuthority()
     try await run {
       $0.clientAuthorityPEM = authority.authorityPEM
@@ -149,7 +149,7 @@ import Testing
   @Test(.enabled(if: Tools.has("h2load"), "no h2load: deploy/install-dependencies test installs nghttp2-client"))
   func h2loadCountsEveryAnswerAsTheSimulatorDoes() async throws {
     try await run {
-      // h2load opens a hundred streams before it has read how many it may.
+      // h2load opens 100 streams before it has read the server's limit.
       $0.initialStreams = 1000
     } _: { (scene, folder) async throws in
       let tokens = Self.pushes.prefix(8).map(\.token) + [Self.bad, Self.gone]
@@ -173,13 +173,13 @@ import Testing
   }
 }
 
-/// The interpreter that has the clients of PyPI, if there is one.
+/// The Python interpreter with the clients from PyPI, if it exists.
 private enum Python {
   static let hint: Comment = "not to be had: deploy/install-foreign-clients makes .build/foreign-clients with them"
 
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-  /// That of the repository's own environment, else the system's.
+  /// Interpreter of the repository's own environment; otherwise the system's.
   static let executable: String = {
     let package = folder.deletingLastPathComponent().deletingLastPathComponent()
     let own = package.appending(path: ".build/foreign-clients/bin/python").path
@@ -188,13 +188,13 @@ private enum Python {
 
   static func script(_ name: String) -> String { folder.appending(path: "ForeignClients/\(name)").path }
 
-  /// Whether every one of these modules can be imported.
+  /// Returns whether all these modules can be imported.
   static func has(_ modules: String...) -> Bool {
     Tools.succeeds(executable, ["-c", "import " + modules.joined(separator: ", ")])
   }
 }
 
-/// What the machine has.
+/// Commands of this machine.
 private enum Tools {
   static func has(_ command: String) -> Bool { succeeds("sh", ["-c", "command -v \(command)"]) }
 

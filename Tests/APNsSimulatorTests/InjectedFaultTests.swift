@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct InjectedFaultTests {
-  /// Runs `body` with a simulator that takes a thousand streams from the start and keeps a log.
+  /// Runs `body` with a simulator that allows 1,000 streams from the start and writes a log.
   private func run(
     _ knobs: (inout SimulatorKnobs) -> Void, _ body: (Scene, _ statuses: () throws -> [String]) async throws -> Void
   ) async throws {
@@ -24,7 +24,8 @@ import Testing
     }
   }
 
-  /// Sends in one flight and gives the answers, with a status of 0 for those that the connection took with it.
+  /// Sends all requests in one flight and returns the answers. The status is 0 for answers that were lost with the
+  /// connection.
   private func send(_ count: Int, to scene: Scene) async throws -> [PushClient.Response] {
     let requests = try (0..<count).map { _ in try scene.request() }
     return try await scene.withConnectedClient { (client) async throws in
@@ -74,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func connectionIsResetRightAfterItsLastRequestWasReceived() async throws {
+  @Test func connectionIsResetAfterItsLastRequestArrives() async throws {
     try await run {
       $0.resetAfterRequests = 3
     } _: { (scene, statuses) async throws in
@@ -121,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func goAwayBelowRequestsUnderWayLeavesThemUnreceived() async throws {
+  @Test func goAwayBelowRequestsInFlightExcludesThem() async throws {
     try await run {
       $0.goAwayAfterRequests = 3
       $0.goAwayUnprocessed = 1000
@@ -143,7 +144,7 @@ import Testing
         for expected in [429, 429, 200] {
           #expect(try await client.send([try scene.request("ab")])[0].status == expected)
           #expect(try await client.send([try scene.request("cd")])[0].status == 200)
-          // Turning another knob doesn't begin anew.
+          // A change of another knob does not reset the count.
           await scene.simulator.change { $0.tracksDuplicates.toggle() }
         }
       }

@@ -3,7 +3,7 @@ import HTTP2
 import TLS
 import Testing
 
-/// The knobs of the reference's section 10.4 that change how an answer looks or a connection lives.
+/// Knobs of section 10.4 of the reference that change the form of an answer or the lifetime of a connection.
 @Suite struct KnobTests {
   private func run(
     _ knobs: @escaping (inout SimulatorKnobs) -> Void, _ body: (Scene) async throws -> Void
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func idleConnectionIsToldSo() async throws {
+  @Test func idleConnectionGetsGoAway() async throws {
     try await run {
       $0.idleSeconds = 1
     } _: { (scene) async throws in
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func oldConnectionIsToldSo() async throws {
+  @Test func oldConnectionGetsGoAway() async throws {
     try await run {
       $0.connectionSeconds = 1
     } _: { (scene) async throws in
@@ -113,7 +113,7 @@ import Testing
         try await client.start([try scene.request()])
         _ = try await scene.simulator.counters(when: { $0.faults["silentAfterRequests"] == 1 })
         try await client.start([try scene.request()])
-        // Another connection is heard; this one is not, and not closed either.
+        // The simulator answers another connection. It neither answers nor closes this one.
         #expect(try await scene.push(try scene.request()).status == 200)
         #expect(await client.order.count == 1)
         #expect(await scene.simulator.counters().received == 3)
@@ -137,13 +137,13 @@ import Testing
     } _: { (scene) async throws in
       await #expect(throws: (any Error).self) { try await scene.push(try scene.request()) }
       #expect(await scene.simulator.counters().faults == ["connectResetShare": 1])
-      // The control API is never hostile.
+      // The control API has no injected faults.
       #expect(try await scene.control("PUT", "/knobs", #"{"connectResetShare":0}"#).status == 200)
       #expect(try await scene.push(try scene.request()).status == 200)
     }
   }
 
-  @Test func certificateNobodyTrustsEndsTheHandshake() async throws {
+  @Test func untrustedCertificateEndsTheHandshake() async throws {
     try await run {
       $0.showsUntrustedCertificate = true
     } _: { (scene) async throws in
@@ -199,7 +199,7 @@ import Testing
     #"{"streamWindow":4294967295}"#, #"{"maxFrameSize":1}"#, #"{"stallShare":2}"#, #"{"goAwayForm":"poem"}"#,
     #"{"idleSeconds":-1}"#,
   ])
-  func valueOutOfItsRangeIsTold(patch: String) async throws {
+  func valueOutOfItsRangeIsRefused(patch: String) async throws {
     try await run { _ in
     } _: { (scene) async throws in
       let before = scene.simulator.knobs

@@ -2,13 +2,13 @@ import EventLoop
 import HTTP2
 import TLS
 
-/// A client over TLS on its own event loop, made of the same parts as the simulator's other side.
+/// A TLS client on its own event loop. It uses the same modules as the simulator's side.
 actor PushClient {
   struct Response: Equatable, Sendable {
     var status = 0
     var headers: [String: String] = [:]
     var body = ""
-    /// How the stream ended.
+    /// Error code of the end of the stream.
     var error = HTTP2ErrorCode.noError
   }
 
@@ -23,7 +23,7 @@ actor PushClient {
     var debugData: String
   }
 
-  /// The connection ended before what was waited for came.
+  /// The connection ended before the expected event.
   struct Lost: Error {}
 
   nonisolated let loop = EventLoop(label: "push-client")
@@ -42,12 +42,12 @@ actor PushClient {
   private let events = Events()
   private var waiting: [(isDone: (Events) -> Bool, continuation: CheckedContinuation<Void, any Error>)] = []
 
-  /// What came, written down by the session's callbacks.
+  /// Events recorded by the session's callbacks.
   fileprivate final class Events: HTTP2SessionHandler {
     var responses: [HTTP2Stream: Response] = [:]
     var closed: [HTTP2Stream: Response] = [:]
     var limits: [Int] = []
-    /// The statuses of interim answers, in their order.
+    /// Statuses of the interim answers, in their order.
     var interim: [Int] = []
     var pieces = 0
     var order: [Int32] = []
@@ -93,7 +93,7 @@ actor PushClient {
     self.authorityPEM = authorityPEM
   }
 
-  /// Connects and waits for the server's SETTINGS, so that its limit is kept from the first request on.
+  /// Connects and waits for the server's SETTINGS, so that the first request already obeys the server's limit.
   func connect() async throws {
     try begin()
     try await wait { !$0.limits.isEmpty }
@@ -101,8 +101,8 @@ actor PushClient {
 
   /// Sends `requests` in one flight and returns the answers in their order.
   ///
-  /// Before ``connect()`` this begins the connection itself and has everything on the wire before the server's first
-  /// SETTINGS can be read.
+  /// Without an earlier ``connect()`` this call opens the connection. It sends all requests before it can read the
+  /// server's first SETTINGS.
   func send(_ requests: [Request]) async throws -> [Response] {
     if session == nil { try begin(submitting: requests) } else { try submit(requests) }
     let streams = Array(submitted.suffix(requests.count))
@@ -117,13 +117,13 @@ actor PushClient {
     try flush()
   }
 
-  /// Resets the streams that ``start(_:)`` opened last.
+  /// Resets the last `count` streams that ``start(_:)`` opened.
   func resetLast(_ count: Int) throws {
     for stream in submitted.suffix(count) { try session?.reset(stream, error: .cancel) }
     try flush()
   }
 
-  /// MAX_CONCURRENT_STREAMS as announced so far, once the last announcement is `limit`.
+  /// Waits until the last announced MAX_CONCURRENT_STREAMS is `limit`. Returns all announced values.
   func limits(until limit: Int) async throws -> [Int] {
     try await wait { $0.limits.last == limit }
     return events.limits
@@ -134,30 +134,30 @@ actor PushClient {
     return events.goAway
   }
 
-  /// The streams in the order in which they ended.
+  /// Streams in the order of their end.
   var order: [Int32] { events.order }
 
-  /// The statuses of interim answers so far.
+  /// Statuses of the interim answers that have arrived.
   var interim: [Int] { events.interim }
 
-  /// Pieces of body that have come so far.
+  /// Number of received pieces of bodies.
   var pieces: Int { events.pieces }
 
-  /// Asks the server for a sign of life.
+  /// Sends a PING to the server.
   func ping() throws {
     try session?.ping()
     try flush()
   }
 
-  /// The GOAWAY that has come so far.
+  /// The last GOAWAY that has arrived.
   var seenGoAway: GoAway? { events.goAway }
 
-  /// Returns when the server has closed the connection.
+  /// Waits until the server has closed the connection.
   func end() async {
     try? await wait { _ in false }
   }
 
-  /// Why the connection broke off, in the words of TLS; `nil` when it did not, or not so.
+  /// TLS error that ended the connection; `nil` if there was none.
   private(set) var failure: TLSError?
 
   func close() {
@@ -209,7 +209,7 @@ actor PushClient {
     }
   }
 
-  /// - Returns: `false` when the server has closed.
+  /// - Returns: `false` if the server has closed the connection.
   private func move() throws -> Bool {
     guard let tls, let session, let watcher, !isClosed else { return false }
     if !isReady {
@@ -217,7 +217,7 @@ actor PushClient {
       watcher.wantsWrite = wanted == .wantsWrite
       guard wanted == nil else { return true }
       isReady = true
-      // Written before anything is read: nothing the server says can have an influence on it.
+      // The requests are written before the first read, so the server can't influence them.
       try flush()
     }
     var buffer = [UInt8](repeating: 0, count: 16_384)

@@ -3,7 +3,7 @@ import HTTP2
 import TLS
 import Testing
 
-/// One test for each check, and for what comes first when two would fail.
+/// Tests of each check, and of the order of two checks that both fail.
 @Suite struct RequestCheckTests {
   private func expect(
     _ status: Int, _ reason: String, in scene: Scene, _ request: PushClient.Request,
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  /// Apple's table of push types, once more: suffix of the topic, or the whole topic.
+  /// Copy of Apple's table of push types: the topic's suffix, or the whole topic.
   private static let topics = [
     "alert": Scene.topic, "background": Scene.topic, "voip": Scene.topic + ".voip",
     "complication": Scene.topic + ".complication", "fileprovider": Scene.topic + ".pushkit.fileprovider",
@@ -273,7 +273,7 @@ import Testing
     try await Scene.run { try await expect(400, "PayloadEmpty", in: $0, try $0.request("junk", body: nil)) }
   }
 
-  @Test func urgentBackgroundIsAcceptedUnlessTheKnobSaysOtherwise() async throws {
+  @Test func knobDecidesWhetherUrgentBackgroundIsAccepted() async throws {
     try await Scene.run { (scene) async throws in
       let request = try scene.request {
         $0.set("apns-push-type", "background")

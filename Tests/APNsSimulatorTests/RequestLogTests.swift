@@ -6,7 +6,7 @@ import Testing
 @Suite struct RequestLogTests {
   private static let id = "01234567-89ab-4cde-8f01-23456789ABCD"
 
-  /// The fields of every line but the time.
+  /// Returns the fields of every line except the time.
   private func lines(_ path: String) throws -> [[String]] {
     try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
       line.split(separator: " ").dropFirst().map(String.init)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func manyConnectionsOnManyLoopsHaveNumbersOfTheirOwnAndWholeLines() async throws {
+  @Test func connectionsOnManyLoopsHaveOwnNumbersAndWholeLines() async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests.log")
     try await Scene.run {
@@ -89,9 +89,9 @@ import Testing
     #expect(try lines(path).count == 2)
   }
 
-  @Test func fullDiskIsToldAndNothingIsAnsweredAnyMore() async throws {
+  @Test func fullDiskIsReportedAndEndsAllAnswers() async throws {
     try await Scene.run {
-      // Every write to it fails as on a full disk (full(4)).
+      // Every write to this file fails as on a full disk (full(4)).
       $0.log = "/dev/full"
     } _: { (scene) async throws in
       for _ in 0..<2 {

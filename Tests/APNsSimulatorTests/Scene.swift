@@ -1,7 +1,7 @@
 import APNsSimulator
 import TLS
 
-/// A running simulator with one signing key, and everything to push to it.
+/// A running simulator with one signing key, and functions that push to it.
 struct Scene: Sendable {
   static let keyID = "ABC123DEFG"
   static let teamID = "DEF123GHIJ"
@@ -10,10 +10,10 @@ struct Scene: Sendable {
 
   let simulator: Simulator
   let key: ECPrivateKey
-  /// The provider token of every request that brings no other.
+  /// Provider token of every request without a token of its own.
   private let goodToken: String
 
-  /// Runs `body` with a fresh simulator and stops it afterwards, whatever comes.
+  /// Runs `body` with a new simulator. Always stops the simulator afterwards.
   static func run(
     _ change: (inout SimulatorConfiguration) -> Void = { _ in }, _ body: (Scene) async throws -> Void
   ) async throws {
@@ -51,7 +51,7 @@ struct Scene: Sendable {
     }
   }
 
-  /// Asks the control API.
+  /// Sends a request to the control API.
   func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> PushClient.Response {
     try await withConnection(to: simulator.controlPort) { client in
       try await client.connect()
@@ -82,10 +82,10 @@ struct Scene: Sendable {
     }
   }
 
-  /// A request that is accepted, after `change` has done something to its fields.
+  /// Returns a valid request, with its fields changed by `change`.
   ///
   /// - Parameters:
-  ///   - token: the provider token; a good one when `nil`.
+  ///   - token: the provider token; `nil` for a valid one.
   ///   - change: gets the fields without pseudo-headers, in the order of Apple's table.
   func request(
     _ device: String = Scene.device, path: String? = nil, method: String = "POST", token: String? = nil,
@@ -100,7 +100,7 @@ struct Scene: Sendable {
     return PushClient.Request(fields: pseudo + fields, body: body)
   }
 
-  /// A provider token, with any part of it changed.
+  /// Returns a provider token in which the test can change each part.
   func providerToken(
     age: Int64 = 0, keyID: String = Scene.keyID, teamID: String = Scene.teamID, algorithm: String = "ES256",
     signedBy other: ECPrivateKey? = nil, encode: ([UInt8]) -> [UInt8] = { $0 }
@@ -120,7 +120,7 @@ struct Scene: Sendable {
 }
 
 extension [(String, String)] {
-  /// Sets a field's value, adding it when it isn't there.
+  /// Sets the value of a field; adds the field if it is missing.
   mutating func set(_ name: String, _ value: String) {
     if let index = firstIndex(where: { $0.0 == name }) { self[index].1 = value } else { append((name, value)) }
   }

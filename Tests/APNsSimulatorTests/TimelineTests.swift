@@ -36,7 +36,7 @@ import Testing
     (#"[{"at":1,"every":1e19,"action":"reset"}]"#, "every is"),
     (#"[{"at":1,"when":2,"action":"reset"}]"#, "no field when"),
   ])
-  func whatCannotBePlayedIsToldAtOnce(text: String, words: String) throws {
+  func invalidTimelineIsRefusedImmediately(text: String, words: String) throws {
     let error = #expect(throws: SimulatorKnobs.PatchError.self) { try timeline(text) }
     #expect(error?.description.contains(words) == true, "\(String(describing: error))")
   }

@@ -16,7 +16,7 @@ struct APNsServiceTests {
     #expect(service.token(text).map { service.text(of: $0) } == canonical)
   }
 
-  @Test func shortTextTellsTokensApartAndIsOfNoUse() throws {
+  @Test func shortTextIdentifiesATokenButCannotBeUsed() throws {
     let long = try #require(service.token(String(repeating: "0123456789abcdef", count: 4)))
     #expect(service.shortText(of: long) == "01234567…cdef")
     #expect(service.shortText(of: try #require(service.token("0123456789abcdef"))) == "0123456789abcdef")
@@ -56,7 +56,7 @@ struct APNsServiceTests {
     #expect(service.tokenKind(for: campaign) == kind)
   }
 
-  @Test func onlyWhatATokenIsToBlameForCounts() {
+  @Test func onlyErrorsOfTheTokenCount() {
     func blames(_ status: UInt16, _ reason: Reason) -> Bool {
       service.blamesToken(PushAnswer(kind: .answered, status: status, reason: reason.code))
     }
@@ -71,7 +71,7 @@ struct APNsServiceTests {
     #expect(!service.blamesToken(PushAnswer(kind: .ambiguous)))
   }
 
-  @Test func topicIsTheAppsWithWhatThePushTypeAddsAndABroadcastsIsTheBundle() {
+  @Test func topicHasTheSuffixOfThePushTypeExceptForBroadcasts() {
     let service = APNsService(AppTraits(topic: "com.example.shop"))
     var campaign = Campaign(id: "a", app: "shop", audience: .users(["x"]), payload: [], pushType: "voip")
     #expect(service.headers(of: campaign, expiration: nil).topic == "com.example.shop.voip")

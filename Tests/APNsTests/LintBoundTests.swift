@@ -5,7 +5,7 @@ import Testing
 
 /// A file with more mistakes than anybody reads at once.
 struct LintBoundTests {
-  @Test func atMostAHundredFindingsAreTold() throws {
+  @Test func atMostAHundredFindingsAreReported() throws {
     let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
     let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"
     let lint = try APNsLint(Array(text.utf8)).result

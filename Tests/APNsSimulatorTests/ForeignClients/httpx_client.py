@@ -1,6 +1,6 @@
 """Pushes with httpx, HTTP/2 and a provider token of PyJWT's; prints one JSON object for each answer.
 
-Reads what to push where from standard input, as ForeignClientTests.swift writes it.
+Reads the server and the pushes from standard input, in the format of ForeignClientTests.swift.
 """
 
 import json
