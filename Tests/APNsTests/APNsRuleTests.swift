@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// What a job for this app would be refused or warned for, by the ids of the rules.
+/// Returns the rules that a job for this app breaks, errors and warnings.
 private func broken(
   _ changes: [String: String], app: AppTraits = AppTraits(topic: "com.example.news"), now: Int? = nil
 ) throws -> [APNsRule] {
@@ -11,7 +11,7 @@ private func broken(
     .compactMap { APNsRule(rawValue: $0.rule.id) }
 }
 
-/// A push that breaks a rule: what is changed in a job, and for which app.
+/// A push that breaks a rule: the rule, the changes to a valid job, and the app.
 struct BrokenPush: Sendable, CustomTestStringConvertible {
   var rule: APNsRule
   var changes: [String: String]
@@ -37,9 +37,9 @@ private let long = String(repeating: "x", count: 5200)
 
 @Suite("The rules for pushes")
 struct APNsRuleTests {
-  // MARK: Combinations that are refused
+  // MARK: Refused combinations
 
-  /// Sections 4.2, 4.5, 6.1 to 6.4 and 6.6 of the reference, one by one.
+  /// Combinations of sections 4.2, 4.5, 6.1 to 6.4 and 6.6 of the reference.
   static let refused: [BrokenPush] = [
     BrokenPush(.backgroundPriority, #"{"aps":{"content-available":1}}"#, as: .background, ["priority": "10"]),
     BrokenPush(.backgroundVisible, #"{"aps":{"content-available":1,"alert":"hi"}}"#, as: .background),
@@ -98,7 +98,7 @@ struct APNsRuleTests {
     AppTraits(topic: "com.example.news", authentication: .certificate(topics: Set(topics)))
   }
 
-  /// Pushes that show nothing on a device, or something else than intended.
+  /// Pushes that show nothing or the wrong content on a device.
   static let unmeant: [BrokenPush] =
     [
       #"{"aps":{}}"#, #"{"k":1}"#, #"{"aps":{"alert":""}}"#, #"{"aps":{"alert":{"title":""}}}"#,
@@ -145,7 +145,7 @@ struct APNsRuleTests {
     #expect(error?.field == path && error?.hint?.contains(says) == true, "\(error?.description ?? "")")
   }
 
-  /// Whole requests, taken from the references of other products.
+  /// Complete requests from the documentation of other products.
   static let foreign: [BrokenPush] = [
     #"{"message":{"token":"t","notification":{"title":"T","body":"B"}}}"#,
     #"{"validate_only":false,"message":{"topic":"news","data":{"a":"b"}}}"#,
@@ -189,7 +189,7 @@ struct APNsRuleTests {
     #expect(error?.hint?.contains(names) == true, "\(error?.description ?? "")")
   }
 
-  // MARK: Doubts that are not refused
+  // MARK: Warnings
 
   static let doubtful: [BrokenPush] = [
     BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}{{d}}"}}"#),
@@ -255,7 +255,7 @@ struct APNsRuleTests {
     let filled = { (size: Int) in head + String(repeating: "x", count: size - head.utf8.count - 2) + "\"}" }
     #expect(try broadcast(filled(5120)) == [])
     #expect(try broadcast(filled(5121)) == [.payloadSize])
-    // It needs no token, and its topic is the bundle id.
+    // A broadcast needs no token, and its topic is the bundle id.
     let certificate = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     #expect(try broken(changes, app: certificate) == [])
@@ -275,9 +275,9 @@ struct APNsRuleTests {
     #expect(try CampaignJob.parse(alone, .any(APNsService())).recipients.audience == .channel("a"))
   }
 
-  // MARK: What is right
+  // MARK: Valid pushes
 
-  /// Section 6.6 of the reference, and what the other sections allow.
+  /// Valid pushes of section 6.6 and of the other sections of the reference.
   static let sound: [BrokenPush] = [
     BrokenPush(.alertEmpty, #"{"aps":{"alert":{"title":"T","body":"B"},"sound":"default","badge":1}}"#),
     BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}"}}"#),
@@ -383,7 +383,7 @@ struct APNsRuleTests {
       #expect(campaign.message.priority == (type == .background ? 5 : 10))
       #expect(campaign.message.expiration == (type == .voip || type == .pushtotalk ? .immediate : .unset))
       #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == topics[type])
-      // A topic that is configured with its suffix gets no second one.
+      // A configured topic that already has its suffix gets no second one.
       #expect(
         APNsService(AppTraits(topic: topics[type] ?? "")).headers(of: campaign, expiration: nil).topic == topics[type])
       #expect(type.maximumPayload == (type == .voip ? 5120 : 4096))

@@ -2,7 +2,7 @@ import APNs
 import PushCore
 import Testing
 
-/// What APNs says of tokens and reasons.
+/// Rules of APNs for tokens and reasons.
 struct APNsServiceTests {
   private let service = APNsService()
 
@@ -63,7 +63,7 @@ struct APNsServiceTests {
     #expect(blames(400, .badDeviceToken))
     #expect(blames(400, .deviceTokenNotForTopic))
     #expect(blames(429, .tooManyRequests))
-    // APNs doesn't count it as an error.
+    // APNs does not count a 410 as an error.
     #expect(!blames(410, .unregistered))
     #expect(!blames(400, .badTopic))
     #expect(!blames(403, .invalidProviderToken))

@@ -4,7 +4,7 @@ import ServiceTools
 import TestSupport
 import Testing
 
-/// Dates of a Live Activity's push: durations from the campaign's start, instants, and a timestamp that is filled in.
+/// Dates in a Live Activity's push: durations from the campaign's start, instants, and an automatic timestamp.
 @Suite("Dates of Live Activities")
 struct ActivityDatesTests {
   private static let start = 1_800_000_000
@@ -37,13 +37,13 @@ struct ActivityDatesTests {
     #expect(
       try payload(activity(#""timestamp":"2027-01-15T08:00:00Z",\#(end),"dismissal-date":"0s""#))
         == #"{"aps":{"timestamp":1800000000,"event":"end","content-state":{"n":1},"dismissal-date":1800000000}}"#)
-    // Numbers stay as they are written.
+    // Numbers keep their notation.
     #expect(
       try payload(activity(#"\#(end),"timestamp":1.8e9,"stale-date":1800000060"#))
         == #"{"aps":{"event":"end","content-state":{"n":1},"timestamp":1.8e9,"stale-date":1800000060}}"#)
     #expect(try payload(activity(#"\#(end),"timestamp":null"#)).contains(#""timestamp":1800000000"#))
     #expect(try dated(activity(#"\#(end),"timestamp":1"#)) == nil)
-    // Of the event's own state nothing is a date.
+    // Values in the state of the event are never dates.
     #expect(
       try payload(activity(#""event":"update","content-state":{"timestamp":"2h"}"#)).contains(#"{"timestamp":"2h"}"#))
   }
@@ -86,7 +86,7 @@ struct ActivityDatesTests {
     let written = Array(try #require(try dated(job)).utf8)
     #expect(try dated(written, start: Self.start + 3600) == nil)
     #expect(try payload(written, now: Self.start + 3600) == payload(job))
-    // And only Live Activities have dates.
+    // Only Live Activities have dates.
     let alert = Array(TestSupport.job(["payload": #"{"aps":{"alert":"a","stale-date":"1h"}}"#]).utf8)
     #expect(try APNsService().dated(alert, pushType: "alert", start: Self.start) == nil)
   }
@@ -181,7 +181,7 @@ struct ActivityDatesTests {
     let finding = try #require(APNsLint(bad, now: Self.start).result.findings.first)
     #expect(finding.path == "payload.aps.stale-date" && finding.message.contains("is no date"))
     #expect(finding.position != nil)
-    // A payload by itself may be for another sender, which knows no durations.
+    // A single payload may be for another sender, which does not support durations.
     let payload = try APNsLint(Array(update.utf8), now: Self.start).result.findings
     #expect(
       payload.map(\.rule.id) == ["activity-timestamp", "aps-type"]

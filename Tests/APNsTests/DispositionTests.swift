@@ -4,16 +4,17 @@ import Testing
 
 @Suite("What follows from an answer")
 struct DispositionTests {
-  /// What the reference's sections 5.2, 5.3 and 7.4 ask for each status and reason, written out independently of the code.
+  /// Required reactions to each status and reason according to sections 5.2, 5.3 and 7.4 of the reference. The table is
+  /// independent of the code.
   struct Expectation: Sendable, CustomStringConvertible {
     var status: UInt16
     var reason: Reason
-    /// The outcome, or when it is sent again.
+    /// Outcome of the target, or the time of its retry.
     var target: Disposition.Target
     var token = Disposition.TokenFate.keep
-    /// What it means beyond this target.
+    /// Consequence for more than this target.
     var effect = Disposition.Effect.none
-    /// Whether sending again uses up one of the attempts.
+    /// Whether a retry uses one of the attempts.
     var countsAttempt = true
     var description: String { "\(status) \(reason)" }
   }
@@ -128,7 +129,7 @@ struct DispositionTests {
       effect: .leaveCampaign(Reason.topicMismatch.code), countsAttempt: false
     ),
 
-    // A body that is empty, no JSON, or has no reason: the status class decides.
+    // The body is empty, is not JSON, or has no reason: the status class decides.
     .init(status: 201, reason: .none, target: .finish(.accepted)),
     .init(
       status: 302, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .leaveCampaign(.none),
@@ -152,7 +153,7 @@ struct DispositionTests {
     .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 5_000)),
     .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 5_000)),
 
-    // A reason that Apple has added since.
+    // A reason that Apple added later.
     .init(
       status: 302, reason: .other, target: .retry(afterMilliseconds: 2_000), effect: .leaveCampaign(.other),
       countsAttempt: false),
@@ -212,7 +213,7 @@ struct DispositionTests {
       ])
     #expect(decide(503, .serviceUnavailable, isBreakerOpen: true).target == .retry(afterMilliseconds: 900_000))
     #expect(decide(503, .shutdown, isBreakerOpen: true).target == .resendNow)
-    // One who tries everything quickly does not wait longer the first time.
+    // If the retry time is already short, the first retry does not wait longer.
     #expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0) == 100)
   }
 
@@ -246,11 +247,11 @@ struct DispositionTests {
     #expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
     #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 2_200))
     var policy = RetryPolicy(serverError: 60_000, tooManyRequests: 2_000, longest: 60_000, jitter: 0.25)
-    // At the cap too they come back one by one.
+    // At the cap the retries are also spread over time.
     #expect(policy.afterServerError(chance: 0) == 48_000)
     #expect(policy.afterServerError(chance: 1) == 60_000)
     #expect(policy.afterTooManyRequests(attempt: 20, chance: 1) == 60_000)
-    // Never sooner than asked for, unless that is longer than the longest.
+    // Never earlier than the requested time, unless that time is longer than the cap.
     #expect(policy.afterServerError(asked: 59_000, chance: 0) == 59_000)
     #expect(policy.afterTooManyRequests(attempt: 1, asked: 10_000, chance: 1) == 12_500)
     #expect(policy.afterTooManyRequests(attempt: 1, asked: 90_000, chance: 0) == 60_000)
@@ -277,7 +278,7 @@ struct DispositionTests {
   @Test("what was provably not sent is sent again at no cost")
   func notSent() {
     #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
-    // Refused with the connection's certificate: held, whatever the number of its attempts.
+    // Refused because of the connection's certificate: held after any number of attempts.
     let refused = Disposition.decide(
       PushAnswer(kind: .notSent, reason: Reason.badCertificate.code), attempt: 99, of: APNsService(),
       policy: Self.policy, ambiguity: .skip, jitter: 0

@@ -3,21 +3,21 @@ import PushCore
 import ServiceTools
 import Testing
 
-/// A file with more mistakes than anybody reads at once.
+/// Lint results of a file with more errors than a person can read.
 struct LintBoundTests {
   @Test func atMostAHundredFindingsAreReported() throws {
     let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
     let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"
     let lint = try APNsLint(Array(text.utf8)).result
     #expect(lint.findings.count == PushLint.mostFindings)
-    // The first ones, each at its place.
+    // The first findings, each with its position.
     for finding in lint.findings {
       let position = try #require(finding.position)
       #expect(position.line < 110 && (position.line == 1 || position.column == 1), "\(finding.path) \(position)")
     }
   }
 
-  /// An error behind any number of warnings still keeps a job from being accepted, also in a language.
+  /// An error after any number of warnings still makes the job invalid, also in a localized payload.
   @Test func warningsHideNoError() throws {
     let warnings = (0..<300).map { "\"own\($0)\":1" }.joined(separator: ",")
     let large = String(repeating: "x", count: 5000)
@@ -32,7 +32,7 @@ struct LintBoundTests {
     }
   }
 
-  /// 60,000 members take a second or two. Looked up one by one among all others, they took minutes.
+  /// 60,000 members take 1 to 2 s. When each member was compared with all others, they took minutes.
   @Test(.timeLimit(.minutes(1))) func membersOfAJobAreReadInOnePass() throws {
     let names = (0..<60_000).map { "\"lane\($0)\":1" }.joined(separator: ",")
     let job =
@@ -53,7 +53,7 @@ struct LintBoundTests {
     #expect(TextLines([]).position(of: 0) == TextPosition(of: 0, in: []))
   }
 
-  /// What every language says wrongly is told once, and others up to the bound.
+  /// An error that occurs in every language is reported one time, and other errors up to the bound.
   @Test func languagesShareTheBound() throws {
     let languages = (0..<200).map { "\"x\($0)\":{\"aps\":{\"alrt\":\"a\",\"soond\":\"b\"}}" }.joined(separator: ",")
     let job =

@@ -30,7 +30,7 @@ struct ProviderTokenTests {
 
   @Test("the grid is the formula of the design, to the second")
   func gridByHand() {
-    // FNV-1a of "ABC123DEFG" modulo 1800, computed apart from this program.
+    // FNV-1a of "ABC123DEFG" modulo 1800, computed by another program.
     #expect(ProviderTokenGrid.offset(of: "ABC123DEFG") == 969)
     let offset: Int64 = 969
     #expect(ProviderTokenGrid.issuedAt(now: 1800 * 1000 + 300 + offset, keyID: "ABC123DEFG") == 1800 * 1000 + offset)
@@ -103,7 +103,7 @@ struct ProviderTokenTests {
     await change.next()
     let second = try #require(source.current())
     #expect(second.issuedAt == 1_800_005_000)
-    // An answer about the old token says nothing about the new one.
+    // An answer to the old token has no effect on the new one.
     source.expired(generation: first.generation)
     #expect(source.current() == second)
     source.expired(generation: second.generation)
@@ -168,7 +168,7 @@ struct ProviderTokenTests {
   }
 }
 
-/// A wall clock that only the test moves.
+/// A wall clock that the test controls.
 final class TestClock: Sendable {
   private let seconds: Mutex<Int64>
   init(_ seconds: Int64) { self.seconds = Mutex(seconds) }

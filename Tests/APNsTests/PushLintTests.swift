@@ -106,7 +106,7 @@ struct PushLintTests {
     #expect(report.findings.map { $0.position?.line } == [1, 2, 3, 3])
     #expect(report.findings.first?.hint == "did you mean 'lane'?")
     #expect(try lint(job(["payload": #"{"aps":{"alert":"a"}}"#])).findings == [])
-    // With apps, what depends on them.
+    // With apps, lint also checks the rules that depend on them.
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news.push-type.liveactivity"))])
     let bytes = Array(job(["payload": #"{"aps":{"alert":"a"}}"#]).utf8)
     #expect(
