@@ -3,14 +3,14 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// Where requests compute for long.
+/// The thread pool for long computations of requests.
 @Suite(.timeLimit(.minutes(1))) struct ComputePoolTests {
-  /// A computation that holds its thread until it is let go.
+  /// A computation that blocks its thread until the test releases it.
   private final class Block: Sendable {
     private let gate = DispatchSemaphore(value: 0)
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
 
-    /// Synchronous: the thread waits.
+    /// Synchronous, so the thread waits.
     func hold() {
       begin.yield()
       gate.wait()
@@ -20,7 +20,7 @@ import Testing
     func hasBegun() async { _ = await begun.first { _ in true } }
   }
 
-  /// What has happened, in order.
+  /// Log of events, in their order.
   private final class Log: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -37,7 +37,7 @@ import Testing
         group.addTask { try await pool.run(for: "token \(number)") { block.hold() } }
         await block.hasBegun()
       }
-      // More than there are threads for tasks.
+      // More tasks than threads for tasks.
       await withTaskGroup(of: Int.self) { others in
         for number in 0..<64 { others.addTask { number } }
         #expect(await others.reduce(0, +) == 2016)
@@ -90,7 +90,7 @@ import Testing
           }
         }
       }
-      // Twelve of twenty find no place; nothing else returns before the release.
+      // The pool refuses twelve of twenty requests; no other request returns before the release.
       for _ in 0..<12 { #expect(try await group.next() == false) }
       block.release()
       while let isServed = try await group.next() { #expect(isServed) }
@@ -112,7 +112,7 @@ import Testing
     #expect(problem?.status == 503 && problem?.detail.contains("took longer") == true)
     block.release()
     #expect(await ended.first { _ in true } == true)
-    // Its only thread is free again, sooner or later.
+    // The only thread of the pool becomes free again.
     while (try? await pool.run(for: "a", {})) == nil {}
   }
 

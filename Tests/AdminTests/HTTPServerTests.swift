@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
-  /// Answers with what a closure says; bodies have 1,000 bytes at most. `/probe` is a probe, and `/read` ends with its client.
+  /// Answers with the result of a closure. Bodies have at most 1,000 bytes. `/probe` is a health probe, and the work of
+  /// `/read` ends when its client disconnects.
   private struct Handler: HTTPHandler {
     var answer: @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -101,11 +102,12 @@ import Testing
     let server = try serve(with: { $0.requestDeadline = 0.4 })
     let client = try RawClient(port: server.port)
     await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
-    // Returns when the server hangs up; a byte more each round trip would keep an idle time-out from ever coming.
+    // Returns when the server closes the connection. The client sends bytes in each round trip, so the idle timeout
+    // never occurs.
     let end = Task { await client.read() }
     while await client.send("X: y\r\n"), server.connections > 0 { await nextLook(milliseconds: 5) }
     let answer = await end.value
-    // A machine that is slow to see the deadline sees headers without end first.
+    // On a slow machine, the limit for headers may come before the deadline.
     #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)")
     await server.stop(within: .seconds(1))
   }
@@ -120,7 +122,7 @@ import Testing
       }, with: { $0.requestDeadline = 0.2 })
     let client = try RawClient(port: server.port)
     await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-    // Begun later, and hung up on: so the deadline has passed for the first one, too.
+    // The server has closed this later connection, so the deadline of the first one has passed too.
     let silent = try RawClient(port: server.port)
     #expect(await silent.read().isEmpty)
     open.yield()
@@ -130,7 +132,7 @@ import Testing
 
   @Test("400 idle connections keep nobody away: the one that was idle for longest makes room")
   func idleConnections() async throws {
-    // Nothing else would end them within the time of the test.
+    // No other limit ends these connections during the test.
     let server = try serve(with: { options in
       (options.connections, options.spareConnections) = (8, 4)
       (options.idleTimeout, options.requestDeadline) = (600, 600)
@@ -139,7 +141,7 @@ import Testing
     for number in 1...400 {
       let client = try RawClient(port: server.port)
       idle.append(client)
-      // Some have begun a request, some had an answer.
+      // Some clients have begun a request, others have received an answer.
       if number.isMultiple(of: 3) { await client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ") }
     }
     for source in ["127.0.0.1", "127.0.0.2"] {
@@ -172,7 +174,7 @@ import Testing
     let working = try RawClient(port: server.port)
     await working.send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
     _ = await begun.first { _ in true }
-    // Older than the whole crowd, and idle.
+    // This connection is idle and older than all connections of the crowd.
     let quiet = try RawClient(port: server.port, source: "127.0.0.2")
     await quiet.send(Self.get)
     #expect(await quiet.read(until: "hello").contains("200"))
@@ -223,7 +225,7 @@ import Testing
     let server = try serve { request in
       begin.yield()
       if request.path == ["read"] {
-        // Until it is cancelled.
+        // Waits until it is cancelled.
         for await _ in AsyncStream<Void>.makeStream().stream {}
       } else {
         await gate.wait()
@@ -246,7 +248,7 @@ import Testing
   private static let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
   private static let lastGet = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-  /// Lets all through once it is open, cancelled or not.
+  /// A gate that lets all callers pass after it has opened, also cancelled ones.
   private final class Gate: Sendable {
     private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 
@@ -274,7 +276,7 @@ import Testing
     let server = try serve(with: { $0.bodyMemory = 1500 })
     let first = try RawClient(port: server.port)
     let body = String(repeating: "b", count: 1000)
-    // It keeps its memory until its body is whole.
+    // This request holds its memory until its body is complete.
     await first.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + body.dropLast())
     let request = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n" + body
     var answer = ""
@@ -304,7 +306,7 @@ import Testing
     let client = try RawClient(port: server.port)
     await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     _ = await client.read(until: "ssss", limit: 1)
-    // Sockets hold some megabytes between them; the rest has to wait until it is read.
+    // The sockets can hold some megabytes; the server can write more only after the client reads.
     #expect(written.withLock { $0 } < count)
     let rest = await client.read()
     #expect(rest.utf8.count { $0 == UInt8(ascii: "s") } > (count - 2) * piece.count)
@@ -375,7 +377,7 @@ import Testing
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let server = try serve { _ in
       begin.yield()
-      // Until it is cancelled.
+      // Waits until it is cancelled.
       for await _ in AsyncStream<Void>.makeStream().stream {}
       return .init(200, "never", type: "text/plain")
     }

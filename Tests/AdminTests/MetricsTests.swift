@@ -56,7 +56,7 @@ struct MetricsTests {
   func documented() throws {
     let page = try String(contentsOf: Self.page, encoding: .utf8)
     let table = Self.rows(of: "## Worker metrics", in: page).union(Self.rows(of: "## Process metrics", in: page))
-    // What a node has needs one: whether this process has spoken with any depends on its other tests.
+    // Metrics of Redis nodes are left out: other tests of this process decide whether there is a node.
     let isOfNode = { (family: Family) in family.name.hasPrefix("carillon_redis_") && family.name.hasSuffix("s_total") }
     #expect(
       table.filter { !isOfNode($0) }
@@ -71,7 +71,7 @@ struct MetricsTests {
     var exposition = Exposition()
     FleetExposition(fleet, WantedWorkers(fleet)).write(to: &exposition)
     let page = try String(contentsOf: Self.page, encoding: .utf8)
-    // What a node has needs one: none can be made here.
+    // Metrics of Redis nodes are left out: this test has no node.
     let nodes = ["carillon_fleet_redis_memory_bytes", "carillon_fleet_redis_memory_limit_bytes"]
     #expect(
       Self.rows(of: "## Fleet metrics", in: page).filter { !nodes.contains($0.name) }
@@ -91,7 +91,7 @@ struct MetricsTests {
     #expect(twice.counts.reduce(0, +) == 8)
   }
 
-  /// A metric as page and scrape have it.
+  /// A metric family, read from the page or from a scrape.
   struct Family: Hashable {
     var name: String
     var type: String
@@ -101,7 +101,7 @@ struct MetricsTests {
   static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "deploy/operations/metrics.md")
 
-  /// The rows of the table below a headline.
+  /// Returns the rows of the table below a heading.
   static func rows(of headline: String, in page: String) -> Set<Family> {
     let section = page.components(separatedBy: headline + "\n").last?.components(separatedBy: "\n#").first ?? ""
     return Set(
@@ -114,7 +114,7 @@ struct MetricsTests {
       })
   }
 
-  /// What a scrape has; of families without a sample the labels are not known, so none may be without.
+  /// Returns the metric families of a scrape. Labels come from samples, so each family needs a sample.
   static func families(of text: String) -> Set<Family> {
     var families: [String: Family] = [:]
     for line in text.split(separator: "\n") {

@@ -3,18 +3,18 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// What a server behind a proxy answers to requests as they stand: one row a request, one server for all.
+/// Answers of a server behind a proxy to raw requests. Each row has one request, and all rows use one server.
 @Suite(.timeLimit(.minutes(1))) struct RawRequestTests {
   private struct Row {
     var name: String
-    /// Line breaks are as they stand.
+    /// The request, with its line breaks.
     var request: String
     var status: Int
-    /// The status where libmicrohttpd 1.0 refuses the request by itself; 0 closes the connection without an answer.
+    /// Status if libmicrohttpd 1.0 itself refuses the request; 0 if it closes the connection without an answer.
     var newer: Int?
-    /// What the answer must have.
+    /// Text that the answer must contain.
     var has: String?
-    /// Whether nothing behind it is answered over this connection.
+    /// Whether the server answers no later request on this connection.
     var ends: Bool
 
     init(
@@ -26,7 +26,7 @@ import Testing
   }
 
   private static let host = "Host: x\r\n"
-  /// With a line and headers.
+  /// Returns a GET request with its request line and headers.
   private static func get(_ target: String, _ more: String = "") -> String {
     "GET \(target) HTTP/1.1\r\n\(host)\(more)\r\n"
   }
@@ -37,7 +37,7 @@ import Testing
 
   private static let many = (0..<700).map { "name\($0)=1" }.joined(separator: "&")
 
-  // Named after what is wrong, or else after what is asked for.
+  // A row's name is its error; a valid request is named after its content.
   private static let rows: [Row] =
     [
       // Targets (RFC 9112 section 3.2).
@@ -120,7 +120,7 @@ import Testing
       Row("a method that is no token", "G(T /probe HTTP/1.1\r\n\(host)\r\n", 400),
     ]
 
-  /// Comes behind every request; where it is answered, the connection was kept.
+  /// Follows every request. An answer to it shows that the connection stayed open.
   private static let next = "GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
   @Test("requests as they stand and what they are answered")
@@ -137,7 +137,7 @@ import Testing
       ], tokens: AccessTokens()
     ) { Problem(500, "defect", "\($0)") }
     var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
-    // A connection that is neither answered nor closed ends the test.
+    // If the server neither answers nor closes a connection, the test fails.
     (options.idleTimeout, options.requestDeadline) = (600, 600)
     let server = try HTTPServer(options, handler: site)
     for row in Self.rows {

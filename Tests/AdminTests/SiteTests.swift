@@ -45,7 +45,7 @@ struct SiteTests {
     #expect(forbidden.text.contains(#""type":"about:blank""#) && forbidden.text.contains(#""code":"forbidden""#))
   }
 
-  @Test func whatIsNotThereIsToldApart() async throws {
+  @Test func unknownPathMethodAndQueryHaveTheirOwnStatus() async throws {
     let site = try site()
     #expect(await ask(site, "GET", ["nothing"]).status == 404)
     #expect(await ask(site, "POST", ["open"]).status == 405)
@@ -56,7 +56,7 @@ struct SiteTests {
     #expect(await ask(site, "GET", ["things", "a"], query: [("limit", "7")], token: token) == (200, "a 7"))
   }
 
-  /// What owes an answer for longer than its deadline is named, and nothing else.
+  /// Liveness names exactly the parts that have not answered within their deadline.
   @Test func livenessNamesWhatIsStuck() async throws {
     let now = DispatchTime.now().uptimeNanoseconds
     let liveness = Liveness([
@@ -67,13 +67,13 @@ struct SiteTests {
     #expect(!liveness.isAlive)
     let site = Site([liveness.route], tokens: AccessTokens()) { Problem(500, "defect", "\($0)") }
     #expect(await ask(site, "GET", ["livez"]) == (503, "no progress: a call for 30 s\n"))
-    // It needs no task.
+    // The probe needs no task.
     guard case .refuse = site.admit(HTTPRequest(method: "GET", path: ["livez"], query: [], headers: [])) else {
       throw CancellationError()
     }
   }
 
-  /// A part that is asked is stuck while it does not answer, and alive again when it has.
+  /// A part is stuck while it does not answer, and alive again after its answer.
   @Test func partThatAnswersLateIsAliveAgain() async throws {
     let (asked, ask) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
     let liveness = Liveness([Liveness.Part("late", within: .zero, asking: { ask.yield($0) })])
@@ -82,7 +82,7 @@ struct SiteTests {
     #expect(!liveness.isAlive)
     answer()
     #expect(liveness.isAlive)
-    // It is asked again.
+    // The check asks the part again.
     _ = try #require(await answers.next())
   }
 
@@ -102,7 +102,7 @@ struct SiteTests {
     #expect(statuses == [200, 429])
   }
 
-  @Test func tokenThatWasTakenBackIsNoneAtOnce() async throws {
+  @Test func revokedTokenIsInvalidImmediately() async throws {
     let site = try site()
     site.replace(AccessTokens())
     #expect(await ask(site, "GET", ["things", "a"], token: token).status == 401)

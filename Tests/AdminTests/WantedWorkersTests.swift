@@ -5,10 +5,10 @@ import PushCore
 import TestSupport
 import Testing
 
-/// How many workers would be right. Unless a test says otherwise a worker makes 5,000 pushes a second, and what is left is to
-/// be sent within a minute: 300,000 targets a worker.
+/// The recommended number of workers. By default, a worker sends 5,000 pushes a second and the remaining pushes must be
+/// sent within a minute: 300,000 targets a worker.
 struct WantedWorkersTests {
-  /// A fleet with one campaign.
+  /// Returns a fleet with one campaign.
   private func fleet(
     _ slices: Int, finished: Int = 0, targets: Int = 0, state: CampaignState = .active, _ more: [String: String] = [:]
   ) throws -> FleetSnapshot {
@@ -18,7 +18,7 @@ struct WantedWorkersTests {
     return fleet
   }
 
-  /// A campaign whose hash has these fields, as Redis would bring them.
+  /// Returns a campaign from a hash with these fields, as Redis returns it.
   private static func campaign(
     _ slices: Int, _ finished: Int, _ targets: Int, _ state: CampaignState, _ more: [String: String]
   ) throws -> FleetSnapshot.RunningCampaign {
@@ -41,7 +41,7 @@ struct WantedWorkersTests {
     return FleetSnapshot.Worker(name: "ada", heardAt: 1_000_000_000, isAlive: isAlive, report: report)
   }
 
-  @Test func nothingWantsNobodyAndWhatIsAboutToBeginWantsOne() {
+  @Test func idleFleetNeedsNoWorkerAndADueCampaignNeedsOne() {
     var fleet = FleetSnapshot()
     #expect(WantedWorkers(fleet).workers == 0)
     fleet.queues.intake.count = 3
@@ -54,13 +54,13 @@ struct WantedWorkersTests {
   }
 
   @Test("what is left is the unfinished slices, those that workers hold included, as large as the finished ones were")
-  func whatIsLeft() throws {
+  func wantedWorkersFollowRemainingTargets() throws {
     let wanted = WantedWorkers(try fleet(100, finished: 40, targets: 400_000))
     #expect(wanted.remaining == 600_000 && wanted.workers == 2)
     #expect(WantedWorkers(try fleet(100, finished: 39, targets: 390_000)).workers == 3)
     #expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), perSecond: 1000).workers == 10)
     #expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), seconds: 20).workers == 6)
-    // Nobody knows yet: 10,000 a slice.
+    // No slice has ended yet, so the estimate is 10,000 targets a slice.
     #expect(WantedWorkers(try fleet(90)).remaining == 900_000)
     #expect(WantedWorkers(try fleet(100, finished: 100, targets: 400_000)).workers == 0)
     for state in [CampaignState.paused, .scheduled, .cancelled] {
@@ -83,16 +83,16 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(try fleet(180, ["rate": "9999.5"])).workers == 2)
     #expect(WantedWorkers(try fleet(180, ["rate": "0.5"])).workers == 1)
     #expect(WantedWorkers(try fleet(180, ["rate": "1000000"])).workers == 6)
-    // 1.8 million over two minutes are 15,000 a second, half of them gone or not.
+    // 1.8 million targets in two minutes are 15,000 a second, independent of the progress.
     #expect(WantedWorkers(try fleet(180, ["spread": "120"])).workers == 3)
     #expect(WantedWorkers(try fleet(180, finished: 90, targets: 900_000, ["spread": "120"])).workers == 3)
     #expect(WantedWorkers(try fleet(180, ["spread": "7200"])).workers == 1)
-    // Half a million in what is left of the time.
+    // Half a million targets in the remaining time.
     let now = 1_000_000_000
     #expect(WantedWorkers(try fleet(50, ["finishBy": "\(now + 120_000)"])).workers == 1)
     #expect(WantedWorkers(try fleet(100, finished: 50, targets: 500_000, ["finishBy": "\(now + 70_000)"])).workers == 2)
     #expect(WantedWorkers(try fleet(180, ["finishBy": "\(now - 1)"])).workers == 6)
-    // One with a rate holds nobody back who has none.
+    // A campaign with a rate does not limit a campaign without one.
     var two = try fleet(180, ["rate": "100"])
     two.running.campaigns.append(try Self.campaign(180, 0, 0, .active, [:]))
     #expect(WantedWorkers(two).workers == 7)
@@ -111,7 +111,7 @@ struct WantedWorkersTests {
     #expect(none.workers == 1 && none.remaining == 0 && none.reason == "what is left waits for retries")
     fleet.queues.parked.next = fleet.at - 1
     #expect(WantedWorkers(fleet).workers == 6)
-    // Those of paused campaigns are parked too.
+    // Slices of paused campaigns are parked too.
     fleet.queues.parked = FleetSnapshot.Agenda(count: 1000, next: fleet.at + 60_000)
     #expect(WantedWorkers(fleet).workers == 1)
   }
@@ -125,14 +125,14 @@ struct WantedWorkersTests {
       #expect(wanted.workers == 2 && wanted.live == 2 && wanted.reason.contains("in trouble"), "\(health)")
       fleet.presence.live = 9
       #expect(WantedWorkers(fleet).workers == 9)
-      // Nobody to be kept: somebody has to come.
+      // No worker is running, so the fleet needs new ones.
       fleet.presence.live = 0
       #expect(WantedWorkers(fleet).workers == 6)
-      // With nothing to send nobody is kept for a storm.
+      // If nothing is left to send, an open breaker does not keep workers.
       (fleet.presence.live, fleet.running.campaigns) = (9, [])
       #expect(WantedWorkers(fleet).workers == 0)
     }
-    // A worker that is gone knows nothing, and more workers mend no credential.
+    // Reports of dead workers don't count, and more workers can't repair a credential.
     for worker in [
       Self.worker(.unreachable, isAlive: false), Self.worker(.credentialStopped), Self.worker(.ready),
     ] {

@@ -21,11 +21,11 @@ struct WorkerHealthTests {
     return (health.isReady, health.checks.compactMap(\.reason))
   }
 
-  @Test func workerIsReadyWhenNothingSpeaksAgainstIt() {
+  @Test func workerIsReadyWithoutObstacles() {
     #expect(reasons(metrics()) == (true, []))
   }
 
-  @Test func eachObstacleIsTold() {
+  @Test func eachObstacleIsReported() {
     #expect(reasons(nil) == (false, ["it waits for its first word with Redis"]))
     #expect(reasons(nil, obstacle: "the store is held") == (false, ["the store is held"]))
     #expect(

@@ -23,7 +23,7 @@ struct BenchPartsTests {
     #expect(Rounds([3, 1, 9]).median == 3 && Rounds([]).median == 0)
   }
 
-  @Test func figureIsHeldAgainstItsTarget() {
+  @Test func figureIsComparedWithItsTarget() {
     var figure = Figure("campaign.native.failures.rate", "rate", "/s", samples: [90_000, 130_000, 100_000])
     #expect(figure.value == 100_000 && figure.verdict == "missed")
     #expect(figure.row == ["rate", "≥ 120,000", "100,000 /s", "90,000 – 130,000", "missed"])
@@ -41,7 +41,7 @@ struct BenchPartsTests {
     (0, "0.00"), (0.994, "0.99"), (0.996, "1.00"), (9.999, "10.00"), (10.04, "10.0"), (99.94, "99.9"), (100, "100"),
     (1_234_567.8, "1,234,568"), (-1.5, "-1.50"), (Double.infinity, "–"),
   ])
-  func numbersHaveTheDigitsThatCount(value: Double, text: String) {
+  func numbersHaveTheirSignificantDigits(value: Double, text: String) {
     #expect(Figure.text(value) == text)
   }
 
@@ -55,7 +55,7 @@ struct BenchPartsTests {
     #expect(json.text("asked") == "≤ 0.70" && json.text("verdict") == "met")
   }
 
-  @Test func clientsAreUnderstood() throws {
+  @Test func clientListIsRead() throws {
     let h2load = """
       finished in 1.74s, 115266.51 req/s, 10.70MB/s
       requests: 200000 total, 200000 started, 200000 done, 199950 succeeded, 50 failed, 0 errored, 0 timeout
@@ -88,7 +88,7 @@ struct BenchPartsTests {
     #expect(RedisMemory(info).used == 890)
   }
 
-  @Test func commandsOfRedisAreReckonedForEach() {
+  @Test func redisCommandsAreCountedForEachTarget() {
     let before = RedisCommands(RedisServerInfo(parsing: "cmdstat_evalsha:calls=1,usec=100,usec_per_call=100.00"))
     let after = RedisCommands(
       RedisServerInfo(

@@ -16,7 +16,7 @@ struct BenchTests {
   /// The parts of the short form: those that take a second or two. The long form measures everything.
   private static let shortParts = ["engine", "ceiling", "single", "claims", "fleet", "import"]
 
-  @Test(.timeLimit(.minutes(4))) func measuresEverythingThatSomethingIsAskedOf() async throws {
+  @Test(.timeLimit(.minutes(4))) func everyFigureWithATargetIsMeasured() async throws {
     let parts = TestForm.isLong ? BenchParts.all.map(\.name) : Self.shortParts
     let folder = try ScratchFolder("bench")
     let output = try await ChildProcess.run(
@@ -60,7 +60,7 @@ struct BenchTests {
     #expect(try Self.processes(of: folder) == [])
   }
 
-  @Test func partThatFailsIsToldAndTheOthersGoOn() async throws {
+  @Test func failedPartIsReportedAndTheOthersRun() async throws {
     let folder = try ScratchFolder("bench")
     let output = try await ChildProcess.run(
       Self.program, ["--only", "engine,claims", "--curl-loop", "/bin/false"] + Self.tiny,

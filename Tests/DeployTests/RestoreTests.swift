@@ -18,7 +18,7 @@ struct RestoreTests {
 
   private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
 
-  @Test(arguments: Backup.allCases) func copyOfTheMiddleGoesOnAndLosesNobody(backup: Backup) async throws {
+  @Test(arguments: Backup.allCases) func restoredCopyContinuesAndLosesNoUser(backup: Backup) async throws {
     let before = try await RedisServer.start(arguments: backup.arguments)
     var world = try await CarillonWorld(engine: "native", server: before)
     // The slower way of the two to a copy takes a while.

@@ -4,7 +4,7 @@ import Testing
 
 /// What a worker tells a service manager that listens (systemd, `Type=notify`).
 struct ServiceManagerTests {
-  @Test func workerSaysThatItIsReadyLivesAndStops() async throws {
+  @Test func workerNotifiesReadinessWatchdogAndStop() async throws {
     let world = try await CarillonWorld(engine: "native")
     let socket = try NotifySocket(world.folder.path("notify"))
     let worker = try await world.start(

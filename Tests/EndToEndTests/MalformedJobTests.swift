@@ -19,8 +19,8 @@ struct MalformedJobTests {
     (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good was used for another job"),
   ]
 
-  @Test(arguments: PushEngineKind.one(for: "goesToTheDeadListWithItsReasonAndStopsNobodyElse"))
-  func goesToTheDeadListWithItsReasonAndStopsNobodyElse(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "invalidJobIsDeadLetteredAndBlocksNoOther"))
+  func invalidJobIsDeadLetteredAndBlocksNoOther(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(20)

@@ -12,7 +12,7 @@ struct StuckResolverTests {
 
   /// Without `CURLOPT_QUICK_EXIT` libcurl waits for the thread that looks the name up before it gives a connection up.
   @Test(arguments: PushEngineKind.allCases)
-  func lookUpThatNeverEndsKeepsNoWorkerFromStopping(engine: PushEngineKind) async throws {
+  func workerStopsDuringAnEndlessNameLookUp(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(10)

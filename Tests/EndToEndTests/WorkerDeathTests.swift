@@ -18,7 +18,7 @@ struct WorkerDeathTests {
 
   /// With many partitions slices have two or three targets, and the worker has bunches of them.
   @Test(arguments: TestForm.rows([(PushEngineKind.curl, 16), (.native, 1000), (.native, 16)], oneOfEach: \.0))
-  func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates(
+  func killedWorkerLosesNothingAndDuplicatesAtMostAWindow(
     engine: PushEngineKind, partitions: Int
   ) async throws {
     var world = try await CarillonWorld(partitions: partitions, engine: engine.rawValue)
@@ -64,8 +64,8 @@ struct WorkerDeathTests {
     #expect(log.last?.text("event") == "stopped")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice"))
-  func stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubtNorSentTwice"))
+  func stoppedWorkerLeavesNothingInDoubtNorSentTwice(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
     let simulator = try await world.startSimulator("--latency", "300ms")
@@ -91,7 +91,7 @@ struct WorkerDeathTests {
   /// A worker dies behind the step with which it took a campaign in, or closed a slice of a part: neither part is lost, and
   /// neither is there twice.
   @Test(arguments: ["activated:1", "closed:1", "closed:2"])
-  func whatGoesBesideACampaignIsThereOnceWhenItsWorkerDies(kill: String) async throws {
+  func companionExistsOnceAlthoughItsWorkerDies(kill: String) async throws {
     var world = try await CarillonWorld(partitions: 4, engine: "native")
     let simulator = try await world.startSimulator()
     _ = try await world.importDevices(20)

@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func whoIsResumedOnALoopGoesOnOnItInItsTurn() async {
+  @Test func continuationResumesOnItsLoopInOrder() async {
     let loop = EventLoop(label: "test")
     for _ in 0..<100 {
       let sleeper = Sleeper(on: loop)

@@ -6,7 +6,7 @@ import Testing
 
 struct ServiceNotifierTests {
   /// A path, and an address that is none in the file system.
-  @Test(arguments: [false, true]) func tellsWhatItIsToldTo(isAbstract: Bool) async throws {
+  @Test(arguments: [false, true]) func notifierSendsReadinessAndStop(isAbstract: Bool) async throws {
     let folder = try ScratchFolder("notify")
     let socket = try NotifySocket(isAbstract ? "@carillon-\(UUID().uuidString)" : folder.path("socket"))
     let notifier = try #require(ServiceNotifier(["NOTIFY_SOCKET": socket.address]))
@@ -17,7 +17,7 @@ struct ServiceNotifierTests {
     #expect(await messages.next() == "STOPPING=1")
   }
 
-  @Test func givesSignsOfLifeFromItsLoop() async throws {
+  @Test func notifierSendsWatchdogMessagesFromItsLoop() async throws {
     let folder = try ScratchFolder("notify")
     let socket = try NotifySocket(folder.path("socket"))
     let environment = [
@@ -31,7 +31,7 @@ struct ServiceNotifierTests {
     withExtendedLifetime(timer) {}
   }
 
-  @Test func stuckLoopGivesNone() async throws {
+  @Test func blockedLoopSendsNoWatchdogMessages() async throws {
     let folder = try ScratchFolder("notify")
     let socket = try NotifySocket(folder.path("socket"))
     let notifier = try #require(
@@ -56,7 +56,7 @@ struct ServiceNotifierTests {
     withExtendedLifetime(timer) {}
   }
 
-  @Test func isSilentWhereNobodyAsks() throws {
+  @Test func notifierIsSilentWithoutAServiceManager() throws {
     #expect(ServiceNotifier([:]) == nil)
     #expect(ServiceNotifier(["NOTIFY_SOCKET": ""]) == nil)
     #expect(ServiceNotifier(["NOTIFY_SOCKET": "vsock:2:1234"]) == nil)

@@ -32,7 +32,7 @@ import Testing
     #expect(order == [2, 1])
   }
 
-  @Test func whatTheFirstOneDisarmsDoesNotFireBehindIt() {
+  @Test func timerDisarmedByAnEarlierOneDoesNotFire() {
     var table = TimerTable()
     let (first, second, third) = (table.add {}, table.add {}, table.add {})
     for timer in [first, second, third] { table.schedule(timer, at: 10) }
@@ -69,7 +69,7 @@ import Testing
     #expect(interval.inNanoseconds == length)
   }
 
-  @Test func oneThatGoesWhenItHasFiredCannotBeScheduledAgain() {
+  @Test func removedOneShotTimerCannotBeScheduledAgain() {
     var table = TimerTable()
     let timer = table.add(deadline: 5) {}
     #expect(table.nearest == 5)

@@ -84,7 +84,7 @@ import Testing
     #expect(pair.serverLog.order.count == 1000)
   }
 
-  @Test func resetReachesThePeerAndAnswersToAGoneStreamAreDropped() throws {
+  @Test func resetReachesThePeerAndLaterAnswersAreDropped() throws {
     let pair = try SessionPair()
     let stream = try pair.request(body: [1])
     try pair.exchange()
@@ -108,7 +108,7 @@ import Testing
     #expect(!pair.server.isFinished)
   }
 
-  @Test func goAwayTellsTheLastStreamAndFinishesWithIt() throws {
+  @Test func goAwayNamesTheLastStreamAndFinishesWithIt() throws {
     let pair = try SessionPair()
     let stream = try pair.request()
     try pair.exchange()

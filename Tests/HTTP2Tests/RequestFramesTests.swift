@@ -190,7 +190,7 @@ import Testing
   }
 
   @Test(arguments: badPeers, [Int.max, 1])
-  func whatBreaksTheRulesEndsTheConnectionAndSaysWhy(_ peer: Peer, piece: Int) throws {
+  func protocolViolationEndsTheConnectionWithItsReason(_ peer: Peer, piece: Int) throws {
     let client = try client().client
     let error = #expect(throws: HTTP2Error.self) { try receive(peer.bytes, by: piece, client) }
     #expect(error?.reason.hasPrefix("the peer broke the rules of HTTP/2 with ") == true)
@@ -205,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: oddPeers, [Int.max, 1])
-  func whatIsOddEndsAStreamAtMost(_ peer: Peer, piece: Int) throws {
+  func unusualFrameEndsAtMostOneStream(_ peer: Peer, piece: Int) throws {
     let client = try client().client
     try receive(peer.bytes, by: piece, client)
     var ended: [UInt64: RequestSession.Ended] = [:]
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func peerThatAsksForMoreThanItReadsIsLeft() throws {
+  @Test func unreadPingAnswersEndTheConnection() throws {
     let client = try client().client
     let ping = Self.frame(Kind.ping, .init(repeating: 7, count: 8))
     var answered = 0
@@ -269,7 +269,7 @@ import Testing
   // MARK: At random
 
   /// A peer of changing mind about tables, windows and streams; everything arrives as it was sent, once.
-  @Test func whateverThePeerHasRoomForEverythingArrives() throws {
+  @Test func everythingArrivesForAnySettingsOfThePeer() throws {
     var random = Seed("requests of a client")
     var settings = HTTP2Settings()
     let pair = try RequestPair(capacity: 20)
@@ -324,7 +324,7 @@ import Testing
 
   /// Whatever comes, every request ends once, and nothing is read or written beside its place (make test runs it with
   /// all of Swift's checks).
-  @Test func whateverComesEveryRequestEndsOnce() throws {
+  @Test func everyRequestEndsOnceForAnyInput() throws {
     var random = Seed("frames of a peer")
     let samples = (Self.badPeers + Self.oddPeers).map(\.bytes)
     for _ in 0..<4000 {

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func laterRequestsCostLittleMoreThanWhatDiffers() throws {
+  @Test func laterRequestsCostLittleMoreThanTheirDifferences() throws {
     let pair = try RequestPair()
     try pair.exchange()
     try pair.open(1, body: "")
@@ -163,7 +163,7 @@ import Testing
     #expect(pair.client.isFinished)
   }
 
-  @Test func whatTheSocketDidNotTakeInWholeWasNotSent() throws {
+  @Test func requestNotFullyWrittenCountsAsUnsent() throws {
     let pair = try RequestPair()
     try pair.exchange()
     for tag in 1...3 { try pair.open(UInt64(tag)) }
@@ -175,7 +175,7 @@ import Testing
     #expect(sent == [1: true, 2: true, 3: false])
   }
 
-  @Test func bodiesThatFindNoRoomAreKeptAndSentLater() throws {
+  @Test func bodiesBeyondTheWindowAreSentLater() throws {
     var settings = HTTP2Settings()
     settings.initialWindowSize = 3
     let pair = try RequestPair(serverSettings: settings)
@@ -186,7 +186,7 @@ import Testing
     #expect(pair.log.messages[pair.log.order[0]]?.hasEnded == true)
   }
 
-  @Test func timeIsUpForThoseThatWereOpenedBefore() throws {
+  @Test func onlyRequestsOpenedBeforeTheDeadlineTimeOut() throws {
     let pair = try RequestPair()
     try pair.exchange()
     for tag in 1...3 { try pair.open(UInt64(tag)) }

@@ -59,7 +59,7 @@ struct ASN1Tests {
     #expect(ASN1.texts(inSequence: ASN1.null) == nil)
   }
 
-  @Test func whatIsWrittenIsDER() throws {
+  @Test func writtenSequencesAreDER() throws {
     #expect(
       try ASN1.der(sequence: [.text("a"), .sequence([.text("app")])])
         == [0x30, 10, 0x0c, 1, 0x61, 0x30, 5, 0x0c, 3, 0x61, 0x70, 0x70])

@@ -119,7 +119,7 @@ import Testing
     #expect(try material.read("all.pem").certificateChainPEM == wanted)
   }
 
-  @Test func whatIsMissingIsNamed() async throws {
+  @Test func missingPartOfAnIdentityIsNamed() async throws {
     let material = try Material()
     let folder = material.folder
     try await material.export("-nokeys")
