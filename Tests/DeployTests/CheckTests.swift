@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is checked by other people's tools rather than by ours: each script of `Checks` holds files of `deploy` against
-/// their schemas, and mends nothing. It also breaks copies of them, and fails when nobody notices.
+/// Checks with the tools of other projects. Each script of `Checks` validates files of `deploy` with their schemas and
+/// changes nothing. It also breaks copies of the files, and fails if the tool does not find the error.
 struct CheckTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Checks")
   private static let scripts =

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `make demo`, with fewer devices: what `KEEP=1` leaves up, and that nothing is left behind.
+/// `make demo` with fewer devices: the processes that `KEEP=1` leaves running, and the removal of everything else.
 @Suite(
   .enabled(if: Deploy.has("redis-cli") && Deploy.has("jq"), "no jq or redis-cli"), .serialized,
   .timeLimit(.minutes(3)))
@@ -15,7 +15,7 @@ struct DemoTests {
       ])
   }
 
-  /// Nothing of it runs any more, nor is on the disk.
+  /// Checks that no process and no file of the demo remains.
   private func checkThatNothingIsLeft(in folder: ScratchFolder) throws {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
     for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
@@ -30,7 +30,7 @@ struct DemoTests {
     let demo = try await start(in: folder, ci: "")
     let page = try #require(await demo.line(containing: "page       http://"))
     let url = try #require(page.split(separator: " ").last)
-    // No terminal: the token stands in a file.
+    // Without a terminal, the demo writes the token to a file.
     let told = try #require(await demo.line(containing: "token      in /"))
     let file = try #require(told.split(separator: " ").last.map(String.init))
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)

@@ -4,7 +4,7 @@ import Testing
 
 /// The requests and the table of operations in `deploy/guide/api.md`, compared with a running `carillon admin`.
 @Suite(.enabled(if: Deploy.has("curl"), "no curl"), .timeLimit(.minutes(1))) struct GuideAPITests {
-  /// A request of the page, and its answer.
+  /// A request of the page and its answer.
   private struct Exchange {
     let method: String
     let path: String
@@ -12,7 +12,7 @@ import Testing
     let status: Int
     let answer: String
 
-    /// - Parameter text: the request line with headers, the body if there is one, and the answer, with empty lines between.
+    /// - Parameter text: the request line with headers, the optional body, and the answer, separated by empty lines.
     init(_ text: String) throws {
       var parts = text.components(separatedBy: "\n\n")
       let request = parts.removeFirst().prefix { $0 != "\n" }.split(separator: " ")
@@ -69,7 +69,7 @@ import Testing
     #expect(await admin.waitForExit() == .status(0))
   }
 
-  /// Whether an answer equals the documented JSON. A documented text `…` stands for any text.
+  /// Returns whether an answer equals the documented JSON. A documented text `…` matches any text.
   private func matches(_ answer: String, _ documented: String) throws -> Bool {
     func equal(_ value: Any, _ shown: Any) -> Bool {
       switch (value, shown) {
@@ -85,7 +85,7 @@ import Testing
       try JSONSerialization.jsonObject(with: Data(documented.utf8)))
   }
 
-  /// Each operation of an OpenAPI document, with its scope: `GET /campaigns view`.
+  /// Returns each operation of an OpenAPI document with its scope: `GET /campaigns view`.
   private func operations(of document: String) throws -> Set<String> {
     let root = try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any]
     let paths = try #require(root?["paths"] as? [String: [String: [String: Any]]])

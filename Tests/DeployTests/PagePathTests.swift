@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The paths that pages name: links to other files, and source files by module and folder.
+/// Paths in pages: links to other files, and source files with their module and folder.
 struct PagePathTests {
-  /// Markdown pages of the repository, by their path below its root.
+  /// Markdown pages of the repository, as paths below its root.
   private static let pages: [String] = {
     let roots = ["Sources", "Tests", "Config", "deploy"]
     let found = roots.flatMap { root in
@@ -32,7 +32,7 @@ struct PagePathTests {
     }
   }
 
-  /// The anchors of a page's headings, as GitHub makes them.
+  /// Returns the anchors of a page's headings, as GitHub generates them.
   private func anchors(of page: String) throws -> Set<String> {
     var isCode = false
     var anchors: Set<String> = []
@@ -46,7 +46,7 @@ struct PagePathTests {
     return anchors
   }
 
-  /// A path begins with the name of a module and goes on with a folder or a file, with or without its ending.
+  /// A path starts with the name of a module, followed by a folder or a file, with or without its extension.
   @Test(arguments: pages) func everyNamedSourceFileExists(page: String) throws {
     let sources = Deploy.package.appending(path: "Sources").path
     let modules = Set(try FileManager.default.contentsOfDirectory(atPath: sources))

@@ -2,17 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The producers of `deploy/producers`, each run as its page says: by Redis, then by HTTP.
+/// The producers of `deploy/producers`, each run with the commands of its page: first through Redis, then through HTTP.
 @Suite(.timeLimit(.minutes(2))) struct ProducerTests {
-  /// Beyond ASCII and with quotes: what breaks lengths that are counted in characters, and JSON that is put together.
+  /// A name with quotes and characters outside ASCII. It breaks code that counts lengths in characters or concatenates
+  /// JSON.
   private static let user = #"Jürgen "J." of "#
 
-  /// A Redis with a worker that sends and the API beside it, for all of them.
+  /// A Redis, a worker that sends, and the API, shared by all producers.
   private struct Stage {
     let world: CarillonWorld
-    /// Kept: a process ends with the last reference to it.
+    /// Processes of the stage. A process ends with the last reference to it.
     let processes: [ChildProcess]
-    /// Where the API is, and a token that may submit.
+    /// URL of the API and a token with the scope `submit`.
     let api: [String: String]
   }
 
@@ -77,14 +78,14 @@ import Testing
   private func start(
     _ command: [String], _ arguments: [String], _ environment: [String: String]
   ) async throws -> ChildProcess.Output {
-    // A program that runs for a second needs no second compiler and no parallel collector.
+    // A program that runs for one second needs no second compiler and no parallel collector.
     let quick = ["JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
     return try await ChildProcess.run(
       command[0], command.dropFirst() + arguments, environment: environment.merging(quick) { $1 }, folder: here)
   }
 
-  /// Runs a producer on an empty store, as its page says: its device must be the user's, and its campaign reach the user on
-  /// that device alone.
+  /// Runs a producer on an empty store with the commands of its page. The device must belong to the user, and the
+  /// campaign must reach the user on exactly this device.
   private func runByRedis(
     _ language: String, _ number: Int, _ command: [String], _ stage: Stage
   ) async throws {
@@ -104,7 +105,7 @@ import Testing
     let device = try await registered(token, of: user, in: world)
     #expect(device.text("app") == "news" && device.text("locale") == "en")
 
-    // Whoever lost the answer does the same again: nothing is sent twice.
+    // A producer that lost the answer repeats the command: no push is sent twice.
     let again = try await start(command, [id, user, token], settings)
     #expect(again.exit == .status(0), "\(again.standardError)")
     while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" { await nextLook() }
@@ -112,7 +113,8 @@ import Testing
     #expect(await worker.terminate() == .status(0))
   }
 
-  /// The same user by HTTP: the campaign is sent once, however often it is submitted, and what is refused is told.
+  /// The same user through HTTP. The campaign is sent one time although it is submitted twice, and the producer reports
+  /// a refusal.
   private func runByHTTP(_ language: String, _ number: Int, _ command: [String], _ stage: Stage) async throws {
     let (user, id) = (Self.user + language, "by-http-\(language)")
     let token = CarillonWorld.token(2 * number + 1)
@@ -134,7 +136,8 @@ import Testing
     }
   }
 
-  /// Asks for the user's devices, with the command's own time for a pace, until the token is among them.
+  /// Queries the user's devices repeatedly until the token is one of them. The command's run time is the polling
+  /// interval.
   private func registered(_ token: String, of user: String, in world: CarillonWorld) async throws -> JSONObject {
     while true {
       let shown = try JSONObject(await world.succeed("devices", "show", user, "--json"))

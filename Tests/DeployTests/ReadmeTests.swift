@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of README.md and of the guide's first page, run as they are written: what a newcomer types.
+/// The commands of README.md and of the guide's first page, run without changes, as a new user types them.
 @Suite(
   .enabled(if: Deploy.has("redis-cli") && Deploy.has("curl"), "no redis-cli or curl"), .timeLimit(.minutes(3)))
 struct ReadmeTests {
-  /// The `sh` and `python` blocks of a section, as one shell script.
+  /// Returns the `sh` and `python` blocks of a section as one shell script.
   private func script(_ page: String, _ section: String) throws -> String {
     let blocks = try GuidePage(page).blocks(ofSection: section).filter { ["sh", "python"].contains($0.kind) }
     #expect(blocks.count >= 3)
@@ -14,8 +14,9 @@ struct ReadmeTests {
       .joined(separator: "\n")
   }
 
-  /// Runs a section in a folder of its own. Commands that have a terminal of their own run in the background and end with
-  /// the script. Programs use the Redis of this test, free ports, and the simulator in place of Apple. Nothing else is changed.
+  /// Runs a section in its own folder. Commands with a terminal of their own run in the background and end with the
+  /// script. Programs use the Redis of this test, free ports, and the simulator instead of Apple. Nothing else is
+  /// changed.
   private func run(_ page: String, _ section: String, startsSimulator: Bool = false) async throws -> String {
     let ports = (push: try FreePort.find(), control: try FreePort.find(), page: try FreePort.find())
     let (folder, server) = (try ScratchFolder("readme"), try await RedisServer.start())
@@ -24,7 +25,8 @@ struct ReadmeTests {
     let key = "AuthKey_SIMULATOR1.p8"
     try FileManager.default.copyItem(atPath: folder.path("apns/\(key)"), toPath: folder.path(key))
     let apns = "https://127.0.0.1:\(ports.push)"
-    // Written by the script: a file that this process has just written may still be open in a child of its own (ETXTBSY).
+    // The script writes this file: if the test process wrote it, one of its child processes may still have it open
+    // (ETXTBSY).
     _ = try folder.write(
       "carillon.sh",
       """

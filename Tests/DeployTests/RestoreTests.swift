@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rehearses `deploy/operations/upgrade-and-backup.md`: copies Redis during a campaign, sends more, kills everything, and
-/// starts the copy.
+/// Follows `deploy/operations/upgrade-and-backup.md`: copies Redis during a campaign, sends more, kills all processes,
+/// and starts the copy.
 struct RestoreTests {
   enum Backup: String, CaseIterable {
     /// `redis-cli --rdb` from the running server.
@@ -21,7 +21,7 @@ struct RestoreTests {
   @Test(arguments: Backup.allCases) func restoredCopyContinuesAndLosesNoUser(backup: Backup) async throws {
     let before = try await RedisServer.start(arguments: backup.arguments)
     var world = try await CarillonWorld(engine: "native", server: before)
-    // The slower way of the two to a copy takes a while.
+    // The slower of the two backup methods takes some time.
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
     let simulator = try await world.startSimulator("--latency", "200ms")
     try await world.importDevices(Self.devices)
@@ -32,7 +32,7 @@ struct RestoreTests {
 
     let copy = try ScratchFolder("backup")
     try await take(backup, of: before, into: copy)
-    // What is sent from now on the copy knows nothing of.
+    // The copy has no data about pushes after this point.
     try await world.until("rehearsal") { accepted($0) >= 200 }
     worker.send(signal: SIGKILL)
     await worker.waitForExit()
@@ -53,7 +53,7 @@ struct RestoreTests {
     #expect(campaign.object("outcomes")?.numbers == ["accepted": Self.devices])
     let counters = try await simulator.counters()
     let duplicates = try #require(counters.number("duplicates"))
-    // Nobody is left out, and what was sent twice is what the copy did not know of.
+    // Every user gets the push. Only pushes that the copy does not contain were sent twice.
     #expect(try #require(counters.number("accepted")) - duplicates == Self.devices)
     #expect(duplicates <= sent - accepted(interim), "\(sent) sent, \(accepted(interim)) known to the copy")
     let check = try await world.run("store", "check")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a worker tells a service manager that listens (systemd, `Type=notify`).
+/// Notifications of a worker to a service manager (systemd, `Type=notify`).
 struct ServiceManagerTests {
   @Test func workerNotifiesReadinessWatchdogAndStop() async throws {
     let world = try await CarillonWorld(engine: "native")
@@ -12,7 +12,7 @@ struct ServiceManagerTests {
       environment: ["NOTIFY_SOCKET": socket.address, "WATCHDOG_USEC": "200000"])
     let ready = try #require(await socket.message(containing: "READY=1"))
     #expect(ready.contains("STATUS=worker served takes campaigns"))
-    // It is registered by then: whoever waits for it can send.
+    // The worker is registered at this point, so a program that waits for it can send jobs.
     #expect(try await world.server.command("ZCARD", "{\(world.namespace)}:workers") == "1")
     for _ in 0..<3 { _ = try #require(await socket.message(containing: "WATCHDOG=1")) }
     worker.send(signal: SIGTERM)

@@ -1,4 +1,4 @@
-"""What the checks share: problems are collected and told together, and a check says what it could not look at."""
+"""Functions that the checks share. A check collects its problems and prints them together at its end."""
 
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ class Report:
         self.counts = {}
 
     def expect(self, holds, problem):
-        """Counts what was looked at, so that a check that looked at nothing fails."""
+        """Records a problem unless the condition holds. Counts the conditions, so that a check without any fails."""
         self.counts["checks"] = self.counts.get("checks", 0) + 1
         if not holds:
             self.problems.append(problem)
@@ -36,6 +36,6 @@ def has(program):
 
 
 def run(*words, **options):
-    """The exit status and all that a program said."""
+    """Runs a program and returns its exit status and its output."""
     done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
     return done.returncode, done.stdout + done.stderr

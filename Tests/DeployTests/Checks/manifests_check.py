@@ -1,8 +1,8 @@
-"""Holds deploy/kubernetes and deploy/compose.yaml against schemas, and against what the pods need from each other.
+"""Validates deploy/kubernetes and deploy/compose.yaml with schemas, and checks the relations between the pods.
 
-Built by `kubectl kustomize` where there is a kubectl; else every file is looked at by itself. Kubernetes' own kinds are held
-against its schemas (kubernetes-validate), those of KEDA and of the Prometheus operator against the parts below, which were
-written by hand from their reference pages: an unknown or missing field is an error in either.
+`kubectl kustomize` builds the resources if kubectl is installed. Otherwise the check reads every file separately.
+Schemas of kubernetes-validate validate the kinds of Kubernetes. The hand-written schemas below validate the kinds of
+KEDA and the Prometheus operator; they follow the reference pages. An unknown or missing field is an error in both.
 """
 
 import copy
@@ -115,7 +115,7 @@ SCHEMAS = {
 
 
 def schema_problem(thing, version):
-    """What is wrong with one resource by its schema; None where nothing is."""
+    """Returns the problem that the schema finds in a resource; None if it is valid."""
     own = SCHEMAS.get(f"{thing.get('apiVersion')}/{thing.get('kind')}")
     try:
         if own:
@@ -130,7 +130,7 @@ def schema_problem(thing, version):
 
 
 def referenced_files(report, folder):
-    """Every file that a kustomization names is there, and no file is forgotten."""
+    """Checks that every file of a kustomization exists, and that a kustomization names every file."""
     text = yaml.safe_load((folder / "kustomization.yaml").read_text())
     named = set(text.get("resources", [])) | set(text.get("components", []))
     for generator in text.get("configMapGenerator", []):
@@ -156,7 +156,7 @@ def seconds(text):
 
 
 def relations(report, things, name):
-    """What schemas don't see: who selects whom, and what a stop, a key and a locked-down container need."""
+    """Checks relations outside the schemas: selectors, and the needs of a stop, a key and a locked-down container."""
     deployments = pods(things)
     report.expect(len(deployments) == 2, f"{name}: {len(deployments)} Deployments, not worker and admin")
     templates = {one["metadata"]["name"]: one["spec"]["template"] for one in deployments}
@@ -243,7 +243,7 @@ def built(report, folder):
 
 
 def resources_of(folder):
-    """Every resource that a kustomization comes to, unbuilt: without the patches and the names that kustomize makes."""
+    """Returns every resource of a kustomization without the patches and the names that kustomize generates."""
     text = yaml.safe_load((folder / "kustomization.yaml").read_text())
     for name in text.get("resources", []) + text.get("components", []):
         place = folder / name
@@ -253,7 +253,7 @@ def resources_of(folder):
             yield from (thing for thing in yaml.safe_load_all(place.read_text()) if thing)
 
 
-# What is broken in a copy, and must be noticed: by the schemas, or by the relations.
+# Changes that break a copy of the resources. The schemas or the relations must find each of them.
 WOUNDS = [
     ("Deployment", lambda t: t["spec"].update(replica=3)),
     ("Deployment", lambda t: t["spec"]["template"]["spec"].update(terminationGracePeriodSeconds=10)),
@@ -308,7 +308,7 @@ def compose(report):
 
 
 class Lives(http.server.BaseHTTPRequestHandler):
-    """/livez of a worker, as far as it matters here."""
+    """A server with the `/livez` of a worker."""
 
     status = 200
 
@@ -321,7 +321,7 @@ class Lives(http.server.BaseHTTPRequestHandler):
 
 
 def health(report):
-    """The image's health check says what /livez says, and no where there is none."""
+    """Checks that the image's health check returns the result of /livez, and fails if no server answers."""
     file = (DEPLOY / "Dockerfile").read_text()
     command = json.loads(re.search(r"^HEALTHCHECK .*?CMD (\[.*?\n.*?\])$", file, re.S | re.M).group(1).replace("\\\n", ""))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Lives)

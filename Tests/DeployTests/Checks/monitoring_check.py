@@ -1,5 +1,5 @@
-"""Holds deploy/monitoring against promtool: rules, a test of each alert in which it fires and one in which it is silent, and
-every expression of the dashboard. And against the code and the pages: names of metrics, sections of the runbook."""
+"""Validates deploy/monitoring with promtool: rules, two tests for each alert (firing and silent), and every expression
+of the dashboard. Also compares it with code and pages: names of metrics, sections of the runbook."""
 
 import json
 import pathlib
@@ -22,7 +22,7 @@ def expressions(dashboard):
 
 
 def refused(expressions):
-    """What promtool says against expressions, with the variables of Grafana as it would fill them in; None for nothing."""
+    """Returns the errors of promtool for expressions, with Grafana's variables replaced; None if there are none."""
     filled = [one.replace("$__rate_interval", "5m").replace("$app", ".*") for one in expressions]
     rules = {"groups": [{"name": "a", "rules": [{"record": f"a:b{n}", "expr": one} for n, one in enumerate(filled)]}]}
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -41,7 +41,7 @@ def anchor(url):
 
 
 def headings(page):
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Returns the anchors of a page's headings, as GitHub generates them."""
     return {
         re.sub(r"[^a-z0-9 _-]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
         for line in page.splitlines()
@@ -63,7 +63,7 @@ def main():
         report.expect(status == 0, said)
         status, said = run(str(PROMTOOL), "test", "rules", "alerts_test.yaml", cwd=FOLDER)
         report.expect(status == 0, said)
-        # One start of promtool for all: it names the rules that it refuses.
+        # One run of promtool for all expressions: it names the rules that it refuses.
         problem = refused([expression for _, expression in expressions(dashboard)])
         for title, _ in expressions(dashboard):
             report.expect(problem is None, f"dashboard, such as {title}: {problem}")
@@ -80,7 +80,7 @@ def main():
         report.expect(anchor(alert["annotations"]["runbook"]) in sections, f"runbook.md has no section for {name}")
         report.expect(alert["labels"]["severity"] in ("page", "ticket"), f"{name}: severity")
 
-    # The page that has every metric, which a test of its own holds against the code.
+    # The page with every metric; another test compares this page with the code.
     page = DEPLOY / "operations/metrics.md"
     listed = NAME.findall(page.read_text()) if page.exists() else []
     used = {name for alert in alerts for name in metric_names(alert["expr"])}

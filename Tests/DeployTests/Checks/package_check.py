@@ -1,5 +1,5 @@
-"""Makes the Debian package twice of the built program, and looks into it: the same bytes, the right files and owners, a man
-page for every command that can be read, completions that shells take, nothing that lintian minds."""
+"""Builds the Debian package twice from the built program and checks it: equal bytes, the right files and owners, a
+readable man page for every command, completions that the shells accept, and no finding of lintian."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import tempfile
 from checking import DEPLOY, Report, has, run
 
 CARILLON = os.environ["CARILLON"]
-# What only a package of a debug build has: the path of the toolchain's libraries, which `make deb` links in.
+# Findings of debug builds only: they contain the path of the toolchain's libraries, which `make deb` links in.
 OF_DEBUG_BUILDS = ["custom-library-search-path", "running with root privileges"]
 
 
@@ -24,7 +24,7 @@ def commands(command, path):
 
 
 def built(folder):
-    # Only the content matters here: the lowest level takes a third of the time.
+    # Only the content matters here, and the lowest compression level takes a third of the time.
     compression = {"CARILLON_PACKAGE_COMPRESSION": "gzip", "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1796115600", **compression}
     status, said = run(str(DEPLOY / "debian/build"), CARILLON, folder, env=environment)

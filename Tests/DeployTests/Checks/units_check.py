@@ -1,4 +1,4 @@
-"""Holds deploy/systemd against systemd itself: `verify`, and `security` with a bound on what a unit leaves open."""
+"""Validates deploy/systemd with systemd's own `verify`, and with `security` and a limit for the exposure level."""
 
 import os
 import pathlib
@@ -8,19 +8,19 @@ import tempfile
 from checking import DEPLOY, Report, has, run
 
 FOLDER = DEPLOY / "systemd"
-# What systemd calls the exposure level, of 10, times 10: what is left is the network, which is what workers are for.
+# Limit of systemd's exposure level (0 to 10), times 10. The rest is the network, which workers need.
 EXPOSURE = 15
 
 
 def prepared(text):
-    """A unit as it is installed, but with programs and pages that are on this machine."""
+    """Returns a unit as it is installed, but with programs and pages that exist on this machine."""
     program = os.environ.get("CARILLON", "/usr/bin/true")
     text = re.sub(r"^ExecStart=carillon ", f"ExecStart={program} ", text, flags=re.M)
     return re.sub(r"^Documentation=.*\n", "", text, flags=re.M)
 
 
 def judged(units):
-    """What systemd says of units by name: all problems, or none."""
+    """Returns the problems that systemd reports for units, given by name."""
     with tempfile.TemporaryDirectory() as scratch:
         paths = []
         for name, text in units.items():
@@ -55,7 +55,7 @@ def main():
     if has("systemd-analyze"):
         problems = judged(units)
         report.expect(not problems, problems)
-        # The check can fail: a word that systemd doesn't know, and a unit that leaves everything open.
+        # The check must be able to fail: an unknown value, and a unit without any restriction.
         report.expect(
             judged({"a@1.service": worker.replace("WatchdogSec=60", "WatchdogSec=soon")}), "verify takes what is no time"
         )
