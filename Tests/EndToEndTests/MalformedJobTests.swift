@@ -2,7 +2,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What producers push without asking first.
+/// Invalid jobs that producers push without a check.
 struct MalformedJobTests {
   private static let jobs: [(job: String, reason: String)] = [
     ("{oops", "not valid JSON: line 1, column 2"),
@@ -27,7 +27,7 @@ struct MalformedJobTests {
     let list = "{\(world.namespace)}:campaigns"
     try await world.server.command("LPUSH", list, CarillonWorld.job("good"))
     for (job, _) in Self.jobs { try await world.server.command("LPUSH", list, job) }
-    // Larger than an argument may be (execve(2)): Redis makes it.
+    // Larger than the limit of an argument (execve(2)), so Redis creates the text.
     try await world.server.command("EVAL", "redis.call('LPUSH', KEYS[1], string.rep('x', 1048577))", "1", list)
     try await world.server.command("LPUSH", list, CarillonWorld.job("last"))
 

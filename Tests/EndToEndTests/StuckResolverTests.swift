@@ -6,11 +6,11 @@ import Testing
 
 /// A name server that never answers.
 struct StuckResolverTests {
-  /// The library beside the programs; see Tests/StuckResolver.
+  /// Path of the library, which is in the folder of the programs; see Tests/StuckResolver.
   private static let library = URL(fileURLWithPath: CarillonCommand.path).deletingLastPathComponent()
     .appending(path: "libStuckResolver.so").path
 
-  /// Without `CURLOPT_QUICK_EXIT` libcurl waits for the thread that looks the name up before it gives a connection up.
+  /// Without `CURLOPT_QUICK_EXIT`, libcurl waits for the thread that resolves the name before it closes the connection.
   @Test(arguments: PushEngineKind.allCases)
   func workerStopsDuringAnEndlessNameLookUp(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)

@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several worker processes, and one of them goes in the middle of a campaign.
+/// Several worker processes, one of which ends in the middle of a campaign.
 struct WorkerDeathTests {
   private static let window = 200
 
-  /// Starts a worker and waits until it works.
+  /// Starts a worker and waits until it has started its work.
   private func worker(_ world: CarillonWorld, _ name: String) async throws -> ChildProcess {
     let worker = try await world.start("worker", "--name", name, "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"started""#))
@@ -16,14 +16,14 @@ struct WorkerDeathTests {
 
   private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
 
-  /// With many partitions slices have two or three targets, and the worker has bunches of them.
+  /// With many partitions, slices have two or three targets, and the worker handles them in batches.
   @Test(arguments: TestForm.rows([(PushEngineKind.curl, 16), (.native, 1000), (.native, 16)], oneOfEach: \.0))
   func killedWorkerLosesNothingAndDuplicatesAtMostAWindow(
     engine: PushEngineKind, partitions: Int
   ) async throws {
     var world = try await CarillonWorld(partitions: partitions, engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
-    // Answers are slow, so that pushes are on their way whenever the worker dies.
+    // Answers are slow, so pushes are in flight whenever the worker dies.
     let simulator = try await world.startSimulator("--latency", "500ms")
     let tokens = try await world.importDevices(3000)
     try await simulator.load(
@@ -88,8 +88,7 @@ struct WorkerDeathTests {
     #expect(counters.number("accepted") == 2000 && counters.number("duplicatesReceived") == 0)
   }
 
-  /// A worker dies behind the step with which it took a campaign in, or closed a slice of a part: neither part is lost, and
-  /// neither is there twice.
+  /// A worker dies after it has activated a campaign or closed a slice of a part. Neither part is lost or duplicated.
   @Test(arguments: ["activated:1", "closed:1", "closed:2"])
   func companionExistsOnceAlthoughItsWorkerDies(kill: String) async throws {
     var world = try await CarillonWorld(partitions: 4, engine: "native")

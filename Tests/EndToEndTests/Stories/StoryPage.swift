@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// A page of `deploy/stories`: what its reader writes and types, and what is answered.
+/// A page of `deploy/stories`: files and commands of its reader, and the answers.
 ///
-/// A block of ```` ```console ```` has commands behind `$ ` and their answers; any other block is a file, which the text
-/// above it names. Comments, which readers don't see, say what a test has to wait for (`until: COMMAND => TEXT`), and what the
-/// world does meanwhile (`do: NAME`).
+/// A block of ```` ```console ```` has commands after `$ ` and their answers. Any other block is a file; the text above
+/// the block has its name. Comments are not visible to readers: they contain conditions that a test waits for (`until:
+/// COMMAND => TEXT`) and events of the world (`do: NAME`).
 struct StoryPage {
   enum Step {
     case file(String, text: String)
@@ -14,7 +14,7 @@ struct StoryPage {
     case event(String)
   }
 
-  /// What the page has, each with its line.
+  /// Steps of the page, each with its line.
   private(set) var steps: [(line: Int, step: Step)] = []
 
   init(_ name: String) throws {
@@ -68,19 +68,20 @@ struct StoryPage {
   }
 }
 
-/// Plays a page: writes its files, runs its commands and holds the answers against it.
+/// Runs a page: writes its files, runs its commands, and compares their output with the page.
 struct StoryRun {
   let world: CarillonWorld
-  /// Where the reader sits.
+  /// Working directory of the commands.
   let folder: ScratchFolder
   private let page: StoryPage
-  /// What stands for what: times of the page for times of the test, as they are when the page has come so far.
+  /// Texts of the page and their replacements: times of the page become times of the test. The replacement is computed
+  /// when the run reaches the text.
   private let replacements: [(String, @Sendable () -> String)]
   private let port: UInt16
-  /// Lines that stand for the `…` of a file, by its name.
+  /// Lines that replace the `…` of a file, by the name of the file.
   private let rows: [String: String]
 
-  /// - Parameter port: of the Redis that `redis-cli` asks.
+  /// - Parameter port: port of the Redis that `redis-cli` uses.
   init(
     _ page: StoryPage, in world: CarillonWorld, folder: ScratchFolder, port: UInt16,
     replacing replacements: [(String, @Sendable () -> String)], rows: [String: String]
@@ -93,14 +94,14 @@ struct StoryRun {
     self.port = port
   }
 
-  /// Plays it from beginning to end.
+  /// Runs the page from its beginning to its end.
   ///
-  /// - Parameter event: called for what the world does, by name.
+  /// - Parameter event: called with the name of each event of the world.
   func play(_ event: (String) async throws -> Void = { _ in }) async throws {
     for (line, step) in page.steps {
       switch step {
       case .file(let name, let text):
-        // What is but a part of a file is put together by whoever has the rest.
+        // The page may show only a part of a file. `rows` has the other lines.
         let whole = replaced(text).replacing("…\n", with: rows[name] ?? "")
         try folder.write(name, (rows[name + " begins"] ?? "") + whole)
       case .command(let command, let answer): try await run(command, answer, line)
@@ -113,7 +114,7 @@ struct StoryRun {
   private func replaced(_ text: String) -> String { replacements.reduce(text) { $0.replacing($1.0, with: $1.1()) } }
 
   private func ask(_ command: String) async throws -> (exit: ChildProcess.Exit, said: String) {
-    // Functions, not files: one that was just written can't be run while another process still has it open.
+    // Functions instead of files: a new file can't be run while another process still has it open.
     let programs =
       "carillon() { '\(CarillonCommand.path)' \"$@\"; }; redis-cli() { command redis-cli -p \(port) \"$@\"; }"
     let output = try await ChildProcess.run(
@@ -140,12 +141,12 @@ struct StoryRun {
     throw TestSupportError("line \(line) of the page: \(command) does not come to say “\(text)”, but:\n\(said)")
   }
 
-  /// Blanks are for the eye.
+  /// Returns the text with normalized blanks, which have no meaning here.
   private static func words(_ text: some StringProtocol) -> String {
     text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
-  /// Whether lines are as a page has them, where `…` is any text in a line, and by itself any lines.
+  /// Returns whether lines match the page. `…` stands for any text in a line; alone, it stands for any lines.
   private static func matches(_ said: String, _ answer: [String]) throws -> Bool {
     let pattern = answer.map { line -> String in
       if line == "…" { return "(?:.*\n)*?" }

@@ -5,10 +5,10 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The pages of `deploy/stories`, played line by line: a page and the program can't drift apart. One has one engine, one the
-/// other.
+/// The pages of `deploy/stories`, run line by line, so that pages and program always agree. One page uses one engine,
+/// the other page the other engine.
 @Suite(.timeLimit(.minutes(4))) struct StoryTests {
-  /// A store under the name that pages use, its simulator with a log, and a worker.
+  /// A store with the namespace of the pages, its simulator with a log, and a worker.
   private struct Scene {
     var world: CarillonWorld
     let server: RedisServer
@@ -31,7 +31,7 @@ import Testing
       return worker
     }
 
-    /// What was received, by the title of what it said, in the order of its arrival.
+    /// Returns the received pushes by their title, in the order of their arrival.
     func received() throws -> [String: [SimulatorLog.Request]] {
       let requests = try SimulatorLog(log).requests.sorted { $0.at < $1.at }
       return try Dictionary(grouping: requests) { request in
@@ -40,7 +40,7 @@ import Testing
       }
     }
 
-    /// Ends the worker, which has nothing in doubt, and looks at every key.
+    /// Stops the worker, which has nothing in doubt, and checks every key.
     func close(_ worker: ChildProcess) async throws {
       #expect(await worker.terminate() == .status(0))
       let check = try await world.run("store", "check")
@@ -58,12 +58,12 @@ import Testing
     let window = 100
     let readers = 2000
     var scene = try await Scene(.native, latency: "150ms")
-    // Seven o'clock on the day whose seven o'clock is nearest, of -15 to 9 hours from now: noon in Sydney fits as well.
+    // Seven o'clock of the nearest day, -15 to 9 hours from now: noon in Sydney fits too.
     let now = Int(Date().timeIntervalSince1970)
     var seven = now / 86_400 * 86_400 + 7 * 3600
     if seven - now >= 9 * 3600 { seven -= 86_400 }
     if seven - now < -15 * 3600 { seven += 86_400 }
-    // The page needs some seconds until it has submitted the briefing.
+    // The page submits the briefing after some seconds.
     let due = ["Asia/Tokyo": now + 14, "Europe/Berlin": now + 18, "America/New_York": now + 22]
     var offsets = due.mapValues { seven - $0 }
     offsets["Australia/Sydney"] = seven + 5 * 3600 - now
@@ -83,7 +83,7 @@ import Testing
     for (index, mark) in ["aa01", "bb02", "cc03", "dd04"].enumerated() {
       zoneOf[String(repeating: mark, count: 4)] = Self.zones[index]
     }
-    // The last of the briefing may still be on its way.
+    // The last pushes of the briefing may still be in flight.
     let received = try await Self.eventually(scene) { ($0["Good morning"]?.count ?? 0) >= readers * 3 / 4 }
     let briefing = try #require(received["Good morning"])
     #expect(briefing.count == readers * 3 / 4)
@@ -95,12 +95,12 @@ import Testing
     let newsletter = try #require(received["The long read"])
     #expect(flood.count == readers && newsletter.count == readers)
     let beside = newsletter.count { $0.at > flood[0].at && $0.at < flood[flood.count - 1].at }
-    // What was in hand already goes out, and what the flood leaves at its end is used.
+    // The worker still sends pushes that it holds, and uses the capacity that the flood leaves at its end.
     #expect(beside * 4 <= flood.count, "\(beside) of the newsletter were sent while the flood was")
     let wrong = try #require(received["Earthquake of magnitude 8.5"])
     let right = try #require(received["Correction: magnitude 5.8"])
     #expect(wrong.count < readers && Set(right.map(\.token)) == Set(wrong.map(\.token)) && right.count == wrong.count)
-    // Each took the place of the wrong one, and nothing else took any.
+    // Each correction replaced its wrong push, and no other push was replaced.
     #expect(try await scene.simulator.counters().number("collapsed") == right.count)
     #expect(received["The polls have closed"]?.count == 2)
     #expect(received["update"]?.count == 2 && received["end"]?.count == 2)
@@ -156,7 +156,7 @@ import Testing
         "prices.ndjson": prices.joined(),
       ])
     try scene.folder.write("carillon.yaml", app.joined(separator: "\n"))
-    // Some have removed the app.
+    // Some users have removed the app.
     try await scene.simulator.load(
       stride(from: 7, to: customers, by: 50).map { "\(Self.token($0)),unregistered,com.example.news,1893456000000" })
     var worker: ChildProcess?
@@ -165,7 +165,7 @@ import Testing
       switch name {
       case "workers": worker = try await scene.worker()
       case "sleepers":
-        // Who got the brisk words by now has opened them.
+        // Users who have received the `brisk` variant by now open it.
         try await until("enough have the brisk words") {
           try scene.received()["Back in a minute?"]?.count ?? 0 >= 20
         }
@@ -176,7 +176,7 @@ import Testing
           ["lpush", "{carillon}:receipts"]
             + users.map { #"{"event":"opened","campaign":"sleepers","user":"\#($0)"}"# })
       default:
-        // Every third of those who got it has opened it.
+        // Every third user who received the push opens it.
         let csv = try await scene.world.succeed(
           "results", "export", "friday", "--only", "accepted", "--format", "csv")
         let users = csv.split(whereSeparator: \.isNewline).dropFirst().map { String($0.split(separator: ",")[1]) }
@@ -192,7 +192,7 @@ import Testing
     try await scene.close(try #require(worker))
   }
 
-  /// What every customer was sent, held against what the page says.
+  /// Compares the pushes of every customer with the page.
   private func hold(_ scene: Scene, _ openers: Set<String>, _ customers: Int) async throws {
     func users(_ id: String, _ outcome: String) async throws -> Set<String> {
       let csv = try await scene.world.succeed("results", "export", id, "--only", outcome, "--format", "csv")
@@ -205,7 +205,7 @@ import Testing
     let all = first.union(rest)
     #expect(try await users("friday", "accepted") == all)
     #expect(reminded == all.subtracting(openers))
-    // Nobody who does not want offers, was away for months, or is in the app's control group.
+    // No user who opted out of offers, was away for months, or is in the app's control group.
     #expect(all.isDisjoint(with: ["c100", "c101"]))
     #expect(all.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 != 9 } ?? true })
     let control = Set(
@@ -213,10 +213,10 @@ import Testing
         .map(
           String.init))
     #expect(!control.isEmpty && control.isDisjoint(with: all))
-    // Two offers a week, and no third one.
+    // Two offers a week and no third one.
     let (capped, idea) = (try await users("idea", "capped"), try await users("idea", "accepted"))
     #expect(capped == reminded && idea == all.subtracting(reminded))
-    // The better words went to all who had to wait, and to nobody else.
+    // Exactly the users who had to wait got the better variant.
     let sent = try scene.received()
     let (warm, brisk) = (sent["We have missed you", default: []], sent["Back in a minute?", default: []])
     let sleepers = try await users("sleepers", "accepted")
@@ -224,7 +224,7 @@ import Testing
     #expect(warm.count + brisk.count == sleepers.count && warm.count > 10 && brisk.count > 2 * warm.count)
     let later = (warm + brisk).sorted { $0.at < $1.at }.suffix(sleepers.count / 2)
     #expect(later.allSatisfy { request in brisk.contains { $0.token == request.token } })
-    // Each in their language, at their price, and with the next number on the icon.
+    // Each user gets the push with the right language, price and next badge count.
     var badges: [String: [Int]] = [:]
     for request in try SimulatorLog(scene.log).requests.sorted(by: { $0.at < $1.at }) {
       let push = try JSONObject(request.body)
