@@ -7,7 +7,7 @@ import Testing
 import CommandSupport
 import PushCore
 
-/// What the benchmark reckons with, without measuring anything.
+/// Calculations of the benchmark, without measurements.
 struct BenchPartsTests {
   @Test func latenciesAreRightToThreeDigits() {
     let latencies = Latencies(milliseconds: (1...2000).map { Double($0) / 10 }.shuffled())
@@ -172,7 +172,7 @@ struct BenchPartsTests {
   }
 }
 
-/// As much of an XML document as plots have: counts elements, and fails where tags don't match.
+/// A reader for the XML of plots. Counts elements and fails if tags don't match.
 private struct XMLText {
   private(set) var elements: [String: Int] = [:]
   private(set) var text = ""

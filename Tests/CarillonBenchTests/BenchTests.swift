@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarillonBench
 
-/// The benchmark as a program: that it works, not what it measures.
+/// Tests that the benchmark program works; the measured values do not matter.
 struct BenchTests {
   private static let program = CarillonCommand.path(of: "carillon-bench")
   private static let tiny = [
@@ -13,7 +13,7 @@ struct BenchTests {
     "--seconds", "0.2", "--seed", "1",
   ]
 
-  /// The parts of the short form: those that take a second or two. The long form measures everything.
+  /// Parts of the short form, which take a second or two. The long form measures everything.
   private static let shortParts = ["engine", "ceiling", "single", "claims", "fleet", "import"]
 
   @Test(.timeLimit(.minutes(4))) func everyFigureWithATargetIsMeasured() async throws {
@@ -27,7 +27,7 @@ struct BenchTests {
     #expect(lines.first?.text("event") == "settings")
     let figures = lines.filter { $0.text("event") == "figure" }
     let keys = Set(figures.compactMap { $0.text("key") })
-    // Nobody has compiled the libcurl loop here.
+    // The libcurl loop is not compiled here.
     let bounded = BenchTargets.bounds.keys.filter { parts.contains(String($0.prefix { $0 != "." })) }
     #expect(Set(bounded).subtracting(keys) == ["engine.curl/loop"])
     #expect(figures.count == keys.count && figures.allSatisfy { $0.names.contains("value") })
@@ -50,7 +50,7 @@ struct BenchTests {
     let bench = try await ChildProcess.start(
       Self.program, ["--only", "single", "--samples", "1000000"],
       environment: ["TMPDIR": folder.path("")])
-    // By then it has a Redis, a simulator and a worker of its own.
+    // At this line the benchmark has started a Redis, a simulator and a worker.
     _ = try #require(await bench.errorLine(containing: "single:"))
     #expect(try !Self.processes(of: folder).isEmpty)
     bench.send(signal: SIGINT)
@@ -80,11 +80,11 @@ struct BenchTests {
     #expect(output.exit == .status(64))
   }
 
-  /// The ids of processes that have something of the folder in their arguments.
+  /// Returns the ids of processes that have the folder's name in their arguments.
   private static func processes(of folder: ScratchFolder) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { id in
       guard Int32(id) != nil else { return false }
-      // One that has ended meanwhile has none.
+      // A process that has just ended has no arguments.
       let words = FileManager.default.contents(atPath: "/proc/\(id)/cmdline") ?? Data()
       return String(decoding: words, as: UTF8.self).contains(folder.url.lastPathComponent)
     }
