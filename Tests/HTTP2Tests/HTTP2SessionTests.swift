@@ -58,7 +58,7 @@ import Testing
     var settings = HTTP2Settings()
     settings.maxConcurrentStreams = 1
     let pair = try SessionPair(serverSettings: settings)
-    // The client hasn't seen the server's settings yet.
+    // The client has not received the server's settings yet.
     let first = try pair.request()
     let second = try pair.request()
     try pair.exchange()
@@ -131,7 +131,8 @@ import Testing
     try pair.exchange()
     try pair.server.goAway(lastStreamID: 0)
     try pair.exchange()
-    // nghttp2 either refuses the submission or reports the stream as closed; both say that nothing was processed.
+    // nghttp2 either refuses the submission or reports the stream as closed. Both mean that the request was not
+    // processed.
     if let stream = try? pair.request() {
       try pair.exchange()
       #expect(pair.clientLog.closed[stream] == .refusedStream)

@@ -9,7 +9,7 @@ import Testing
     #expect(fields.count == 2)
     #expect(Array(fields.name(1)) == Array("a".utf8))
     #expect(Array(fields.value(1)) == Array("bcd".utf8))
-    // RFC 9113 section 6.5.2: octets plus 32 a field.
+    // RFC 9113 section 6.5.2: the octets of each field plus 32.
     #expect(fields.listSize == 6 + 4 + 64)
     #expect(fields["a"] == "bcd")
     #expect(fields["b"] == nil)

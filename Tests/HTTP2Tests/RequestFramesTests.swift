@@ -3,9 +3,9 @@ import Testing
 
 @testable import HTTP2
 
-/// What a peer may send, frame by frame, well and badly.
+/// Valid and invalid frames of a peer.
 @Suite struct RequestFramesTests {
-  /// A frame as it stands on the wire.
+  /// Returns the bytes of a frame.
   private static func frame(
     _ kind: UInt8, _ payload: [UInt8] = [], flags: UInt8 = 0, stream: UInt32 = 0, length: Int? = nil
   ) -> [UInt8] {
@@ -16,7 +16,7 @@ import Testing
   }
 
   private static let settings = frame(FrameHeader.Kind.settings)
-  /// `:status: 200` (RFC 7541 appendix A).
+  /// Header block of `:status: 200` (RFC 7541 appendix A).
   private static let accepted: [UInt8] = [0x88]
 
   private static func setting(_ id: UInt16, _ value: UInt32) -> [UInt8] {
@@ -39,11 +39,11 @@ import Testing
 
   struct Peer: CustomTestStringConvertible, Sendable {
     var testDescription: String
-    /// What follows its SETTINGS, with streams 1 and 3 open.
+    /// Bytes after the peer's SETTINGS, with streams 1 and 3 open.
     var bytes: [UInt8]
-    /// What the connection ends with; `nil` if it goes on.
+    /// Error code that ends the connection; `nil` if the connection continues.
     var code: HTTP2ErrorCode?
-    /// What stream 1 ends with; `nil` if it goes on.
+    /// Error code that ends stream 1; `nil` if the stream continues.
     var ending: HTTP2ErrorCode?
     var status: UInt16 = 0
 
@@ -179,7 +179,7 @@ import Testing
       ending: .enhanceYourCalm),
   ]
 
-  /// A client with streams 1 and 3 open, and what it has said of that.
+  /// Returns a client with streams 1 and 3 open, whose output so far is removed.
   private func client() throws -> RequestPair {
     let pair = try RequestPair()
     try Self.settings.withUnsafeBytes { try pair.client.receive($0) }
@@ -252,7 +252,8 @@ import Testing
         try client.receive($0)
       }
     }
-    // One byte more than a stream has room for at first, and twice what the connection has: all of it is read.
+    // One byte more than the first window of a stream, and twice the window of the connection: the client reads all of
+    // it.
     for _ in 0..<4 {
       for stream in [UInt32(1), 3] {
         try Self.frame(Kind.data, .init(repeating: 1, count: 16_384), stream: stream).withUnsafeBytes {
@@ -266,9 +267,9 @@ import Testing
     #expect(ended.status == 200 && ended.body.count == RequestSession.keptBody)
   }
 
-  // MARK: At random
+  // MARK: Random input
 
-  /// A peer of changing mind about tables, windows and streams; everything arrives as it was sent, once.
+  /// A peer that changes its tables, windows and streams. Every request arrives unchanged and exactly once.
   @Test func everythingArrivesForAnySettingsOfThePeer() throws {
     var random = Seed("requests of a client")
     var settings = HTTP2Settings()
@@ -322,8 +323,8 @@ import Testing
     }
   }
 
-  /// Whatever comes, every request ends once, and nothing is read or written beside its place (make test runs it with
-  /// all of Swift's checks).
+  /// With any input, every request ends exactly once, and the code accesses no memory outside its buffers (`make test`
+  /// uses all of Swift's checks).
   @Test func everyRequestEndsOnceForAnyInput() throws {
     var random = Seed("frames of a peer")
     let samples = (Self.badPeers + Self.oddPeers).map(\.bytes)

@@ -1,6 +1,6 @@
 @testable import HTTP2
 
-/// The client for many small requests, joined in memory with a server session of nghttp2.
+/// The client for many small requests, connected in memory with a server session of nghttp2.
 final class RequestPair {
   let client: RequestSession
   let server: HTTP2Session
@@ -9,7 +9,7 @@ final class RequestPair {
     authority: "api.push.apple.com", path: "/3/device/", pathCapacity: 100,
     fields: [("authorization", String(repeating: "j", count: 200)), ("apns-topic", "com.example.news")],
     identifier: "apns-id", identifierCount: 4)
-  /// Bytes of output that have not been passed on.
+  /// Number of output bytes that ``up(_:)`` has passed on with a limit.
   var sent = 0
 
   init(serverSettings: HTTP2Settings = HTTP2Settings(), capacity: Int = 10, firstStreamID: UInt32 = 1) throws {
@@ -23,7 +23,7 @@ final class RequestPair {
     try up()
   }
 
-  /// Carries what the client has to say, or the first bytes of it.
+  /// Passes the client's output to the server: all of it, or the first `count` bytes.
   func up(_ count: Int = .max) throws {
     while !client.output.isEmpty, sent < count {
       let bytes = Array(client.output.prefix(count - sent))

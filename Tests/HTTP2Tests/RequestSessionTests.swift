@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTP2
 
-/// The client for many small requests, joined in memory with a server session.
+/// The client for many small requests, connected in memory with a server session.
 @Suite struct RequestSessionTests {
   @Test func requestsArriveWholeFromOneTemplate() throws {
     let pair = try RequestPair()
@@ -25,11 +25,11 @@ import Testing
     try pair.open(1, body: "")
     try pair.up()
     try pair.open(2, body: "")
-    // Two frame headers, five indexed fields, path and identifier as literals with indexed names.
+    // The size of two frame headers, five indexed fields, and path and identifier as literals with indexed names.
     #expect(pair.client.output.count < 45)
   }
 
-  /// A table of no bytes makes every request spell everything out.
+  /// With a table of 0 bytes, every request contains all its fields in full.
   @Test(arguments: [4096, 0])
   func authorizationArrivesWhateverTheSizeOfTheTable(tableSize: UInt32) throws {
     var settings = HTTP2Settings()
@@ -67,7 +67,7 @@ import Testing
     #expect(pair.client.openCount == 0)
   }
 
-  /// An answer as it stands on the wire: its header blocks, the last of which ends the stream.
+  /// Bytes of an answer: its header blocks, the last of which ends the stream.
   struct Answer: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var blocks: [[(String, String)]]
@@ -85,7 +85,7 @@ import Testing
       return bytes
     }
 
-    /// A string without Huffman code (RFC 7541 sections 5.1 and 5.2).
+    /// Returns a string without Huffman code (RFC 7541 sections 5.1 and 5.2).
     private static func text(_ text: String) -> [UInt8] {
       var count = text.utf8.count
       guard count >= 127 else { return [UInt8(count)] + text.utf8 }
@@ -128,7 +128,7 @@ import Testing
     let ended = try #require(pair.client.nextEnded())
     #expect(ended.status == answer.status)
     #expect(ended.wasSent)
-    // The connection goes on.
+    // The connection continues.
     #expect(pair.client.openCount == 0 && pair.client.canOpen(bodyCount: 4))
   }
 
@@ -167,7 +167,7 @@ import Testing
     let pair = try RequestPair()
     try pair.exchange()
     for tag in 1...3 { try pair.open(UInt64(tag)) }
-    // All but the last byte of the last request.
+    // Everything except the last byte of the last request.
     pair.client.wrote(pair.client.output.count - 1)
     pair.client.abandon()
     var sent: [UInt64: Bool] = [:]

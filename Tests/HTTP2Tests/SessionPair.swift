@@ -1,6 +1,6 @@
 import HTTP2
 
-/// A client and a server session joined in memory, each with a handler that writes down what it is told.
+/// A client and a server session connected in memory, each with a handler that records its events.
 final class SessionPair {
   let client: HTTP2Session
   let server: HTTP2Session
@@ -12,7 +12,7 @@ final class SessionPair {
     server = try HTTP2Session(role: .server, settings: serverSettings)
   }
 
-  /// Carries bytes over until neither has anything left to say.
+  /// Passes bytes in both directions until neither side has output.
   func exchange() throws {
     var isMoving = true
     while isMoving {
@@ -22,13 +22,13 @@ final class SessionPair {
     }
   }
 
-  /// Carries what one side has to say now.
+  /// Passes the present output of one side to the other side.
   func carry(
     from source: HTTP2Session, _ sourceLog: SessionLog, to target: HTTP2Session, _ targetLog: SessionLog
   ) throws -> Bool {
     var didMove = false
     while let bytes = try source.nextOutput(handler: sourceLog) {
-      // A copy: the bytes are the source's, valid until its next call.
+      // Copies the bytes, because they are valid only until the source's next call.
       try Array(bytes).withUnsafeBytes { try target.receive($0, handler: targetLog) }
       didMove = true
     }
@@ -44,7 +44,7 @@ final class SessionPair {
     return try client.request(fields, body: body)
   }
 
-  /// Answers as the server.
+  /// Sends an answer as the server.
   func respond(to stream: HTTP2Stream, status: String = "200", body: [UInt8]? = nil) throws {
     var fields = HeaderFields()
     fields.add(":status", status)
