@@ -9,7 +9,7 @@ struct ECPrivateKeyTests {
   func signs() throws {
     let key = try ECPrivateKey.generate()
     let message = Array("header.claims".utf8)
-    // Short numbers are rare: with enough signatures, padding of r and s is met for certain.
+    // Short numbers are rare. This many signatures make it practically certain that r and s need padding at least once.
     for _ in 0..<600 {
       let signature = try key.sign(message)
       #expect(signature.count == ECPrivateKey.signatureLength)
@@ -76,7 +76,7 @@ struct ECPrivateKeyTests {
     }
   }
 
-  /// Made for this test.
+  /// Key generated for this test.
   private static let p384 = """
     -----BEGIN PRIVATE KEY-----
     MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDA5MJW37L5cbmRwUISk
@@ -86,7 +86,7 @@ struct ECPrivateKeyTests {
     -----END PRIVATE KEY-----
     """
 
-  /// Made for this test.
+  /// Key generated for this test.
   private static let ed25519 = """
     -----BEGIN PRIVATE KEY-----
     MC4CAQAwBQYDK2VwBCIEIAmyNFe6cE43aVf/TYaO4QQKp0MeDoOmaUVL1ttwWpJ1

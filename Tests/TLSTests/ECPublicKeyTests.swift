@@ -43,7 +43,8 @@ import Testing
     #expect(throws: TLSError.self) { try ECPublicKey(pem: "") }
   }
 
-  /// r‖s as an ECDSA-Sig-Value (RFC 3279 section 2.2.3), by hand, so that OpenSSL isn't asked about itself.
+  /// Converts r‖s to an ECDSA-Sig-Value (RFC 3279 section 2.2.3) without OpenSSL, so that the test is independent of
+  /// OpenSSL.
   private static func der(_ raw: [UInt8]) -> [UInt8] {
     func integer(_ half: ArraySlice<UInt8>) -> [UInt8] {
       var digits = Array(half.drop { $0 == 0 })

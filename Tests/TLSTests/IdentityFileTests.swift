@@ -3,9 +3,9 @@ import TLS
 import TestSupport
 import Testing
 
-/// Client identities as people have them: written by openssl, as Keychain and others do.
+/// Client identities in the formats that people use: files of openssl, like those of Keychain and other programs.
 @Suite struct IdentityFileTests {
-  /// A folder with a certificate of a fresh authority, `cert.pem`, its key, `key.pem`, and `pass`.
+  /// A folder with a certificate of a new authority (`cert.pem`), its key (`key.pem`) and a passphrase (`pass`).
   private struct Material {
     static let passphrase = "öpen sesame"
 
@@ -31,7 +31,7 @@ import Testing
       guard output.exit == .status(0) else { throw TestSupportError("openssl: \(output.standardError)") }
     }
 
-    /// Makes `push.p12` of certificate and key.
+    /// Creates `push.p12` from certificate and key.
     func export(_ more: String..., passphrase: String = "file:pass") async throws {
       let arguments = ["pkcs12", "-export", "-in", "cert.pem", "-inkey", "key.pem", "-out", "push.p12", "-passout"]
       let output = try await ChildProcess.run("openssl", arguments + [passphrase] + more, folder: folder.url)
@@ -47,7 +47,7 @@ import Testing
       try TLSIdentity(contentsOf: folder.path(name), passphraseFile: passphrase.map(folder.path))
     }
 
-    /// Why a file can't be used.
+    /// Returns the reason why a file is unusable; `nil` if it is usable.
     func problem(_ name: String, _ passphrase: String? = "pass") -> IdentityError.Problem? {
       do throws(IdentityError) {
         _ = try read(name, passphrase)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// Whether both are the same certificate and key, however they are written.
+  /// Returns whether both have the same certificate and key, in any format.
   private func isSame(_ one: TLSIdentity, _ other: TLSIdentity) -> Bool {
     one.certificateChainPEM.hasPrefix(other.certificateChainPEM) && one.privateKeyPEM == other.privateKeyPEM
   }
@@ -97,7 +97,7 @@ import Testing
     let folder = material.folder
     try folder.write("ext", "basicConstraints=CA:TRUE\n")
     try folder.writeSecret("ca.key", material.authority.privateKeyPEM)
-    // The throw-away authority allows no authority below it, which openssl here doesn't mind.
+    // The temporary authority does not allow an intermediate authority, but openssl does not check that here.
     try await material.openssl(
       "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "mid.key", "-out", "mid.csr",
       "-subj", "/CN=Intermediate")
@@ -114,7 +114,7 @@ import Testing
     try await material.export("-certfile", "chain.pem")
     let wanted = parts[2] + parts[1]
     #expect(try material.read("push.p12").certificateChainPEM == wanted)
-    // In PEM too, whatever the order.
+    // The same in PEM, in any order.
     try folder.writeSecret("all.pem", parts.joined() + material.identity.privateKeyPEM)
     #expect(try material.read("all.pem").certificateChainPEM == wanted)
   }
@@ -212,7 +212,7 @@ import Testing
     #expect(facts.extensions["1.2.840.113635.100.6.3.2"] == [5, 0])
     let now = Int64(Date.now.timeIntervalSince1970)
     #expect(facts.validity.upperBound - facts.validity.lowerBound == 3600)
-    // Made a moment ago.
+    // The certificate was created a moment ago.
     #expect((0...600).contains(now - 3600 - facts.validity.upperBound))
   }
 }

@@ -2,13 +2,13 @@ import EventLoop
 import Glibc
 import TLS
 
-/// Two ends of a TLS connection over loopback, driven by hand on one thread.
+/// Both ends of a TLS connection over loopback, controlled step by step on one thread.
 final class TLSPair {
   let client: TLSStream
   let server: TLSStream
   let sockets: (client: Socket, server: Socket)
 
-  /// Ten seconds: long enough for a loaded machine, short enough that a lost byte fails the test.
+  /// ms. Long enough for a busy machine, and short enough that a lost byte fails the test.
   private static let patience: Int32 = 10_000
 
   init(client clientContext: TLSContext, server serverContext: TLSContext, serverName: String?) throws {
@@ -22,13 +22,13 @@ final class TLSPair {
     server = try TLSStream(accepted, context: serverContext)
   }
 
-  /// Shakes hands on both ends; throws what the first end throws.
+  /// Completes the handshake on both ends; throws the error of the first end that fails.
   func handshake() throws {
     while true {
       let clientWants = try client.handshake()
       let serverWants = try server.handshake()
       if clientWants == nil, serverWants == nil { return }
-      // One of the two always has something to read next: nobody's flight fills a socket buffer.
+      // One of the two ends can always read next, because no flight fills a socket buffer.
       if clientWants == .wantsRead, serverWants == nil { Self.wait(client.descriptor, for: POLLIN) }
       if serverWants == .wantsRead, clientWants == nil { Self.wait(server.descriptor, for: POLLIN) }
     }
@@ -38,7 +38,7 @@ final class TLSPair {
     try bytes.withUnsafeBytes { try stream.write($0) }
   }
 
-  /// What the next record brings, once it is there.
+  /// Waits for the next record and returns its content.
   func receive(at stream: TLSStream) throws -> (result: IOResult, bytes: [UInt8]) {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {

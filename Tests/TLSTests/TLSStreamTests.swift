@@ -76,7 +76,7 @@ import Testing
   @Test func bareEndOfFileReadsAsClosed() throws {
     let pair = try pair()
     try pair.handshake()
-    // Takes the session tickets in: closing with unread bytes would be a reset, not an end of file.
+    // Reads the session tickets: closing with unread bytes would cause a reset instead of an end of file.
     var buffer = [UInt8](repeating: 0, count: 16)
     _ = try buffer.withUnsafeMutableBytes { try pair.client.read(into: $0) }
     pair.sockets.client.close()
@@ -87,7 +87,7 @@ import Testing
     let pair = try pair()
     try pair.handshake()
     pair.sockets.server.close()
-    // The first write may still succeed: the reset comes back after it.
+    // The first write may still succeed, because the reset arrives after it.
     let error = try #require(throws: TLSError.self) {
       for _ in 0..<100_000 { _ = try pair.send([UInt8](repeating: 7, count: 1000), from: pair.client) }
     }
@@ -103,7 +103,7 @@ import Testing
     #expect(try pair.send(chunk, from: pair.client) == .wantsWrite)
     var received = 0
     while received < sent { received += try pair.receive(at: pair.server).bytes.count }
-    // Another buffer than in the first attempt, which SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER allows.
+    // The buffer differs from the first attempt, which SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER allows.
     #expect(try pair.send([UInt8](repeating: 7, count: 16_384), from: pair.client) == .bytes(16_384))
   }
 
