@@ -17,7 +17,7 @@ import Testing
 
     func add() { count += 1 }
 
-    /// What a C callback does: it fires on the loop's queue and enters the actor without a hop.
+    /// Does the same as a C callback: it runs on the loop's queue and enters the actor without a hop.
     nonisolated func addFromCallback() {
       loop.execute { self.assumeIsolated { $0.add() } }
     }
@@ -59,12 +59,12 @@ import Testing
       heard.append(await withCheckedContinuation { waiter = $0 })
     }
 
-    /// - Returns: false while nobody sleeps.
+    /// - Returns: `false` while no task sleeps.
     func wake() -> Bool {
       guard let waiter else { return false }
       self.waiter = nil
       EventLoop.resuming { waiter.resume(returning: 1) }
-      // By way of the pool the sleeper would come after this.
+      // If the continuation used the thread pool, the sleeper would run after this.
       loop.execute { self.assumeIsolated { $0.heard.append(2) } }
       return true
     }
@@ -94,7 +94,7 @@ import Testing
     timer.disarm()
   }
 
-  /// Longer than a loop keeps its thread without anything to do.
+  /// Longer than a loop keeps its thread while it is idle.
   private static let untilAway = DispatchTimeInterval.milliseconds(250)
 
   @Test func timerBringsBackALoopThatHasLeftItsThread() async {
@@ -102,7 +102,7 @@ import Testing
     await withCheckedContinuation { continuation in
       loop.execute(after: Self.untilAway) { continuation.resume() }
     }
-    // And so does a call.
+    // A call also brings the loop back.
     await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
   }
 
@@ -123,7 +123,7 @@ import Testing
     watcher.close()
   }
 
-  /// More than may wait on threads, and more than Dispatch has threads.
+  /// More loops than may wait on threads, and more than Dispatch has threads.
   @Test func threeHundredBusyLoopsAllGetTheirTurn() async {
     let loops = (0..<300).map { EventLoop(label: "test \($0)") }
     let (ticks, continuation) = AsyncStream.makeStream(of: Int.self)
@@ -132,7 +132,7 @@ import Testing
     }
     for timer in timers { timer.schedule(every: .milliseconds(20)) }
     var left = Set(0..<300).union(300..<600)
-    // Twice each: the second time it has come back.
+    // Each loop ticks twice: by the second tick it has regained a thread.
     for await number in ticks {
       if left.remove(number) == nil { left.remove(number + 300) }
       if left.isEmpty { break }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct ServiceNotifierTests {
-  /// A path, and an address that is none in the file system.
+  /// A path, and an abstract address that does not exist in the file system.
   @Test(arguments: [false, true]) func notifierSendsReadinessAndStop(isAbstract: Bool) async throws {
     let folder = try ScratchFolder("notify")
     let socket = try NotifySocket(isAbstract ? "@carillon-\(UUID().uuidString)" : folder.path("socket"))
@@ -64,7 +64,7 @@ struct ServiceNotifierTests {
     let loop = EventLoop(label: "unwatched")
     let unwatched = try #require(ServiceNotifier(["NOTIFY_SOCKET": "/nowhere"]))
     #expect(unwatched.keepAlive(on: loop) == nil)
-    // Nobody reads: nothing happens.
+    // The call has no effect if no process reads.
     unwatched.stopping()
     for watch in [["WATCHDOG_USEC": "1", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "soon"]] {
       let notifier = try #require(ServiceNotifier(watch.merging(["NOTIFY_SOCKET": "/nowhere"]) { $1 }))

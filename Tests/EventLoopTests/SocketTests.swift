@@ -1,9 +1,9 @@
 import EventLoop
 import Testing
 
-/// Sockets over loopback. Everything happens on one loop, as in the program.
+/// Sockets over loopback. All work happens on one loop, as in the program.
 @Suite struct SocketTests {
-  /// A pair of connected sockets and the watchers of both, confined to a loop.
+  /// A pair of connected sockets and the watchers of both, isolated to one loop.
   private actor Pair {
     let loop = EventLoop(label: "pair")
     private var listener: Socket?

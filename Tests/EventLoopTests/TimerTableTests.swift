@@ -3,9 +3,9 @@ import Testing
 
 @testable import EventLoop
 
-/// Which timers are due when.
+/// The table of timers and their deadlines.
 @Suite struct TimerTableTests {
-  /// How many timers are due.
+  /// Runs all due timers and returns their number.
   private func due(_ table: inout TimerTable, _ now: UInt64) -> Int {
     var count = 0
     while let handler = table.takeDue(now) {
@@ -37,7 +37,7 @@ import Testing
     let (first, second, third) = (table.add {}, table.add {}, table.add {})
     for timer in [first, second, third] { table.schedule(timer, at: 10) }
     #expect(table.takeDue(10) != nil)
-    // Whichever it was, its handler does this.
+    // The handler of the first due timer does this, whichever timer it is.
     table.schedule(first, at: .max)
     table.schedule(second, at: 11)
     table.remove(third)
