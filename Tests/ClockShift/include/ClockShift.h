@@ -1,1 +1,1 @@
-// Nothing to call: the library is preloaded.
+// Has no declarations, because the library is preloaded.

@@ -1,1 +1,1 @@
-// Nothing: the library is preloaded, not called.
+// Has no declarations, because the library is preloaded and not called.
