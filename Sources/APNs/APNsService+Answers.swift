@@ -14,7 +14,8 @@ extension APNsService {
     switch Reason(answer.reason) {
     case .expiredProviderToken: AnswerMeaning(blame: .replaces, event: .tokenExpired(generation: generation))
     case .tooManyProviderTokenUpdates: AnswerMeaning(blame: .counts, event: .tooManyTokens(generation: generation))
-    // The one is about to be closed, the other is bound to another key.
+    // `IdleTimeout`: APNs is about to close the connection. `UnrelatedKeyIdInToken`: the connection is bound to another
+    // key.
     case .idleTimeout, .unrelatedKeyIdInToken: AnswerMeaning(blame: .replaces)
     case .shutdown: AnswerMeaning(blame: .counts)
     default: AnswerMeaning()
@@ -30,17 +31,19 @@ extension APNsService {
     case .expiredProviderToken: return .tokenExpired(generation: generation)
     case .tooManyProviderTokenUpdates: return .tooManyTokens(generation: generation)
     case .none, .other:
-      // As APNs does with certificates of the other environment, and a server that shuts down.
+      // APNs sends this GOAWAY for certificates of the other environment. A server that shuts down sends the same.
       guard goAway.hasCertificate, !goAway.isEstablished, goAway.isBeforeAnything else { return nil }
       return .turnedAway(generation: generation)
     default: return nil
     }
   }
 
-  /// 503 `Shutdown` is said by one server that stops; `ServiceUnavailable`, and a 503 without a reason, by the service.
+  /// Returns whether the answer means that the service is unavailable. 503 `Shutdown` comes from one server that stops.
+  /// `ServiceUnavailable`, and a 503 without a reason, come from the service.
   public func isUnavailable(_ answer: PushAnswer) -> Bool { Reason(answer.reason) != .shutdown }
 
-  /// 410 is not: it costs a connection nothing (reference 5.4).
+  /// Returns whether the token causes the error. A 410 does not count, because it has no effect on the connection
+  /// (reference 5.4).
   public func blamesToken(_ answer: PushAnswer) -> Bool {
     guard answer.kind == .answered, answer.status / 100 == 4 else { return false }
     switch Reason(answer.reason) {

@@ -10,7 +10,7 @@ extension APNsService {
       expiration: destination.defaultExpiration(of: type))
   }
 
-  /// The dates of a Live Activity's push (``ActivityDates``).
+  /// Replaces the dates in a Live Activity's push (``ActivityDates``).
   public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? {
     guard pushType == PushType.liveactivity.rawValue,
       let root = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
@@ -41,7 +41,7 @@ extension APNsService {
     APNsComposer(campaign, headers(of: campaign, expiration: expiration))
   }
 
-  /// The headers of a campaign's pushes.
+  /// Returns the headers of a campaign's pushes.
   ///
   /// - Parameter expiration: `apns-expiration` in UNIX seconds; `nil` sends none.
   public func headers(of campaign: Campaign, expiration: Int?) -> PushHeaders {
@@ -55,8 +55,8 @@ extension APNsService {
   }
 }
 
-/// Makes the pushes of one campaign: all have the same headers, and differ by token and `apns-id`; by their payload only
-/// where the campaign's content says so.
+/// Composes the pushes of one campaign. All have the same headers and differ in token and `apns-id`. Payloads differ
+/// only if the campaign's content is personalised.
 final class APNsComposer: PushComposer {
   private let request: PushRequest
   private let payload: [UInt8]

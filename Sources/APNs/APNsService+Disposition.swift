@@ -1,9 +1,10 @@
 public import PushCore
 
 extension APNsService {
-  /// A known reason decides, whatever 4xx it came with; with an unknown or missing one, and with any other status, the
-  /// status class decides. What is neither 2xx, 4xx nor 5xx is not APNs' but somebody's on the way, who does it to every
-  /// push. Source: Apple, "Handling notification responses from APNs".
+  /// Decides the consequences of a refusal. A known reason decides, independent of its 4xx status. For an unknown or
+  /// missing reason, and for all other statuses, the status class decides. A status that is neither 2xx, 4xx nor 5xx
+  /// does not come from APNs. It comes from a server in between, which does the same to every push. Source: Apple,
+  /// "Handling notification responses from APNs".
   public func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
@@ -11,7 +12,8 @@ extension APNsService {
     case 400..<500:
       return Self.decide(clientError: answer, attempt: attempt, policy: policy, jitter: jitter)
     case 500..<600:
-      // The one server that stops is no reason to wait for the others; a second time, Apple's word holds.
+      // Other servers still work if one stops, so the push is sent again immediately. The second time, Apple's waiting
+      // time applies.
       if Reason(answer.reason) == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
       return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
     default: return .refusedHere(policy, answer.reason, jitter)
@@ -27,13 +29,13 @@ extension APNsService {
     case .unregistered: return Disposition(.finish(.unregistered), token: answer.status == 410 ? .prune : .quarantine)
     case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
 
-    // What is wrong there is the same for every push of the campaign: the job's headers and payload, or what every
-    // worker makes of them.
+    // The error is the same for every push of the campaign. It is in the job's headers or payload, or in the request
+    // that every worker builds from them.
     case .badCollapseId, .badExpirationDate, .badPriority, .invalidPushType, .payloadEmpty, .payloadTooLarge,
       .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId, .badChannelId, .channelNotRegistered,
       .cannotCreateChannelConfig, .badMessageId, .missingDeviceToken, .duplicateHeaders:
       return .refusedForAll(policy, answer.reason, jitter)
-    // What is wrong there is this worker's topic or credential, or something on its way.
+    // The error is in this worker's topic or credential, or between the worker and APNs.
     case .badTopic, .missingTopic, .topicDisallowed, .topicMismatch, .featureNotEnabled, .badPath, .methodNotAllowed:
       return .refusedHere(policy, answer.reason, jitter)
 
@@ -41,16 +43,16 @@ extension APNsService {
       .badEnvironmentKeyIdInToken:
       return .held(policy, answer.reason, jitter)
 
-    // The provider token source measures its clock again and mints once more; a second refusal ends that.
+    // The provider token source measures its clock again and signs one more token. A second refusal holds the target.
     case .expiredProviderToken: return attempt <= 1 ? Disposition(.resendNow) : .held(policy, answer.reason, jitter)
-    // The connection is at fault; its engine replaces it.
+    // The connection causes the error, and its engine replaces the connection.
     case .idleTimeout, .unrelatedKeyIdInToken:
       return attempt <= 2
         ? Disposition(.resendNow) : .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .tooManyRequests:
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
-    // Concerns the credential, not the device: waiting two seconds would change nothing.
+    // The limit concerns the credential, not the device: a wait of two seconds would change nothing.
     case .tooManyProviderTokenUpdates: return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .none, .other, .internalServerError, .serviceUnavailable, .shutdown:
@@ -63,7 +65,7 @@ extension APNsService {
   ) -> Disposition {
     switch answer.status {
     case 403: .held(policy, answer.reason, jitter)
-    // BadPath, MethodNotAllowed and PayloadTooLarge are the only reasons of their statuses.
+    // BadPath, MethodNotAllowed and PayloadTooLarge are the only reasons of these statuses.
     case 404, 405: .refusedHere(policy, answer.reason, jitter)
     case 413: .refusedForAll(policy, answer.reason, jitter)
     case 410: Disposition(.finish(.unregistered), token: .prune)

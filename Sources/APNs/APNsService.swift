@@ -1,24 +1,25 @@
 public import PushCore
 
-/// Apple Push Notification service: tokens are bytes written in hex, reasons the words of ``Reason``.
+/// Apple Push Notification service (APNs). Tokens are bytes written in hex; reasons are the names of ``Reason``.
 public struct APNsService: PushService {
-  /// The longest token accepted, in bytes. Apple documents no length; 32 is usual, 40, 48, 54 and 80 are on record.
+  /// The longest accepted token, in bytes. Apple documents no length; 32 is usual; 40, 48, 54 and 80 have been
+  /// observed.
   public static let maximumLength = 200
 
   private static let reasons = (0...UInt8.max).map { Array((Reason(rawValue: $0)?.name ?? "").utf8) }
 
-  /// The app that it is for; `nil` where that isn't known: then what depends on the app is left unchecked, and nothing can
-  /// be sent.
+  /// The app; `nil` if it is not known. Without an app, rules that depend on it are not checked, and nothing can be
+  /// sent.
   public var app: AppTraits?
 
-  /// - Parameter app: the app that it is for.
+  /// - Parameter app: the app; `nil` if it is not known.
   public init(_ app: AppTraits? = nil) { self.app = app }
 
   public var name: String { "apns" }
   public var title: String { "APNs" }
   public var tokenForm: String { "hex of 1 to \(Self.maximumLength) bytes" }
 
-  /// Parses hex of any case; `<`, `>` and blanks, which old logs put around tokens, are stripped.
+  /// Parses hex of any case. Ignores `<`, `>` and blanks, which old logs put around tokens.
   public func token(_ text: String) -> DeviceToken? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(32)
@@ -41,7 +42,7 @@ public struct APNsService: PushService {
     return DeviceToken(bytes: bytes)
   }
 
-  /// Lower-case hex.
+  /// Writes the token in lower-case hex.
   public func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int {
     Hex.encode(token, to: buffer)
     return 2 * token.count
@@ -49,7 +50,8 @@ public struct APNsService: PushService {
 
   public func reasonText(of code: ReasonCode) -> [UInt8] { Self.reasons[Int(code.rawValue)] }
 
-  /// By the push type: a token is good for one topic, and the push type decides which.
+  /// Returns the kind of token for the campaign's push type. A token is valid for one topic, and the push type
+  /// determines the topic.
   ///
   /// | `apns-push-type` | topic | kind of token | where the app has it from |
   /// | --- | --- | --- | --- |

@@ -1,11 +1,11 @@
 internal import PushCore
 
-/// The id of a broadcast channel: Base64 that APNs has made up, of no documented size.
+/// The id of a broadcast channel: Base64 that APNs generates. Its size is not documented.
 public enum ChannelID {
-  /// What is taken at most, in characters: in the ledger it stands where a device token does.
+  /// The longest accepted id, in characters. The ledger stores the id in place of a device token.
   public static let maximumLength = 200
 
-  /// Why a text can't be the id of a channel; `nil` when it can.
+  /// Returns why a text can't be the id of a channel; `nil` if it can.
   public static func problem(_ text: String) -> String? {
     if text.isEmpty { return "is empty" }
     if text.utf8.count > maximumLength { return "longer than \(maximumLength) characters" }

@@ -7,9 +7,9 @@ extension PushEndpoint {
   /// Apple's servers for development builds.
   public static let sandbox = sandbox(port: 443)
 
-  /// ``production`` at 443, or at 2197, which a firewall can let through without letting other HTTPS through.
+  /// Returns ``production`` with port 443 or 2197. A firewall can allow port 2197 without allowing other HTTPS.
   public static func production(port: Int) -> PushEndpoint { PushEndpoint(url: "https://api.push.apple.com:\(port)") }
-  /// ``sandbox`` at 443 or 2197.
+  /// Returns ``sandbox`` with port 443 or 2197.
   public static func sandbox(port: Int) -> PushEndpoint {
     PushEndpoint(url: "https://api.sandbox.push.apple.com:\(port)")
   }

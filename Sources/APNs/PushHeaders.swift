@@ -1,11 +1,11 @@
 public import PushCore
 
-/// Headers that the pushes of a campaign share. Source: Apple, "Sending notification requests to APNs".
+/// Headers that all pushes of a campaign share. Source: Apple, "Sending notification requests to APNs".
 public struct PushHeaders: Sendable, Equatable {
   /// The longest `apns-collapse-id` in bytes of UTF-8.
   public static let maximumCollapseID = 64
 
-  /// `apns-topic`, suffix included.
+  /// `apns-topic`, including the suffix.
   public var topic: String
   /// `apns-push-type`.
   public var pushType: PushType
@@ -15,7 +15,8 @@ public struct PushHeaders: Sendable, Equatable {
   public var expiration: Int?
   /// `apns-collapse-id`; `nil` sends no header.
   public var collapseID: String?
-  /// `apns-channel-id`: the push is a broadcast to this channel, and ``topic`` the bundle id in its path.
+  /// `apns-channel-id`. If it is set, the push is a broadcast to this channel, and ``topic`` is the bundle id in its
+  /// path.
   public var channel: String?
 
   /// Memberwise.
@@ -33,7 +34,7 @@ public struct PushHeaders: Sendable, Equatable {
 }
 
 extension PushHeaders {
-  /// The request of pushes with these headers. `apns-id` is each push's own.
+  /// The request of pushes with these headers. Each push has its own `apns-id`.
   public var request: PushRequest {
     var fields: [PushRequest.Field] = [
       channel.map { .init("apns-channel-id", $0) } ?? .init("apns-topic", topic),

@@ -1,12 +1,12 @@
 internal import PushCore
 internal import TLS
 
-/// The ids that make a push of a campaign recognisable when it is sent twice.
+/// Ids that identify a push of a campaign when it is sent twice.
 ///
-/// `apns-id` is UUIDv5(campaign, token): any worker, at any time, gives the same push the same id. Confined to one
-/// thread at a time, as the ``TLS/Digest`` in it.
+/// `apns-id` is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. One thread at a
+/// time can use a value, because of the ``TLS/Digest`` in it.
 public struct PushID {
-  /// The namespace of Carillon's campaigns: random, fixed for ever (RFC 9562 section 6.6).
+  /// UUID namespace of Carillon's campaigns: random, and it never changes (RFC 9562 section 6.6).
   static let carillon: [UInt8] = [
     0x1d, 0x5c, 0x8e, 0x0f, 0x6b, 0x3a, 0x4c, 0x92, 0x9f, 0x27, 0x54, 0xe1, 0xb8, 0x0d, 0x73, 0xa6,
   ]
@@ -20,7 +20,7 @@ public struct PushID {
     namespace = Self.bytes(id)
   }
 
-  /// `apns-id` of the push to a token, in two halves in network order.
+  /// Returns the `apns-id` of the push to a token, in two halves in network order.
   ///
   /// - Parameter token: the raw bytes.
   public func apnsID(token: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
@@ -29,12 +29,13 @@ public struct PushID {
     return Self.finish(digest)
   }
 
-  /// `apns-id` of the push to a token, in two halves in network order.
+  /// Returns the `apns-id` of the push to a token, in two halves in network order.
   public func apnsID(token: [UInt8]) -> (high: UInt64, low: UInt64) {
     token.withUnsafeBytes { apnsID(token: $0) }
   }
 
-  /// The default `apns-collapse-id`: the first 32 hex digits of SHA-256(campaign id), so a duplicate replaces the first.
+  /// Returns the default `apns-collapse-id`: the first 32 hex digits of SHA-256(campaign id). A duplicate then replaces
+  /// the first push.
   public static func collapseID(campaign: String) -> String {
     let digest = Digest(.sha256).hash(Array(campaign.utf8))
     return String(decoding: Hex.encode(digest.prefix(16)), as: UTF8.self)

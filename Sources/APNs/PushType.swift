@@ -4,7 +4,7 @@ public import PushCore
 public enum PushType: String, CaseIterable, Sendable {
   case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, controls, widgets
 
-  /// What the type adds to the bundle id to make the topic.
+  /// Suffix that the type adds to the bundle id to form the topic.
   public var topicSuffix: String {
     switch self {
     case .alert, .background, .mdm: ""
@@ -19,24 +19,24 @@ public enum PushType: String, CaseIterable, Sendable {
     }
   }
 
-  /// The topic for an app of this bundle id; one that has the suffix already stays as it is.
+  /// Returns the topic for an app with this bundle id. A bundle id that already has the suffix is unchanged.
   public func topic(bundle: String) -> String {
     bundle.hasSuffix(topicSuffix) ? bundle : bundle + topicSuffix
   }
 
-  /// The bundle id in a topic of this type, or in one that is the bundle id already.
+  /// Returns the bundle id in a topic of this type; a topic without the suffix is already the bundle id.
   func bundle(of topic: String) -> String {
     topic.hasSuffix(topicSuffix) ? String(topic.dropLast(topicSuffix.count)) : topic
   }
 
-  /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all else that goes to a device).
+  /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all other pushes to a device).
   public var maximumPayload: Int { self == .voip ? 5120 : 4096 }
 
-  /// `apns-priority` unless a job says otherwise: APNs' own default, but for background pushes, which must not have it.
+  /// Default of `apns-priority`: APNs' own default, except for background pushes, which must not use it.
   public var defaultPriority: Int { self == .background ? 5 : 10 }
 
-  /// `apns-expiration` unless a job says otherwise. A call or a voice that comes late is worse than none: Apple asks for 0
-  /// with push to talk, and for 0 or a few seconds with VoIP.
+  /// Default of `apns-expiration`. A late call or voice message is worse than none: Apple requires 0 for push to talk,
+  /// and 0 or a few seconds for VoIP.
   public var defaultExpiration: Expiration {
     switch self {
     case .voip, .pushtotalk: .immediate
@@ -55,6 +55,6 @@ public enum PushType: String, CaseIterable, Sendable {
 }
 
 extension Campaign {
-  /// Its `apns-push-type`.
+  /// The `apns-push-type` of the campaign.
   var apnsType: PushType { PushType(rawValue: message.pushType) ?? .alert }
 }

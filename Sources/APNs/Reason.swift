@@ -1,6 +1,6 @@
 public import PushCore
 
-/// A reason that APNs gives with an error, as one byte. The raw values are stored in ledger records: never renumber.
+/// A reason that APNs returns with an error, as one byte. Ledger records contain the raw values: never renumber them.
 ///
 /// Source: Apple, "Handling notification responses from APNs".
 public enum Reason: UInt8, CaseIterable, Sendable {
@@ -38,7 +38,7 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   case internalServerError = 30
   case serviceUnavailable = 31
   case shutdown = 32
-  // Of broadcasts and channel management; Apple, "Handling error responses from broadcast push notification requests".
+  // Broadcasts and channel management; Apple, "Handling error responses from broadcast push notification requests".
   case featureNotEnabled = 33
   case missingChannelId = 34
   case badChannelId = 35
@@ -48,25 +48,25 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   case missingPushType = 39
   case cannotCreateChannelConfig = 40
   case topicMismatch = 41
-  /// A reason this table doesn't know; its text is kept beside the record.
+  /// A reason outside this table; the store keeps its text next to the record.
   case other = 255
 
-  /// As stored.
+  /// The code that ledger records contain.
   public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
 
-  /// The reason that a code stands for; ``other`` for a code that this table doesn't know.
+  /// Creates the reason of a code; ``other`` for a code outside this table.
   public init(_ code: ReasonCode) { self = Reason(rawValue: code.rawValue) ?? .other }
 
-  /// Apple's spelling; empty for ``none``, and for ``other``, whose text is kept beside the record.
+  /// Apple's spelling. Empty for ``none``, and for ``other``, whose text is stored next to the record.
   public var name: String { Self.names[Int(rawValue)] }
 
-  /// By raw value. Made once: asking a case for its own name costs as much as a push.
+  /// Names by raw value, computed only one time: a case's own name costs as much time as a push.
   private static let names: [String] = (0...UInt8.max).map { value in
     switch Reason(rawValue: value) {
     case nil, .none?, .other?: ""
     case .badEnvironmentKeyIdInToken?: "BadEnvironmentKeyIdInToken"
     case let reason?:
-      // Apple's spelling is the case's own with a capital: `badDeviceToken` is `BadDeviceToken`.
+      // Apple's spelling is the name of the case with a capital letter: `badDeviceToken` is `BadDeviceToken`.
       "\(reason)".prefix(1).uppercased() + "\(reason)".dropFirst()
     }
   }

@@ -5,7 +5,7 @@
 public struct ReasonGuide: Sendable, Equatable {
   /// The meaning of the answer, as the end of a sentence that begins with "APNs answered".
   public let meaning: String
-  /// What to do next.
+  /// The next step.
   public let advice: String
 
   init(_ meaning: String, _ advice: String) {

@@ -1,7 +1,8 @@
 extension Reason {
-  /// The reason that Apple spells this way; ``other`` for a spelling this table doesn't know, ``none`` for no bytes.
+  /// Creates the reason with this spelling: ``other`` for an unknown spelling, ``none`` for no bytes.
   ///
-  /// Rejections are a few in a hundred, and at most four names share a length: a scan beats hashing.
+  /// Rejections are a few percent of all answers, and at most four names have the same length. So a scan is faster than
+  /// hashing.
   public init(name: UnsafeRawBufferPointer) {
     guard name.count > 0 else {
       self = .none
@@ -14,16 +15,16 @@ extension Reason {
     self = .other
   }
 
-  /// The same for text.
+  /// Creates the reason with this spelling, given as text.
   public init(name: some StringProtocol) {
     self = Array(name.utf8).withUnsafeBytes { Reason(name: $0) }
   }
 
   private static let spellings: [(bytes: [UInt8], reason: Reason)] =
     allCases.filter { !$0.name.isEmpty }.map { (Array($0.name.utf8), $0) } + [
-      // Documented with "KeyId", seen on the wire with "Key" (APNSwift, October 2025).
+      // Documented with "KeyId", observed with "Key" (APNSwift, October 2025).
       (Array("BadEnvironmentKeyInToken".utf8), .badEnvironmentKeyIdInToken),
-      // As Apple's page on broadcasts prints it.
+      // The spelling on Apple's page about broadcasts.
       (Array("Service Unavailable".utf8), .serviceUnavailable),
     ]
 }

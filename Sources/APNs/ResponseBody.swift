@@ -1,21 +1,21 @@
 internal import PushCore
 
-/// What the body of a rejection says: `{"reason":"Unregistered","timestamp":1700000000000}`.
+/// The content of a rejection's body: `{"reason":"Unregistered","timestamp":1700000000000}`.
 ///
-/// Read without a JSON decoder, which costs more than the push. What isn't a flat JSON object gives no reason, and the
-/// status class decides.
+/// This reader uses no JSON decoder, which costs more than the push. A body that is not a flat JSON object has no
+/// reason, and the status class decides.
 struct ResponseBody: Equatable {
-  /// The reason; `other` when this program doesn't know it.
+  /// The reason; `other` if this version does not know it.
   var reason = Reason.none
-  /// Milliseconds since the epoch; 0 when absent.
+  /// ms since the epoch; 0 if absent.
   var timestamp: UInt64 = 0
   /// The text of an unknown reason.
   var unknownReason: String?
 
-  /// An unknown reason is kept up to here: Apple's longest has 27 bytes.
+  /// Stored bytes of an unknown reason. Apple's longest reason has 27 bytes.
   static let longestUnknown = 64
 
-  /// - Parameter bytes: the body as received; may be empty, cut off, or anything at all.
+  /// - Parameter bytes: the received body. It may be empty, incomplete or any other bytes.
   init(_ bytes: UnsafeRawBufferPointer) {
     var scanner = Scanner(bytes: bytes)
     guard scanner.take(UInt8(ascii: "{")) else { return }
@@ -34,13 +34,13 @@ struct ResponseBody: Equatable {
   private mutating func setReason(_ name: Slice<UnsafeRawBufferPointer>) {
     reason = Reason(name: UnsafeRawBufferPointer(rebasing: name))
     guard reason == .other else { return }
-    // It ends in logs, CSV and terminals: nothing but printable ASCII passes.
+    // Logs, CSV files and terminals get this text, so it contains only printable ASCII.
     let printable = name.prefix(Self.longestUnknown).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }
     unknownReason = String(decoding: printable, as: UTF8.self)
   }
 }
 
-/// Walks over the tokens of a flat JSON object (RFC 8259), skipping white space.
+/// Reads the tokens of a flat JSON object (RFC 8259) and skips white space.
 private struct Scanner {
   let bytes: UnsafeRawBufferPointer
   var place = 0
@@ -54,7 +54,8 @@ private struct Scanner {
     return true
   }
 
-  /// What stands between quotes, escapes left as they are; `nil`, and nothing taken, if there is no string here.
+  /// Reads a string and returns its content with unchanged escapes. Returns `nil` and reads nothing if no string is
+  /// next.
   mutating func string() -> Slice<UnsafeRawBufferPointer>? {
     skipSpace()
     guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
@@ -67,7 +68,7 @@ private struct Scanner {
     return bytes[place + 1..<end]
   }
 
-  /// A number, `true`, `false` or `null`.
+  /// Reads a number, `true`, `false` or `null`.
   mutating func literal() -> Slice<UnsafeRawBufferPointer>? {
     skipSpace()
     let start = place

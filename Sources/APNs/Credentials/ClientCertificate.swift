@@ -3,10 +3,11 @@ public import PushTransport
 internal import Synchronization
 public import TLS
 
-/// A push certificate that connections to APNs are opened with.
+/// A push certificate for connections to APNs.
 public final class ClientCertificate: PushCredential {
-  /// Connections in a row that APNs ends before it has looked at a push, until that is taken for the wrong environment.
-  /// libcurl doesn't pass on what the GOAWAY says; a server that shuts down does the same, but not three in a row.
+  /// Number of consecutive connections that APNs ends before the first push, after which the environment is considered
+  /// wrong. libcurl does not return the reason in the GOAWAY. A server that shuts down does the same, but not three
+  /// times in a row.
   static let turnedAwayLimit = 3
 
   private struct State {
@@ -14,11 +15,11 @@ public final class ClientCertificate: PushCredential {
     var certificate: PushCertificate
     var generation = 1
     var stopped: ReasonCode?
-    /// What APNs said as it refused it, where the reason has no name.
+    /// Text of APNs' refusal if the reason has no name.
     var words: String?
-    /// The alert that it was last refused with.
+    /// Alert of the last refusal.
     var alert: TLSAlert?
-    /// Connections in a row that were ended before the first push.
+    /// Number of consecutive connections that ended before the first push.
     var turnedAway = 0
     var observers: [@Sendable () -> Void] = []
 
@@ -33,18 +34,18 @@ public final class ClientCertificate: PushCredential {
   private let state: Mutex<State>
 
   /// - Parameter identity: certificate, chain and key.
-  /// - Throws: ``TLS/TLSError`` when the certificate can't be read.
+  /// - Throws: ``TLS/TLSError`` if the certificate can't be read.
   public init(_ identity: TLSIdentity) throws {
     state = Mutex(State(identity: identity, certificate: try Self.read(identity)))
   }
 
-  /// What the certificate allows.
+  /// The facts of the certificate: topics, environments, validity.
   public var certificate: PushCertificate { state.withLock { $0.certificate } }
 
-  /// Uses another identity from now on: new connections are opened with it, those with the old one finish what is on its
-  /// way. A certificate that was stopped is tried again.
+  /// Uses another identity from now on. New connections use it, and old connections complete their pushes in flight. A
+  /// stopped certificate is tried again.
   ///
-  /// - Throws: ``TLS/TLSError`` when the certificate can't be read; then nothing has changed.
+  /// - Throws: ``TLS/TLSError`` if the certificate can't be read; nothing changes in this case.
   public func replace(_ identity: TLSIdentity) throws {
     let certificate = try Self.read(identity)
     change { state in
@@ -92,7 +93,7 @@ public final class ClientCertificate: PushCredential {
   public func resume() {
     change { state in
       guard state.stopped != nil else { return }
-      // Another number, so that what still comes back from old connections doesn't stop it again.
+      // With a new number, late answers of old connections can't stop the certificate again.
       state.generation += 1
       state.tryAgain()
     }
@@ -114,7 +115,7 @@ public final class ClientCertificate: PushCredential {
     return "\(words ?? reason.name), \(subject); mend certificate, environment or topic"
   }
 
-  /// A certificate's time is in itself; APNs' clock judges it.
+  /// Does nothing: the certificate contains its validity, and APNs checks it with its own clock.
   public func setOffset(_ seconds: Int64) {}
 
   public func observe(_ body: @escaping @Sendable () -> Void) {
@@ -136,7 +137,7 @@ public final class ClientCertificate: PushCredential {
 }
 
 extension TLSAlert {
-  /// What it says about the certificate, and what to do.
+  /// The meaning of the alert for the certificate, and the remedy.
   var advice: String {
     switch self {
     case .certificateExpired: "the certificate has expired; renew it on developer.apple.com"

@@ -1,18 +1,18 @@
 internal import PushTransport
 internal import TLS
 
-/// A provider token: the JWT that a push carries in its `authorization` header.
+/// A provider token: the JWT in the `authorization` header of a push.
 public struct ProviderToken: Sendable, Equatable {
-  /// The compact serialisation, without the `bearer` in front.
+  /// The compact serialisation, without the prefix `bearer`.
   public let jwt: String
   /// `iat`: UNIX seconds.
   public let issuedAt: Int64
-  /// Counts the tokens of one source; tells an answer about an older token from one about this.
+  /// Number of the token within its source. It distinguishes answers about this token from answers about an older one.
   public let generation: Int
-  /// Counts the keys of one source: APNs binds a connection to the first that it sees on it.
+  /// Number of the key within its source. APNs binds a connection to its first key.
   let keyGeneration: Int
 
-  /// What a push carries of it.
+  /// The form of the token for a push.
   var bearer: BearerToken { BearerToken(text: jwt, generation: generation, connection: keyGeneration) }
 
   init(jwt: String, issuedAt: Int64, generation: Int, keyGeneration: Int) {
@@ -22,9 +22,9 @@ public struct ProviderToken: Sendable, Equatable {
     self.keyGeneration = keyGeneration
   }
 
-  /// Signs the claims that Apple asks for and no others ("Establishing a token-based connection to APNs").
+  /// Signs exactly the claims that Apple requires ("Establishing a token-based connection to APNs").
   ///
-  /// ECDSA signatures are random, so two calls differ in their last part; the claims are what APNs compares.
+  /// ECDSA signatures are random, so the results of two calls differ in their last part. APNs compares only the claims.
   init(
     keyID: String, teamID: String, issuedAt: Int64, generation: Int, key: ECPrivateKey, keyGeneration: Int = 0
   ) throws {

@@ -4,16 +4,18 @@ public import PushTransport
 internal import Synchronization
 public import TLS
 
-/// Issues the provider tokens of one signing key: on a half-hour grid, the same claims in every worker of a fleet.
+/// A source of provider tokens for one signing key. On a half-hour grid, every worker of a fleet signs the same claims.
 ///
-/// Safe to use from any thread; pools of the same key share one.
+/// It can be used from any thread. Pools with the same key share one source.
 public final class ProviderTokenSource: PushCredential {
-  /// Measures how many seconds the fleet's clock (Redis `TIME`) is ahead of this machine's; `nil` when it can't.
+  /// Measures by how many seconds the fleet's clock (Redis `TIME`) is ahead of this machine's clock; `nil` if that
+  /// fails.
   public typealias MeasureOffset = @Sendable () async -> Int64?
 
-  /// Seconds for which a token is kept after `TooManyProviderTokenUpdates`: APNs allows one change in 20 minutes.
+  /// Seconds for which the source keeps a token after `TooManyProviderTokenUpdates`: APNs allows one change in 20
+  /// minutes.
   static let keptAfterTooMany: Int64 = 1200
-  /// Seconds after which a token must not be kept any longer: APNs refuses it at an hour.
+  /// Greatest age of a token in seconds: APNs refuses it after an hour.
   static let oldest: Int64 = 3300
 
   /// The key's id, ten characters.
@@ -27,11 +29,11 @@ public final class ProviderTokenSource: PushCredential {
 
   private struct State {
     var key: ECPrivateKey
-    /// Counts the keys.
+    /// Number of key changes.
     var keyGeneration = 0
     var offset: Int64 = 0
     var current: ProviderToken?
-    /// Tokens issued so far; the number of the last is its generation.
+    /// Number of issued tokens; it is the generation of the last one.
     var issued = 0
     var phase = Phase.onGrid
     var observers: [@Sendable () -> Void] = []
@@ -39,23 +41,24 @@ public final class ProviderTokenSource: PushCredential {
 
   private enum Phase: Equatable {
     case onGrid
-    /// The current token stays until then, whatever the grid says.
+    /// The source keeps the current token until this time, independent of the grid.
     case kept(until: Int64)
-    /// A token was refused as expired; the clock is being measured.
+    /// APNs refused a token as expired, and the source measures its clock.
     case measuring
-    /// Minted off the grid, because the grid's was refused as expired; stays until then.
+    /// APNs refused the token of the grid as expired. The source signed another token outside the grid and keeps it
+    /// until this time.
     case offGrid(until: Int64)
-    /// With what APNs said, where the reason has no name.
+    /// Stopped, with the text of APNs if the reason has no name.
     case stopped(ReasonCode, words: String? = nil)
   }
 
   /// - Parameters:
-  ///   - keyID: letters and digits; Apple's are ten.
-  ///   - teamID: letters and digits; Apple's are ten.
-  ///   - key: the `.p8`.
+  ///   - keyID: letters and digits; Apple's ids have ten.
+  ///   - teamID: letters and digits; Apple's ids have ten.
+  ///   - key: the key of the `.p8` file.
   ///   - clock: this machine's UNIX seconds.
-  ///   - measureOffset: called when APNs finds a token expired: the clock may have been set, or Redis moved.
-  /// - Throws: ``ProviderTokenError`` for ids that aren't.
+  ///   - measureOffset: called if APNs refuses a token as expired, because the clock or Redis may have changed.
+  /// - Throws: ``ProviderTokenError`` for an invalid id.
   public init(
     keyID: String, teamID: String, key: ECPrivateKey,
     clock: @escaping @Sendable () -> Int64 = ProviderTokenSource.systemClock, measureOffset: MeasureOffset? = nil
@@ -81,13 +84,13 @@ public final class ProviderTokenSource: PushCredential {
   /// This machine's UNIX seconds.
   public static let systemClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 
-  /// Sets how many seconds the fleet's clock is ahead of this machine's.
+  /// Sets by how many seconds the fleet's clock is ahead of this machine's clock.
   public func setOffset(_ seconds: Int64) {
     state.withLock { $0.offset = seconds }
   }
 
-  /// Signs with another key from now on: the file was exchanged. Its tokens go over new connections, and a source that
-  /// was stopped is tried again. Nothing happens when it is the same key.
+  /// Signs with another key from now on, because its file was replaced. Its tokens use new connections, and a stopped
+  /// source is tried again. The same key changes nothing.
   public func replace(key: ECPrivateKey) {
     guard state.withLock({ $0.key.publicPEM }) != key.publicPEM else { return }
     change { state in
@@ -115,7 +118,8 @@ public final class ProviderTokenSource: PushCredential {
     return "\(words ?? Reason(reason).name); mend key, team or topic"
   }
 
-  /// The token to send with now, minted if it is time; `nil` while the clock is measured and when stopped.
+  /// Returns the current token, and signs a new one when it is due. Returns `nil` while the clock is being measured and
+  /// while the source is stopped.
   public func current() -> ProviderToken? {
     state.withLock { state in
       let now = clock() + state.offset
@@ -132,16 +136,17 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Why no more tokens are issued; `nil` while they are.
+  /// Reason why the source issues no tokens; `nil` while it issues them.
   public var stopped: ReasonCode? {
     state.withLock { state in
       if case .stopped(let reason, _) = state.phase { reason } else { nil }
     }
   }
 
-  /// APNs refuses the credential: issues no more tokens until ``resume()``.
+  /// Stops the source until ``resume()``, because APNs refuses the credential.
   ///
-  /// - Parameter generation: of the token that was refused; what is said of an earlier one may be its key's fault.
+  /// - Parameter generation: generation of the refused token. A refusal of an earlier token is ignored, because it may
+  ///   concern an earlier key.
   private func refused(_ reason: ReasonCode, _ words: String?, generation: Int) {
     change { state in
       guard state.current?.generation == generation else { return }
@@ -149,7 +154,7 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Issues tokens again, as after a start.
+  /// Issues tokens again, as after the start.
   public func resume() {
     change { state in
       guard case .stopped = state.phase else { return }
@@ -158,9 +163,11 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// APNs found a token too old: measures the clock again and mints once off the grid; a second time stops.
+  /// Handles a token that APNs refused as expired: measures the clock and signs one token outside the grid. A second
+  /// refusal stops the source.
   ///
-  /// - Parameter generation: of the token that was refused; an older one than the current says nothing new.
+  /// - Parameter generation: generation of the refused token. A refusal of an older token than the current one is
+  ///   ignored.
   func expired(generation: Int) {
     let measures = state.withLock { state -> Bool in
       guard state.current?.generation == generation else { return false }
@@ -179,7 +186,7 @@ public final class ProviderTokenSource: PushCredential {
     Task { mintOffGrid(offset: await measureOffset()) }
   }
 
-  /// APNs saw too many tokens: keeps the current one as long as it lasts.
+  /// Handles `TooManyProviderTokenUpdates`: keeps the current token as long as possible.
   func tooManyUpdates(generation: Int) {
     state.withLock { state in
       guard let current = state.current, current.generation == generation else { return }
@@ -192,7 +199,7 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Calls `body` whenever tokens are to be had again, or no more, on any thread.
+  /// Calls `body` on any thread whenever the source starts or stops issuing tokens.
   public func observe(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.observers.append(body) }
   }
@@ -215,7 +222,7 @@ public final class ProviderTokenSource: PushCredential {
         keyGeneration: state.keyGeneration)
       return state.current
     } catch {
-      // OpenSSL failed on a key it had accepted: nothing can be sent with it.
+      // OpenSSL failed with a key that it had accepted, so no push can be sent with this key.
       state.phase = .stopped(Reason.invalidProviderToken.code)
       return nil
     }
@@ -231,11 +238,11 @@ public final class ProviderTokenSource: PushCredential {
   }
 }
 
-/// An id that can't be part of a provider token.
+/// An id that can't be in a provider token.
 public struct ProviderTokenError: Error, Equatable, Sendable, CustomStringConvertible {
   /// `keyID` or `teamID`.
   public var field: String
-  /// What was given.
+  /// The given value.
   public var value: String
 
   public var description: String {

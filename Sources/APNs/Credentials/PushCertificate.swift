@@ -1,37 +1,37 @@
 public import TLS
 
-/// What a push certificate allows, as Apple writes it into its certificates.
+/// The permissions of a push certificate, as Apple writes them into its certificates.
 ///
-/// Sources: Apple, "Establishing a certificate-based connection to APNs" (topics in extension .6); node-apn (.1 and .2);
-/// NWPusher (kinds by common name).
+/// Sources: Apple, "Establishing a certificate-based connection to APNs" (topics in extension .6); node-apn (.1 and
+/// .2); NWPusher (kinds by common name).
 public struct PushCertificate: Sendable, Equatable {
-  /// Which of Apple's servers take it.
+  /// Apple's environments.
   public enum Environment: String, Sendable, Equatable {
     case sandbox, production
   }
 
-  /// The topics it may push to. The first is the app's own; empty when the certificate tells none.
+  /// Allowed topics. The first is the app's own; empty if the certificate contains none.
   public let topics: [String]
-  /// The environments it names; empty when it names none, as certificates for Wallet and for MDM do.
+  /// Named environments; empty if there are none, as in certificates for Wallet and for MDM.
   public let environments: Set<Environment>
-  /// What it is called: `Apple Push Services: com.example.news`.
+  /// Common name: `Apple Push Services: com.example.news`.
   public let name: String
-  /// When it begins and ceases to be valid, in UNIX seconds.
+  /// Validity in UNIX seconds.
   public let validity: ClosedRange<Int64>
 
   private static let arc = "1.2.840.113635.100.6.3."
 
-  /// Reads it from what the certificate says of itself.
+  /// Reads the permissions from the facts of a certificate.
   public init(_ facts: CertificateFacts) {
-    // `SEQUENCE { UTF8String topic, SEQUENCE { UTF8String kind, … }, … }`: the sequences between the names say of which
-    // kind they are; their suffixes say the same.
+    // `SEQUENCE { UTF8String topic, SEQUENCE { UTF8String kind, … }, … }`: the sequence after a topic has its
+    // kinds. The suffixes of the topics say the same.
     let listed = facts.extensions[Self.arc + "6"].flatMap(ASN1.texts(inSequence:)) ?? []
     topics = (facts.userID.map { [$0] } ?? []) + listed.filter { $0 != facts.userID }
     name = facts.commonName ?? "without a name"
     var environments: Set<Environment> = []
     if facts.extensions[Self.arc + "1"] != nil { environments.insert(.sandbox) }
     if facts.extensions[Self.arc + "2"] != nil { environments.insert(.production) }
-    // Certificates from before the extensions say it in their name only.
+    // Certificates that are older than the extensions have the environment only in their name.
     if environments.isEmpty {
       if name.hasPrefix("Apple Development ") { environments = [.sandbox] }
       if name.hasPrefix("Apple Production ") { environments = [.production] }
@@ -40,11 +40,12 @@ public struct PushCertificate: Sendable, Equatable {
     validity = facts.validity
   }
 
-  /// Whether pushes to the topic may go with it, as far as it tells: all of an app's topics begin with the app's own.
+  /// Returns whether the certificate allows pushes for the bundle id, as far as its topics are known. All topics of an
+  /// app start with the app's own.
   public func covers(bundle: String) -> Bool {
     topics.isEmpty || topics.contains { $0 == bundle || $0.hasPrefix(bundle + ".") }
   }
 
-  /// Whether it may be used in the environment, as far as it tells.
+  /// Returns whether the certificate is valid in the environment, as far as its environments are known.
   public func covers(_ environment: Environment) -> Bool { environments.isEmpty || environments.contains(environment) }
 }

@@ -1,24 +1,24 @@
 internal import PushCore
 internal import ServiceTools
 
-/// The lint of a file with a payload, a job, or a set-up of the past, by the rules of APNs.
+/// Checks of a file by the rules of APNs. The file has a payload, a job or old settings for the binary interface.
 struct APNsLint {
-  /// The result.
+  /// Result of the checks.
   private(set) var result: PushLint
 
-  /// How deep a file may be nested.
+  /// The deepest allowed nesting of a file.
   private static let maximumNesting = CampaignJob.maximumNesting
 
   /// Checks a file.
   ///
   /// - Parameters:
   ///   - bytes: the file.
-  ///   - resolved: a job with the content of the templates that it names; `nil` if nobody looked them up.
-  ///   - pushType: the push type of a payload; `nil` infers it. A job names its own.
-  ///   - app: the app of a payload, by its name in `apps`. A job names its own.
+  ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
+  ///   - pushType: the push type of a payload; `nil` infers it. A job contains its own.
+  ///   - app: the app of a payload, by its name in `apps`. A job contains its own.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds.
-  /// - Throws: when the file is no JSON and has no traces of the binary interface either.
+  /// - Throws: if the file is not JSON and has no traces of the binary interface.
   init(
     _ bytes: [UInt8], resolved: [UInt8]? = nil, as pushType: PushType? = nil, app: String? = nil,
     apps: JobApps = .any(APNsService()),
@@ -39,7 +39,7 @@ struct APNsLint {
     let kind: PushLint.Kind = Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload
     result = PushLint(kind: kind)
     let traits = Self.traits(of: kind == .job ? Self.app(of: root) : app, apps)
-    // Without repeats: its text was made of a job that was read.
+    // Duplicate members are not possible here: the text was generated from a parsed job.
     var whole = root
     if let resolved { whole = try JSONValue(parsing: resolved, maximumDepth: Self.maximumNesting) }
     let job = resolved ?? bytes
@@ -60,7 +60,7 @@ struct APNsLint {
     }
     if let undated {
       result.findings.append(Finding(.activityDates, undated.field, undated.message, hint: undated.hint))
-      // That it is no number either says nothing new.
+      // The rules would also report that the date is not a number, which adds nothing.
       drafts = []
     }
     if let draft = drafts.first {
@@ -68,7 +68,7 @@ struct APNsLint {
       result.pushType = draft.pushType.rawValue
       result.isInferred = kind != .job && pushType == nil
       result.sizes = Self.sizes(of: draft, all: result.isInferred)
-      // Of several languages or variants the largest: what fits in that fits in all.
+      // Uses the largest of several languages or variants: if it fits, all fit.
       if let most = drafts.map(\.size).max() {
         for index in result.sizes.indices { result.sizes[index].bytes = most }
       }
@@ -76,7 +76,7 @@ struct APNsLint {
     result.place(in: root, bytes)
   }
 
-  /// The lint of a set-up for the binary interface; `nil` if there are no traces of it.
+  /// Returns the findings for settings of the binary interface; `nil` if there are no traces of them.
   private static func legacy(_ bytes: [UInt8]) -> PushLint? {
     let findings = LegacyVocabulary.findings(in: bytes)
     guard !findings.isEmpty else { return nil }
@@ -85,9 +85,9 @@ struct APNsLint {
     return lint
   }
 
-  // MARK: What it is
+  // MARK: Kind of file
 
-  /// Whether it is a whole job: a payload may have members of any name, but hardly all of these.
+  /// Returns whether the JSON is a whole job. A payload can have members with any name, but hardly all of these.
   static func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     let names = Set(members.map(\.name))
@@ -95,24 +95,26 @@ struct APNsLint {
       && !names.isDisjoint(with: ["app", "audience"])
   }
 
-  /// Whether it is a template: a payload may have a member of its own that is called payload, but hardly nothing besides.
+  /// Returns whether the JSON is a template. A payload can have its own member called payload, but hardly only these
+  /// members.
   static func isTemplate(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
     return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
   }
 
-  /// Whether it is a payload alone, by the one member that no job has.
+  /// Returns whether the JSON is a single payload, which has the one member that no job has.
   static func isPayload(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     return members.value("aps") != nil && !isJob(root)
   }
 
-  /// JSON that is neither a job nor looks like a payload: there, words of the binary interface are no text for people.
+  /// Returns whether the JSON is neither a job nor a payload. Words of the binary interface are then not part of a
+  /// visible text.
   private static func mayBeConfiguration(_ root: JSONValue) -> Bool {
     !isPayload(root) && !isJob(root)
   }
 
-  /// What is known of an app, if it is one of APNs'.
+  /// Returns the known facts about an app, if it belongs to APNs.
   private static func traits(of app: String?, _ apps: JobApps) -> AppTraits? {
     guard let app, case .known(let services) = apps else { return nil }
     return (services[app] as? APNsService)?.app
@@ -123,7 +125,7 @@ struct APNsLint {
     return app
   }
 
-  /// A job or a template with the dates of a Live Activity written out, its text, and what is wrong with these dates.
+  /// Returns a job or a template with the final dates of a Live Activity, its text, and the error in these dates.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ kind: PushLint.Kind, as pushType: PushType?, _ apps: JobApps, now: Int?
   ) -> (JSONValue, [UInt8], JobError?) {
@@ -147,7 +149,7 @@ struct APNsLint {
     }
   }
 
-  /// In the place of the present, where it is not known.
+  /// Replaces the current time if it is not known.
   private static let someStart = 1_800_000_000
 
   private static func draft(
@@ -158,7 +160,7 @@ struct APNsLint {
       size: JSONValue.minified(bytes[root.range]).count)
   }
 
-  /// What a payload is probably sent as.
+  /// Returns the probable push type of a payload.
   static func inferred(_ root: JSONValue) -> PushType {
     guard case .object(let members) = root.kind else { return .alert }
     guard case .object(let aps)? = members.value("aps")?.kind else {

@@ -1,11 +1,12 @@
 public import PushCore
 internal import ServiceTools
 
-/// The rules for what is sent to APNs: one table for `submit`, the workers, `send` and `lint`.
+/// The rules for pushes to APNs: one table for `submit`, the workers, `send` and `lint`.
 ///
-/// The raw value is the rule's id, in messages and in JSON: never rename one. What breaks an error is refused; a warning
-/// is something that is only doubtful, or only matters to some, and is `lint`'s to say. What Apple documents to be an error
-/// is one; what was only observed, or follows by inference, is a warning, unless it plainly can't work.
+/// The raw value is the rule's id in messages and in JSON: never rename one. A push that breaks an error rule is
+/// refused. A warning is only doubtful or concerns only some apps, and only `lint` reports it. A rule is an error if
+/// Apple documents the error. A rule that was only observed or inferred is a warning, unless the push plainly can't
+/// work.
 public enum APNsRule: String, CaseIterable, Sendable {
   // Headers.
   case backgroundPriority = "background-priority"
@@ -68,18 +69,18 @@ public enum APNsRule: String, CaseIterable, Sendable {
   case duplicateKey = "duplicate-key"
   case variantSame = "variant-same"
 
-  /// What is left of set-ups for the binary interface.
+  /// Remains of settings for the binary interface.
   case legacy = "legacy"
-  /// What only a job has: the fields around the payload.
+  /// Fields of a job around the payload.
   case job = "job"
 }
 
 extension APNsRule {
-  /// How bad it is to break the rule.
+  /// Severity of a violation.
   public var severity: PushRule.Severity { entry.severity }
-  /// The rule, in a sentence.
+  /// The rule in one sentence.
   public var summary: String { entry.summary }
-  /// Where the rule comes from.
+  /// Source of the rule.
   public var source: String { entry.source }
 
   private typealias Entry = (severity: PushRule.Severity, summary: String, source: String)
@@ -187,7 +188,7 @@ extension APNsRule {
   /// A rule for the files of every service.
   private static func entry(_ rule: PushRule) -> Entry { (rule.severity, rule.summary, rule.source) }
 
-  /// Apple's pages.
+  /// Pages of Apple.
   private enum Source {
     static let sending = "Apple, “Sending notification requests to APNs”"
     static let payload = "Apple, “Generating a remote notification”"
@@ -209,7 +210,7 @@ extension APNsRule {
 }
 
 extension PushRule {
-  /// The rule as everybody sees it.
+  /// Creates the form of the rule that other modules use.
   public init(_ rule: APNsRule) {
     self.init(id: rule.rawValue, severity: rule.severity, summary: rule.summary, source: rule.source)
   }

@@ -1,16 +1,16 @@
 internal import PushCore
 
-/// Apple's keys. Sources: Apple, "Generating a remote notification", ActivityKit's and WidgetKit's pages on push
-/// notifications, and the archived guide for what is gone.
+/// Keys that Apple defines. Sources: Apple, "Generating a remote notification", ActivityKit's and WidgetKit's pages on
+/// push notifications, and the archived guide for removed keys.
 enum APSKey {
-  /// What a value has to be.
+  /// Required type of a value.
   enum Shape {
     case string, number, object, strings
     /// The number 1.
     case flag
     /// The boolean `true`.
     case yes
-    /// A string or the dictionary that has its own table.
+    /// A string, or the dictionary that has its own table.
     case alert, sound
     /// Seconds since 1970.
     case instant
@@ -37,7 +37,7 @@ enum APSKey {
   /// The keys of `sound` as a dictionary.
   static let sound: [String: Shape] = ["critical": .flag, "name": .string, "volume": .number]
 
-  /// What a string of a Live Activity's alert may be instead.
+  /// Keys of the dictionary that can replace a string of a Live Activity's alert.
   static let localized: [String: Shape] = ["loc-key": .string, "loc-args": .strings]
 
   static let interruptionLevels = ["passive", "active", "time-sensitive", "critical"]
@@ -49,34 +49,35 @@ enum APSKey {
     "input-push-token", "input-push-channel",
   ]
 
-  /// Keys that nobody uses for anything but what they mean inside `aps`.
+  /// Keys that no app uses for other data: they always have their meaning inside `aps`.
   static let unmistakable: Set = [
     "thread-id", "content-available", "mutable-content", "target-content-id", "interruption-level", "relevance-score",
     "filter-criteria", "content-state", "dismissal-date", "content-changed",
   ]
-  /// Keys of `aps` that apps use for data of their own, too.
+  /// Keys of `aps` that apps also use for their own data.
   static let ambiguous: Set = ["alert", "badge", "sound"]
 
-  /// The edits that are still a slip: `bagde` is one, `mutabel-contant` is two. A word of one's own is further away.
+  /// Largest number of edits that counts as a typing error: `bagde` has one, `mutabel-contant` has two. An app's own
+  /// word differs more.
   private static let mostEdits = 2
 
-  /// Returns the known key that a misspelt one stands for, such as `content_available`.
+  /// Returns the known key for a misspelt one such as `content_available`.
   static func meant(by name: String, among keys: some Collection<String>) -> String? {
     let plain = letters(of: name)
     return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: mostEdits)
   }
 
-  /// Returns the key that a name outside `aps` can't but mean; `nil` for a name of the app's own.
+  /// Returns the key of `aps` that a name outside `aps` must mean; `nil` for a name of the app's own.
   static func misplaced(_ name: String) -> String? {
     let plain = letters(of: name)
     return unmistakable.first { letters(of: $0) == plain }
   }
 
-  /// A name without what people write between its words: `contentAvailable`, `content_available` and `content-available`
-  /// are one.
+  /// Returns a name without separators and case: `contentAvailable`, `content_available` and `content-available` are
+  /// equal.
   private static func letters(of name: String) -> String { name.lowercased().filter { $0 != "-" && $0 != "_" } }
 
-  /// Keys of `alert` that were given up: since when, and what there is instead.
+  /// Returns since when a key of `alert` is deprecated, and its replacement.
   static func deprecation(inAlert key: String, isWebsite: Bool) -> (since: String, instead: String)? {
     switch key {
     case "summary-arg", "summary-arg-count":

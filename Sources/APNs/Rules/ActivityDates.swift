@@ -1,24 +1,24 @@
 internal import PushCore
 
-/// The dates of a Live Activity's push as a job may say them, in the place of Apple's seconds since 1970: a duration counts from
-/// the campaign's start, an instant is RFC 3339. A timestamp that is missing is the start. Pure.
+/// Dates of a Live Activity's push in a job, in forms other than Apple's seconds since 1970. A duration counts from the
+/// campaign's start, and an instant is RFC 3339. The default of the timestamp is the start. Pure.
 ///
-/// They are written out once, when the campaign begins, and kept with it: a push that is sent again, by whomever, says the same,
-/// and of two campaigns the later one's counts on the device.
+/// The dates are computed one time, when the campaign starts, and stored with it. So a repeated push always has the
+/// same dates, whichever worker sends it. The device shows the push of the later of two campaigns.
 struct ActivityDates {
   /// The keys of `aps` that are dates.
   static let keys = ["stale-date", "dismissal-date", "timestamp"]
 
-  /// What is put in the place of what the job says, in the order of the text.
+  /// Replacements for the dates of the job, in the order of the text.
   private var edits: [(range: Range<Int>, text: String)] = []
   private let start: Int
   private let isLocal: Bool
   private let isRepeated: Bool
 
   /// - Parameters:
-  ///   - job: a job, or a template by itself.
+  ///   - job: a job, or a single template.
   ///   - start: UNIX seconds.
-  /// - Throws: what is no date.
+  /// - Throws: if a value is not a date.
   init(_ job: JSONValue, start: Int) throws(JobError) {
     self.start = start
     guard case .object(let members) = job.kind else {
@@ -32,7 +32,8 @@ struct ActivityDates {
       let isWhole = members.value("payload") == nil && members.value("template") == nil
       for (index, variant) in variants.enumerated() {
         guard case .object(let members) = variant.kind else { continue }
-        // It says what differs from the job's own payload, unless there is none, or it has a template.
+        // A variant contains only its differences from the job's payload, unless the job has no payload or the variant
+        // has a template.
         let fills = !isLocal && (isWhole || members.value("template") != nil)
         try read(content: members, path: "variants[\(index)].", fillsTimestamp: fills)
       }
@@ -40,7 +41,7 @@ struct ActivityDates {
     edits.sort { $0.range.lowerBound < $1.range.lowerBound }
   }
 
-  /// What a job says, or one of its variants, itself or by its template.
+  /// Reads the content of a job or of one of its variants, directly or from its template.
   private mutating func read(
     content members: [JSONValue.Member], path: String, fillsTimestamp: Bool
   ) throws(JobError) {
@@ -59,7 +60,7 @@ struct ActivityDates {
     }
   }
 
-  /// - Parameter fillsTimestamp: whether it is the payload itself, and not what differs from it in a language.
+  /// - Parameter fillsTimestamp: whether `aps` is the payload itself, not the differences of a language.
   private mutating func read(_ aps: JSONValue, path: String, fillsTimestamp: Bool) throws(JobError) {
     guard case .object(let members) = aps.kind else { return }
     for member in members where Self.keys.contains(member.name) {
@@ -67,7 +68,7 @@ struct ActivityDates {
       case .string(let text):
         edits.append((member.value.range, "\(try seconds(text, of: member.name, path: path))"))
       case .null where member.name == "timestamp" && !isLocal:
-        // As good as missing, and a language can't be without it either.
+        // `null` counts as missing. A language can't remove the timestamp either.
         edits.append((member.value.range, "\(start)"))
       default: break
       }
@@ -107,9 +108,9 @@ struct ActivityDates {
     return instant / 1000
   }
 
-  /// The text with the dates written out; `nil` where there is nothing to write.
+  /// Returns the text with the computed dates; `nil` if there are none.
   ///
-  /// - Parameter bytes: what the job was parsed from.
+  /// - Parameter bytes: the text from which the job was parsed.
   func applied(to bytes: [UInt8]) -> [UInt8]? {
     guard !edits.isEmpty else { return nil }
     var result: [UInt8] = []

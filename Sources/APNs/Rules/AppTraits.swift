@@ -1,16 +1,16 @@
-/// What is known of an app of the configuration when a push for it is judged.
+/// Facts about a configured app that the rules need.
 public struct AppTraits: Sendable {
-  /// What the app shows APNs.
+  /// Authentication of the app at APNs.
   public enum Authentication: Sendable {
     /// A provider token.
     case token
-    /// A certificate for these topics; empty when they are not known.
+    /// A certificate for these topics; empty if they are not known.
     case certificate(topics: Set<String>)
-    /// A certificate that may be exchanged meanwhile.
+    /// A certificate that may be replaced while the program runs.
     case client(ClientCertificate)
   }
 
-  /// What a topic is, by its form.
+  /// Kind of a topic, which its form shows.
   enum Kind {
     case app
     /// A pass in Wallet: `pass.…`.
@@ -21,11 +21,11 @@ public struct AppTraits: Sendable {
     case management
   }
 
-  /// The bundle id; push types add their suffix.
+  /// The bundle id. Push types add their suffix.
   public var topic: String
-  /// What it shows APNs.
+  /// Authentication at APNs.
   public var authentication: Authentication
-  /// Whether the topic is sent as it stands, because somebody gave it for one push; suffixes don't come by themselves then.
+  /// Whether the topic is sent unchanged, because the user gave it for a single push. Push types then add no suffix.
   public var isTopicExact: Bool
 
   /// Memberwise.
@@ -35,10 +35,10 @@ public struct AppTraits: Sendable {
     self.isTopicExact = isTopicExact
   }
 
-  /// `apns-topic` of a push of this type.
+  /// Returns the `apns-topic` of a push of this type.
   public func topic(for type: PushType) -> String { isTopicExact ? topic : type.topic(bundle: topic) }
 
-  /// The topics of the certificate that it shows; `nil` when it shows none.
+  /// Topics of the app's certificate; `nil` if it has no certificate.
   var certificateTopics: Set<String>? {
     switch authentication {
     case .token: nil

@@ -1,19 +1,19 @@
 internal import PushCore
 
-/// A payload that is a whole request of another product: its tokens, its target and its own names for a text.
+/// A payload that is a complete request of another product, with its tokens, its target and its own names for texts.
 ///
-/// APNs accepts such a payload, because keys beside `aps` are the app's own, and the device shows nothing.
+/// APNs accepts such a payload, because keys outside `aps` belong to the app. The device then shows nothing.
 struct ForeignRequest: Equatable {
-  /// The product whose request it is.
+  /// Product of the request.
   var product: String
-  /// The member by which the request is known.
+  /// Member that identifies the request.
   var member: String
-  /// The member of the request that holds the payload.
+  /// Remedy: the member of the request that contains the payload.
   var hint: String
 
   private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, with keys of your own beside aps"#
 
-  /// - Parameter members: of a payload. A payload that has `aps` at its top is no other product's.
+  /// - Parameter members: members of a payload. A payload with `aps` at its top does not belong to another product.
   /// - Returns: `nil` for a payload of APNs.
   init?(_ members: [JSONValue.Member]) {
     guard members.value("aps") == nil else { return nil }
@@ -22,7 +22,7 @@ struct ForeignRequest: Equatable {
       self.init(product: product.name, member: product.member, hint: "\(product.hint): the payload is \(Self.form)")
       return
     }
-    // Any other request that carries a payload one level down.
+    // Any other request with a payload one level below.
     let inner = members.first { member in
       if case .object(let inner) = member.value.kind { inner.value("aps") != nil } else { false }
     }
@@ -37,11 +37,12 @@ struct ForeignRequest: Equatable {
 
   private struct Product {
     var name: String
-    /// A member that every request of the product has.
+    /// Member of every request of the product.
     var member: String
-    /// Further members, of which a request has one at least; none where the first is enough.
+    /// Further members. A request has at least one of them, unless the set is empty.
     var beside: Set<String> = []
-    /// Members of which ``member``'s object, or the first object of its array, has one at least.
+    /// Members of ``member``'s object or of the first object in its array. A request has at least one of them, unless
+    /// the set is empty.
     var inside: Set<String> = []
     var hint: String
 
@@ -56,7 +57,7 @@ struct ForeignRequest: Equatable {
     }
   }
 
-  /// Names are those of the products' own references.
+  /// Names in the references of the products.
   private static let products = [
     Product(
       name: "FCM", member: "message",

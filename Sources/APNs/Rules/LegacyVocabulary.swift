@@ -1,15 +1,15 @@
 internal import PushCore
 
-/// Finds in any text what is left of a set-up for the binary interface, and says what replaced it and since when.
+/// Finds remains of settings for the binary interface in any text, with their replacement and its date.
 ///
-/// Apple ended that interface on 31 March 2021; its words live on in configurations, scripts and notes.
+/// Apple ended that interface on 31 March 2021. Its terms remain in configurations, scripts and notes.
 enum LegacyVocabulary {
-  /// Something that only such a set-up has.
+  /// A text that only such settings contain.
   private struct Trace {
     var pattern: String
-    /// Only a line with one of these words means it.
+    /// Words of which a line must contain one.
     var among: [String] = []
-    /// A line with this word too means something else.
+    /// A word that gives the line another meaning.
     var unless: String?
     var message: String
     var hint: String
@@ -59,13 +59,13 @@ enum LegacyVocabulary {
       hint: "each push has an answer of its own: status, and reason in JSON"),
   ]
 
-  /// What limits are called.
+  /// Words for limits.
   private static let limitWords = ["payload", "message size", "maxsize", "max_size", "max-size"]
 
-  /// Every trace in the text, in its order.
+  /// Returns every trace in the text, in its order.
   static func findings(in bytes: [UInt8]) -> [Finding] {
     var findings: [Finding] = []
-    // No trace is shorter than a port's number.
+    // No trace is shorter than the number of a port.
     for (index, slice) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
     where slice.count > 3 {
       let line = String(decoding: slice, as: UTF8.self).lowercased()
@@ -93,7 +93,7 @@ enum LegacyVocabulary {
     return findings
   }
 
-  /// Where the pattern stands by itself, not as a part of a longer word or number.
+  /// Returns the position of the pattern as a whole word or number, not as a part of a longer one.
   private static func word(_ pattern: String, in line: String) -> String.Index? {
     var rest = line[...]
     while let found = rest.firstRange(of: pattern) {

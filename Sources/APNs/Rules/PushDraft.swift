@@ -1,6 +1,6 @@
 public import PushCore
 
-/// One push as it would be sent: what the rules judge.
+/// A push in its final form, which the rules check.
 public struct PushDraft: Sendable {
   /// `apns-push-type`.
   public var pushType: PushType
@@ -10,24 +10,24 @@ public struct PushDraft: Sendable {
   public var expiration: Expiration
   /// `apns-collapse-id`.
   public var collapseID: String?
-  /// Where it goes.
+  /// Destination of the push.
   public var destination: PushDestination
-  /// The app that it is for; `nil` when it isn't known.
+  /// The app; `nil` if it is not known.
   public var app: AppTraits?
   /// The payload.
   public var payload: JSONValue
-  /// The payload's path in messages: `payload` in a job, empty when the text is the payload.
+  /// Path of the payload in messages: `payload` in a job, empty if the text is the payload.
   public var path: String
-  /// Bytes of the payload as it is sent: where pushes differ, the most that is known of one.
+  /// Size of the payload in bytes as it is sent. If pushes differ, the largest known size.
   public var size: Int
-  /// The user whose push that is; `nil` where all are the same.
+  /// User with the largest push; `nil` if all pushes are equal.
   var largestFor: String?
-  /// Bytes where values are as long as they can be; `nil` where that does no harm.
+  /// Size in bytes if all values have their greatest length; `nil` if that size is harmless.
   var longestSize: Int?
-  /// Bytes of it that are no value.
+  /// Bytes of the payload outside the values.
   var fixedSize = 0
 
-  /// Memberwise; what isn't given is as a job that doesn't give it would have it.
+  /// Memberwise. A missing value has the default of a job.
   public init(
     pushType: PushType, priority: Int? = nil, expiration: Expiration? = nil, collapseID: String? = nil,
     destination: PushDestination = .devices, app: AppTraits? = nil, payload: JSONValue, path: String, size: Int
@@ -46,7 +46,7 @@ public struct PushDraft: Sendable {
   /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to APNs".
   public static let maximumBroadcast = 5120
 
-  /// Makes it a push of another type, with what that has by default.
+  /// Changes the push type, and sets the defaults of the new type.
   mutating func become(_ type: PushType) {
     pushType = type
     priority = type.defaultPriority
@@ -58,19 +58,21 @@ public struct PushDraft: Sendable {
 }
 
 extension PushDestination {
-  /// `apns-expiration` unless a job says otherwise. A broadcast must have one, and 0 is what every channel takes.
+  /// Returns the default of `apns-expiration`. A broadcast must have one, and every channel accepts 0.
   func defaultExpiration(of type: PushType) -> Expiration { self == .channel ? .immediate : type.defaultExpiration }
 }
 
 extension PushDraft {
-  /// The payload of a job: its own, or that of its template.
+  /// Returns the payload of a job: its own, or that of its template.
   private static func payload(of job: [JSONValue.Member]) -> JSONValue? {
     if case .object(let template)? = job.value("template")?.kind { return template.value("payload") }
     return job.value("payload")
   }
 
-  /// The push of a job, in each of its languages and variants, the payload itself first; none when there is none to speak of.
-  /// What is wrong with a field by itself counts as not given: that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
+  /// Returns the pushes of a job: one for each language and variant, the payload itself first. Returns none if the job
+  /// has no payload.
+  ///
+  /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:)`` reports it.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
     guard case .object(let members) = root.kind else { return [] }
     let forms = (try? PayloadForm.all(of: members, in: bytes)) ?? []
@@ -93,14 +95,14 @@ extension PushDraft {
 }
 
 extension PushInspector {
-  /// Every rule that a job breaks: each of its pushes, and what they are together.
+  /// Returns every rule that a job breaks, in one of its pushes or in their combination.
   ///
-  /// - Parameter now: UNIX seconds; `nil` leaves out what depends on the time.
+  /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(ofJob root: JSONValue, in bytes: [UInt8], app: AppTraits?, now: Int?) -> [Finding] {
     findings(in: PushDraft.all(job: root, in: bytes, app: app), now: now) + repeatedVariants(root, bytes)
   }
 
-  /// Variants that say the same: nothing is learned from them.
+  /// Finds variants with equal content: a comparison of them gives no information.
   static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
     guard case .object(let members) = root.kind, members.value("variants") != nil,
       let repeated = try? PayloadForm.repeated(in: members, bytes)

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Live Activities, to a device and to a channel.
+/// Rules for Live Activities, sent to a device or to a channel.
 extension PushInspector {
   mutating func checkActivity(_ aps: [JSONValue.Member]) {
     if aps.value("timestamp") == nil {
@@ -33,7 +33,7 @@ extension PushInspector {
           .activityEnd, path("aps.content-state"), "is missing: the last state stays as it is",
           hint: "give the final state")
       }
-    // checkKeys() says that it is none of the three.
+    // checkKeys() reports an event that is none of the three.
     default: return
     }
     for key in ["input-push-token", "input-push-channel"] where event != "start" && aps.value(key) != nil {
@@ -58,9 +58,9 @@ extension PushInspector {
     }
   }
 
-  /// Seconds that an activity lives at most: eight hours, and four more on the lock screen.
+  /// Longest life of an activity in seconds: eight hours, and four more on the lock screen.
   private static let longestLife = 12 * 3600
-  /// Seconds after its end that the system shows it at most.
+  /// Longest time in seconds for which the system shows an ended activity.
   private static let longestShown = 4 * 3600
 
   private mutating func checkDates(_ aps: [JSONValue.Member]) {
@@ -88,11 +88,12 @@ extension PushInspector {
     }
   }
 
-  /// What an activity holds at most, static and dynamic data together, in bytes.
+  /// Largest size of an activity's static and dynamic data together, in bytes.
   private static let maximumData = 4096
 
   private mutating func checkActivityData(_ aps: [JSONValue.Member]) {
-    // Blanks between tokens count here; they are gone from what is sent, so this errs by little, and it is a warning.
+    // Blanks between tokens count here but are not sent, so the size may be slightly too large. The rule is only a
+    // warning.
     let size = ["attributes", "content-state"].reduce(0) { $0 + (aps.value($1)?.range.count ?? 0) }
     guard size > Self.maximumData else { return }
     report(
@@ -103,7 +104,7 @@ extension PushInspector {
 }
 
 extension [JSONValue.Member] {
-  /// A date; `nil` for none, and for what is not a number.
+  /// Returns a date; `nil` if it is missing or not a number.
   fileprivate func instant(_ name: String) -> Double? {
     guard case .number(let text)? = value(name)?.kind else { return nil }
     return Double(text)

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Every key that Apple defines: its type, its range, and whether it still means anything.
+/// Rules for every key that Apple defines: its type, its range, and whether it is still in use.
 extension PushInspector {
   mutating func checkKeys(_ aps: [JSONValue.Member]) {
     for member in aps where !isFull {
@@ -9,7 +9,7 @@ extension PushInspector {
         reportUnknown(member.name, at: place)
         continue
       }
-      // A job may have a step in the place of the number, where each user has one: what is sent is a number.
+      // In a job, a string can be a step for the badge count of each user. The sent push contains a number.
       if member.name == "badge", !draft.path.isEmpty, case .string(let text) = member.value.kind,
         BadgeStep.read(text) != nil
       {
@@ -60,10 +60,10 @@ extension PushInspector {
 
   // MARK: Types
 
-  /// - Returns: whether the value has the shape.
+  /// - Returns: whether the value has the required type.
   private mutating func check(_ value: JSONValue, is shape: APSKey.Shape, at place: String) -> Bool {
     switch (shape, value.kind) {
-    // Reported as such, for the whole payload.
+    // Another check reports `null` for the whole payload.
     case (_, .null): return false
     case (.string, .string), (.number, .number), (.object, .object), (.alert, .string), (.sound, .string): return true
     case (.yes, .bool(true)): return true
@@ -98,7 +98,7 @@ extension PushInspector {
     return areStrings
   }
 
-  /// The year 5138 in seconds, and 1973 in milliseconds: which of the two a number is shows here.
+  /// The year 5138 in seconds, and 1973 in milliseconds. A number from here on must be in milliseconds.
   private static let leastMilliseconds = 100_000_000_000.0
 
   private mutating func checkInstant(_ text: String, at place: String) -> Bool {
@@ -115,7 +115,7 @@ extension PushInspector {
     let isActivity = draft.pushType == .liveactivity
     for member in alert where !isFull {
       let inner = "\(place).\(Excerpt.bare(member.name))"
-      // A Live Activity's title and body may be dictionaries, and its sound stands in the alert.
+      // Title and body of a Live Activity may be dictionaries, and its sound is in the alert.
       if isActivity, member.name == "title" || member.name == "body", case .object(let keys) = member.value.kind {
         check(keys, have: APSKey.localized, at: inner)
       } else if isActivity, member.name == "sound" {
@@ -178,7 +178,7 @@ extension PushInspector {
 }
 
 extension APSKey.Shape {
-  /// What it has to be, for messages.
+  /// Required type, for messages.
   fileprivate var form: String {
     switch self {
     case .string: "a string"

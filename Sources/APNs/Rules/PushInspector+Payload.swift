@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// The payload as a whole, and what each push type asks of it.
+/// Rules for the payload as a whole, and the requirements of each push type.
 extension PushInspector {
   mutating func checkPayload() {
     checkSize()
@@ -40,7 +40,7 @@ extension PushInspector {
     }
   }
 
-  /// The path of a place in the payload.
+  /// Returns the path of a place in the payload.
   func path(_ place: String) -> String { draft.path.isEmpty ? place : "\(draft.path).\(place)" }
 
   private mutating func checkSize() {
@@ -108,7 +108,7 @@ extension PushInspector {
     }
   }
 
-  /// Refuses an alert that shows, plays and counts nothing. A key with a slip is named before.
+  /// Refuses an alert that shows, plays and counts nothing. Another check names a misspelt key before.
   private mutating func checkShowsSomething(_ aps: [JSONValue.Member]) {
     guard draft.pushType == .alert, draft.app?.kind != .website, !aps.isSet("content-available"), !Self.isVisible(aps)
     else {
@@ -117,12 +117,12 @@ extension PushInspector {
     report(.alertEmpty, path("aps"), "has no alert, badge or sound: nothing is shown", hint: "add aps.alert")
   }
 
-  /// Whether `aps` has something to show, to play or to count.
+  /// Returns whether `aps` shows, plays or counts something.
   private static func isVisible(_ aps: [JSONValue.Member]) -> Bool {
     visible.contains { aps.value($0).map(isPerceptible) ?? false }
   }
 
-  /// Whether a value of `alert`, `badge` or `sound` does anything: an empty text and `null` do not.
+  /// Returns whether a value of `alert`, `badge` or `sound` has an effect. An empty text and `null` have none.
   private static func isPerceptible(_ value: JSONValue) -> Bool {
     switch value.kind {
     case .null: false
@@ -183,9 +183,9 @@ extension PushInspector {
     }
   }
 
-  // MARK: Beside `aps`
+  // MARK: Outside `aps`
 
-  /// Whether the system looks into `aps`; with the other types everything is the app's own.
+  /// Whether the system reads `aps`. For the other types the whole payload belongs to the app.
   var readsAPS: Bool {
     switch draft.pushType {
     case .alert, .background, .liveactivity, .controls, .widgets: true
@@ -231,7 +231,7 @@ extension PushInspector {
 }
 
 extension [JSONValue.Member] {
-  /// Whether a flag is set: by 1, as Apple has it, or by `true`, as many write.
+  /// Returns whether a flag is set: by 1, as Apple defines it, or by `true`, which is common.
   func isSet(_ name: String) -> Bool {
     switch value(name)?.kind {
     case .number(let text): Double(text) == 1

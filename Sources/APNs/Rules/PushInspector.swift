@@ -1,10 +1,10 @@
 internal import PushCore
 internal import ServiceTools
 
-/// Holds one push against the rules. Pure.
+/// Checks one push against the rules. Pure.
 struct PushInspector {
   let draft: PushDraft
-  /// Seconds since 1970, where what depends on the time is to be judged.
+  /// Current time in seconds since 1970; `nil` omits rules that depend on the time.
   let now: Int?
   private(set) var findings: [Finding] = []
   private var errors = 0
@@ -12,9 +12,9 @@ struct PushInspector {
 
   private init(_ draft: PushDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
-  /// Every rule that the push breaks, in the order: headers, the payload as a whole, its keys.
+  /// Returns every rule that the push breaks, in the order: headers, the payload as a whole, its keys.
   ///
-  /// - Parameter now: UNIX seconds; `nil` leaves out what depends on the time.
+  /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(in draft: PushDraft, now: Int? = nil) -> [Finding] {
     var inspector = PushInspector(draft, now: now)
     inspector.checkHeaders()
@@ -23,10 +23,11 @@ struct PushInspector {
     return inspector.findings
   }
 
-  /// Every rule that the push of a job breaks in any of its languages: what the payload itself breaks is said once.
+  /// Returns every rule that a job's push breaks in any of its languages. A finding in the payload itself is returned
+  /// one time.
   static func findings(in drafts: [PushDraft], now: Int? = nil) -> [Finding] {
     guard let first = drafts.first else { return [] }
-    /// A finding by its rule and its place below the payload.
+    /// Rule of a finding and its place below the payload.
     struct Key: Hashable {
       var rule: String
       var place: [UInt8]
@@ -46,7 +47,7 @@ struct PushInspector {
     return PushLint.bounded(all)
   }
 
-  /// Whether as many errors were found as are reported. The rest of the push is not checked then.
+  /// Whether the limit of reported errors is reached. The rest of the push is then not checked.
   var isFull: Bool { errors >= PushLint.mostFindings }
 
   mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
@@ -94,7 +95,7 @@ struct PushInspector {
 
   /// The longest time that APNs stores a push.
   private static let storedSeconds = 30 * 86400
-  /// What "a few seconds" may be for a call.
+  /// Seconds that still count as "a few seconds" for a call.
   private static let callSeconds = 60
 
   private mutating func checkExpiration() {
@@ -157,7 +158,7 @@ struct PushInspector {
     checkForeignSuffix(of: app.topic)
   }
 
-  /// What a broadcast's path names is the bundle id, whatever the push type.
+  /// Checks the bundle id. A broadcast's path contains the bundle id, whatever the push type.
   private mutating func checkBundle(_ bundle: String, _ app: AppTraits) {
     checkCertificate(of: app, for: bundle)
     checkForeignSuffix(of: bundle)
@@ -174,12 +175,12 @@ struct PushInspector {
     let type = draft.pushType
     let owner = PushType.allCases.first { other in
       other != type && !other.topicSuffix.isEmpty && topic.hasSuffix(other.topicSuffix)
-        // `.voip` is no suffix of its own within `.voip-ptt`, and so on.
+        // `.voip` is not a suffix of its own within `.voip-ptt`, and so on.
         && !(type.topicSuffix.hasSuffix(other.topicSuffix) && topic.hasSuffix(type.topicSuffix))
     }
     guard let owner else { return }
     let message = "the app's topic \(Excerpt.quoted(topic)) ends as one for \(owner.rawValue) does"
-    // A bundle id may well be called so; the others nobody calls a bundle.
+    // A bundle id may have these endings. No bundle id has the others.
     if owner == .voip || owner == .complication {
       report(
         .topicLooksSuffixed, "pushType", message,
@@ -193,6 +194,6 @@ struct PushInspector {
 }
 
 extension Finding {
-  /// Whether it keeps a job from being accepted.
+  /// Whether the finding makes a job invalid.
   var isError: Bool { rule.severity == .error }
 }

@@ -2,9 +2,9 @@ public import PushTransport
 public import ServiceTools
 internal import TLS
 
-/// The files of the credential. Errors name the key of the configuration, the file, and what to do.
+/// Files of the credential. An error contains the key of the configuration, the file and the remedy.
 extension APNsSettings {
-  /// Days before a certificate's end from which on `doctor` reports it.
+  /// `doctor` reports the end of a certificate this number of days before.
   private static let soon: Int64 = 30
   private static let day: Int64 = 86_400
 
@@ -66,7 +66,7 @@ extension APNsSettings {
 
   // MARK: Files
 
-  /// The signing key.
+  /// Reads the signing key.
   private func key(_ token: Token) throws(ServiceError) -> ECPrivateKey {
     do throws(SigningKeyError) {
       return try ECPrivateKey(contentsOf: token.keyFile)
@@ -75,7 +75,7 @@ extension APNsSettings {
     }
   }
 
-  /// The certificate with its key.
+  /// Reads the certificate with its key.
   func identity(_ certificate: Certificate) throws(ServiceError) -> TLSIdentity {
     do throws(IdentityError) {
       return try TLSIdentity(contentsOf: certificate.file, passphraseFile: certificate.passphraseFile)
@@ -86,7 +86,7 @@ extension APNsSettings {
     }
   }
 
-  /// Checks that a certificate is for the app. APNs decides whether it has expired, by its own clock.
+  /// Checks that a certificate is for the app. APNs decides by its own clock whether it has expired.
   private func check(_ certificate: PushCertificate) throws(ServiceError) {
     guard certificate.covers(bundle: topic) else {
       throw ServiceError(
@@ -108,7 +108,7 @@ extension APNsSettings {
 
   // MARK: Findings
 
-  /// The id of a key by the name that Apple gives its file: `AuthKey_ABC123DEFG.p8`.
+  /// Returns the id of a key from the name that Apple gives its file: `AuthKey_ABC123DEFG.p8`.
   static func keyID(ofFile file: String) -> String? {
     let name = file.split(separator: "/").last ?? ""
     guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return nil }
@@ -116,7 +116,7 @@ extension APNsSettings {
     return id.isEmpty ? nil : String(id)
   }
 
-  /// A key's id is no part of it: only its file's name can tell that it is another one's.
+  /// Checks the id of a signing key. The key does not contain its id, so only the name of its file can show a wrong id.
   private func finding(_ token: Token) -> CredentialFinding {
     if let id = Self.keyID(ofFile: token.keyFile), id != token.keyID {
       let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile
@@ -127,7 +127,7 @@ extension APNsSettings {
     return .well("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
   }
 
-  /// The end of a certificate.
+  /// Returns a finding about the end of a certificate.
   private static func finding(_ certificate: PushCertificate, now: Int64) -> CredentialFinding {
     let left = certificate.validity.upperBound - now
     let cure = "renew it at developer.apple.com, and exchange the file: workers take it within seconds"

@@ -11,13 +11,13 @@ public struct APNsSettings: PushServiceSettings {
     case certificate(Certificate)
   }
 
-  /// A signing key, and the ids of its tokens.
+  /// A signing key and the ids in its tokens.
   public struct Token: Sendable, Hashable {
     /// The `.p8` file.
     public var keyFile: String
-    /// Ten letters and digits.
+    /// Id of the key: ten letters and digits.
     public var keyID: String
-    /// Ten letters and digits.
+    /// Id of the team: ten letters and digits.
     public var teamID: String
 
     /// Memberwise.
@@ -28,9 +28,9 @@ public struct APNsSettings: PushServiceSettings {
 
   /// A push certificate.
   public struct Certificate: Sendable, Hashable {
-    /// PKCS#12, or PEM with certificate and key.
+    /// File with certificate and key: PKCS#12 or PEM.
     public var file: String
-    /// A file whose first line is the passphrase.
+    /// File whose first line is the passphrase.
     public var passphraseFile: String?
 
     /// Memberwise.
@@ -39,21 +39,21 @@ public struct APNsSettings: PushServiceSettings {
     }
   }
 
-  /// The keys that lead to the settings, for messages: `apps.news`.
+  /// Path of the settings in the configuration, for messages: `apps.news`.
   public var path: String
-  /// The bundle id; push types add their suffix.
+  /// The bundle id. Push types add their suffix.
   public var topic: String
   /// The environment of the tokens.
   public var environment: PushEnvironment
   /// The source of the credential.
   public var credential: Credential
-  /// A server in the place of Apple's: the simulator, or a proxy.
+  /// A server used instead of Apple's: the simulator or a proxy.
   public var endpoint: EndpointAddress?
-  /// A server in the place of ``endpoint`` for broadcasts.
+  /// A server for broadcasts, used instead of ``endpoint``.
   public var broadcastEndpoint: EndpointAddress?
-  /// A server in the place of ``endpoint`` for channel management.
+  /// A server for channel management, used instead of ``endpoint``.
   public var channelEndpoint: EndpointAddress?
-  /// The port of Apple's server: 443 or 2197.
+  /// Port of Apple's server: 443 or 2197.
   public var port: Int
 
   /// Memberwise.
@@ -88,10 +88,10 @@ public struct APNsSettings: PushServiceSettings {
     return APNsService(traits)
   }
 
-  /// What the rules have to know of the app.
+  /// Data about the app that the rules need.
   ///
-  /// A certificate that can't be read here, as on the machine of a producer who has none, leaves its topics to the workers,
-  /// which don't start without it.
+  /// A certificate may be unreadable here, for example on the machine of a producer that has none. Then only the
+  /// workers check its topics; they don't start without the certificate.
   private var traits: AppTraits {
     guard case .certificate(let certificate) = credential else { return AppTraits(topic: topic) }
     let facts = (try? identity(certificate)).flatMap { try? CertificateFacts(pem: $0.certificateChainPEM) }
@@ -115,7 +115,7 @@ public struct APNsSettings: PushServiceSettings {
 
   public var broadcastURL: String? { broadcastEndpoint?.url }
 
-  /// The server of channel management. Apple's has ports of its own.
+  /// URL of the server for channel management. Apple's server has ports of its own.
   public var channelURL: String {
     if let other = channelEndpoint ?? endpoint { return other.url }
     return environment == .production
@@ -127,7 +127,7 @@ public struct APNsSettings: PushServiceSettings {
   /// Returns these settings for the other environment.
   ///
   /// - Parameter endpoint: the server of that environment; `nil` for Apple's.
-  /// - Throws: if the credential is not for that environment, or its server is not known.
+  /// - Throws: if the credential is not valid in that environment, or its server is not known.
   public func inOtherEnvironment(at endpoint: EndpointAddress?) throws -> APNsSettings {
     let other = environment.other
     let credential = try makeCredential()
@@ -153,7 +153,7 @@ public struct APNsSettings: PushServiceSettings {
 }
 
 extension PushEnvironment {
-  /// The environment that this one is mistaken for.
+  /// The other environment, which users confuse with this one.
   public var other: PushEnvironment { self == .production ? .sandbox : .production }
 }
 

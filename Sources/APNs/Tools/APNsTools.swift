@@ -29,7 +29,7 @@ public struct APNsTools: PushServiceTools {
 
   // MARK: A push by hand
 
-  /// Without the collapse id that a campaign's alerts have by default.
+  /// Returns a composer without the collapse id that alerts of a campaign have by default.
   public func composer(
     byHand campaign: Campaign, of service: any PushService, expiration: Int?
   ) -> any PushComposer {
