@@ -1,4 +1,4 @@
-// A campaign, by HTTP: CARILLON_TOKEN=carillon_… java ByHttp.java ID USER
+// Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… java ByHttp.java ID USER
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -6,7 +6,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 
 class ByHttp {
-    // The JDK has no JSON: with a library of your own let that write the object.
+    // The JDK has no JSON writer. If you have a JSON library, let it write the object.
     static String quoted(String text) { return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"'; }
 
     public static void main(String[] words) throws Exception {
@@ -18,10 +18,10 @@ class ByHttp {
         var request = HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(10))
             .header("Authorization", "Bearer " + settings.get("CARILLON_TOKEN")).header("Content-Type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(job)).build();
-        // HTTP/1.1: there is no TLS to agree on more.
+        // HTTP/1.1: without TLS, client and server can't negotiate HTTP/2.
         var client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
         var answer = client.send(request, BodyHandlers.ofString());
-        // RFC 9457 where it is refused: what is wrong, and what to do.
+        // A refusal has a body by RFC 9457 with the error and the remedy.
         System.out.println(answer.statusCode() + " " + answer.body());
         if (answer.statusCode() >= 300) System.exit(1);
     }

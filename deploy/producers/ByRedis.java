@@ -1,4 +1,4 @@
-// A device and a campaign, by Redis: java ByRedis.java ID USER TOKEN
+// Registers a device and submits a campaign through Redis: java ByRedis.java ID USER TOKEN
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
@@ -16,7 +16,7 @@ class ByRedis {
         if (count < 1 || reply[0] != ':') throw new IOException("Redis: " + new String(reply, 0, Math.max(count, 0), UTF_8));
     }
 
-    // The JDK has no JSON: with a library of your own let that write the objects.
+    // The JDK has no JSON writer. If you have a JSON library, let it write the objects.
     static String quoted(String text) { return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"'; }
 
     public static void main(String[] words) throws IOException {

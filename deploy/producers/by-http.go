@@ -1,4 +1,4 @@
-// A campaign, by HTTP: CARILLON_TOKEN=carillon_… go run by-http.go ID USER
+// Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… go run by-http.go ID USER
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer answer.Body.Close()
-	// RFC 9457 where it is refused: what is wrong, and what to do.
+	// A refusal has a body by RFC 9457 with the error and the remedy.
 	if body, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode >= 300 {
 		log.Fatal(answer.Status, " ", string(body), err)
 	}

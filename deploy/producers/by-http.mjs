@@ -1,4 +1,4 @@
-// A campaign, by HTTP: CARILLON_TOKEN=carillon_… node by-http.mjs ID USER
+// Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… node by-http.mjs ID USER
 const [id, user] = process.argv.slice(2);
 const { CARILLON_URL = 'http://127.0.0.1:8080', CARILLON_TOKEN } = process.env;
 
@@ -8,6 +8,6 @@ const answer = await fetch(`${CARILLON_URL}/api/v1/campaigns`, {
   body: JSON.stringify({ id, app: 'news', audience: { users: [user] }, payload: { aps: { alert: 'Hello from Node' } } }),
   signal: AbortSignal.timeout(10_000),
 });
-// RFC 9457 where it is refused: what is wrong, and what to do.
+// A refusal has a body by RFC 9457 with the error and the remedy.
 console.log(answer.status, await answer.text());
 process.exitCode = answer.ok ? 0 : 1;

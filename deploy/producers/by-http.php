@@ -1,4 +1,4 @@
-<?php // A campaign, by HTTP: CARILLON_TOKEN=carillon_… php by-http.php ID USER
+<?php // Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… php by-http.php ID USER
 [, $id, $user] = $argv;
 $job = ['id' => $id, 'app' => 'news', 'audience' => ['users' => [$user]], 'payload' => ['aps' => ['alert' => 'Hello from PHP']]];
 $answer = file_get_contents((getenv('CARILLON_URL') ?: 'http://127.0.0.1:8080') . '/api/v1/campaigns', false,
@@ -7,7 +7,7 @@ $answer = file_get_contents((getenv('CARILLON_URL') ?: 'http://127.0.0.1:8080') 
         'header' => ['Authorization: Bearer ' . getenv('CARILLON_TOKEN'), 'Content-Type: application/json'],
         'content' => json_encode($job, JSON_THROW_ON_ERROR),
         'timeout' => 10,
-        'ignore_errors' => true, // what is wrong and what to do stands in the answer: RFC 9457
+        'ignore_errors' => true, // a refusal has a body by RFC 9457 with the error and the remedy
     ]]));
 if ($answer === false) exit(1);
 echo "$http_response_header[0] $answer\n";

@@ -1,4 +1,4 @@
-"""A campaign, by HTTP: CARILLON_TOKEN=carillon_… python3 by-http.py ID USER"""
+"""Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… python3 by-http.py ID USER"""
 import json, os, sys, urllib.error, urllib.request
 
 id, user = sys.argv[1:]
@@ -10,5 +10,5 @@ try:
     with urllib.request.urlopen(request, timeout=10) as answer:
         print(answer.status, answer.read().decode())
 except urllib.error.HTTPError as error:
-    # RFC 9457: what is wrong, and what to do.
+    # A refusal has a body by RFC 9457 with the error and the remedy.
     sys.exit(f"{error.code} {error.read().decode()}")

@@ -1,4 +1,4 @@
-# A campaign, by HTTP: CARILLON_TOKEN=carillon_… ruby by-http.rb ID USER
+# Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… ruby by-http.rb ID USER
 require 'json'
 require 'net/http'
 
@@ -7,6 +7,6 @@ job = { id: id, app: 'news', audience: { users: [user] }, payload: { aps: { aler
 answer = Net::HTTP.post(
   URI("#{ENV.fetch('CARILLON_URL', 'http://127.0.0.1:8080')}/api/v1/campaigns"), JSON.generate(job),
   'Authorization' => "Bearer #{ENV.fetch('CARILLON_TOKEN')}", 'Content-Type' => 'application/json')
-# RFC 9457 where it is refused: what is wrong, and what to do.
+# A refusal has a body by RFC 9457 with the error and the remedy.
 puts "#{answer.code} #{answer.body}"
 exit answer.is_a?(Net::HTTPSuccess)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A campaign, by HTTP: CARILLON_TOKEN=carillon_… sh by-http.sh ID USER
+# Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… sh by-http.sh ID USER
 set -eu
-# The token does not stand among the arguments, which everybody on this machine can read: @- takes the header from standard
-# input. With --fail-with-body a refusal is shown (RFC 9457: what is wrong, what to do) and exits 22.
+# All users of this machine can read arguments, so the token is not one of them: @- reads the header from standard input.
+# With --fail-with-body, curl prints a refusal (RFC 9457: error and remedy) and exits with 22.
 job=$(jq -cn --arg id "$1" --arg user "$2" \
   '{id: $id, app: "news", audience: {users: [$user]}, payload: {aps: {alert: "Hello from a shell"}}}')
 printf 'Authorization: Bearer %s' "$CARILLON_TOKEN" |

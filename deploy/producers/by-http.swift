@@ -1,4 +1,4 @@
-// A campaign, by HTTP: swiftc by-http.swift && CARILLON_TOKEN=carillon_… ./by-http ID USER
+// Submits a campaign through HTTP: swiftc by-http.swift && CARILLON_TOKEN=carillon_… ./by-http ID USER
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -25,6 +25,6 @@ request.httpBody = try JSONEncoder().encode(
     payload: ["aps": ["alert": "Hello from Swift"]]))
 let (body, answer) = try await URLSession.shared.data(for: request)
 let status = (answer as? HTTPURLResponse)?.statusCode ?? 0
-// RFC 9457 where it is refused: what is wrong, and what to do.
+// A refusal has a body by RFC 9457 with the error and the remedy.
 print(status, String(decoding: body, as: UTF8.self))
 exit((200..<300).contains(status) ? 0 : 1)

@@ -1,4 +1,4 @@
-// A device and a campaign, by Redis: go run by-redis.go ID USER TOKEN
+// Registers a device and submits a campaign through Redis: go run by-redis.go ID USER TOKEN
 package main
 
 import (

@@ -1,4 +1,4 @@
-// A device and a campaign, by Redis: node by-redis.mjs ID USER TOKEN
+// Registers a device and submits a campaign through Redis: node by-redis.mjs ID USER TOKEN
 import { connect } from 'node:net';
 import { once } from 'node:events';
 

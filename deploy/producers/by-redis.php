@@ -1,4 +1,4 @@
-<?php // A device and a campaign, by Redis: php by-redis.php ID USER TOKEN
+<?php // Registers a device and submits a campaign through Redis: php by-redis.php ID USER TOKEN
 [, $id, $user, $token] = $argv;
 $server = stream_socket_client('tcp://' . (getenv('REDIS_HOST') ?: '127.0.0.1') . ':' . (getenv('REDIS_PORT') ?: 6379));
 

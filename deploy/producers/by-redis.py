@@ -1,4 +1,4 @@
-"""A device and a campaign, by Redis: python3 by-redis.py ID USER TOKEN"""
+"""Registers a device and submits a campaign through Redis: python3 by-redis.py ID USER TOKEN"""
 import json, os, socket, sys
 
 id, user, token = sys.argv[1:]

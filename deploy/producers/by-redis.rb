@@ -1,4 +1,4 @@
-# A device and a campaign, by Redis: ruby by-redis.rb ID USER TOKEN
+# Registers a device and submits a campaign through Redis: ruby by-redis.rb ID USER TOKEN
 require 'json'
 require 'socket'
 

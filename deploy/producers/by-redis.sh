@@ -1,7 +1,7 @@
 #!/bin/sh
-# A device and a campaign, by Redis: sh by-redis.sh ID USER TOKEN
+# Registers a device and submits a campaign through Redis: sh by-redis.sh ID USER TOKEN
 set -eu
-# jq writes the JSON, so that nothing in an id or a text can break it; redis-cli -x takes the last argument from standard input.
+# jq writes the JSON, so that an id or a text can't break it. redis-cli -x reads the last argument from standard input.
 lpush() { redis-cli -e -h "${REDIS_HOST:-127.0.0.1}" -p "${REDIS_PORT:-6379}" -x LPUSH "{${CARILLON_NAMESPACE:-carillon}}:$1"; }
 
 jq -cjn --arg user "$2" --arg token "$3" \

@@ -1,4 +1,4 @@
-// A device and a campaign, by Redis: swiftc by-redis.swift && ./by-redis ID USER TOKEN
+// Registers a device and submits a campaign through Redis: swiftc by-redis.swift && ./by-redis ID USER TOKEN
 import Foundation
 
 let arguments = CommandLine.arguments
