@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func addressesShareTheirUpdatesWhenTheKnobSaysSo() async throws {
+  @Test func knobMakesAddressesShareTheirUpdates() async throws {
     try await Scene.run {
       $0.knobs.limitsTokenUpdatesByAddress = true
     } _: { (scene) async throws in

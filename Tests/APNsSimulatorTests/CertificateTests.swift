@@ -117,7 +117,7 @@ import Testing
     (SimulatorKnobs.CertificateAlert.revoked, "certificate revoked"), (.expired, "certificate expired"),
     (.unknownAuthority, "unknown ca"),
   ])
-  func certificateIsRefusedInMidCampaignWhenTheKnobSaysSo(
+  func knobRefusesACertificateInMidCampaign(
     alert wanted: SimulatorKnobs.CertificateAlert, words: String
   ) async throws {
     try await run { (scene, authority) async throws in

@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func channelsOfOneAppAreNoneOfAnother() async throws {
+  @Test func channelsBelongToOneApp() async throws {
     try await Scene.run { (scene) async throws in
       let channel = try await create(scene)
       let other = try await send(scene, "GET", "/1/apps/com.example.other/channels", [("apns-channel-id", channel)])

@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func tooManyErrorsEndTheConnectionAndGoneDevicesAreNone() async throws {
+  @Test func tooManyErrorsExcept410EndTheConnection() async throws {
     try await Scene.run {
       $0.knobs.errorBudget = 10
       $0.knobs.badTokenPoints = 5
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func connectionSaysGoAwayAfterItsShareOfRequests() async throws {
+  @Test func goAwayFollowsTheLimitOfRequests() async throws {
     try await Scene.run {
       $0.knobs.goAwayAfterRequests = 3
     } _: { (scene) async throws in
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func goAwayOnDemandAnswersWhatIsOpen() async throws {
+  @Test func goAwayOnDemandAnswersOpenRequests() async throws {
     try await Scene.run {
       $0.knobs.latencyMilliseconds = 50
       $0.initialStreams = 10
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  @Test func portThatIsTakenIsAnError() async throws {
+  @Test func takenPortIsAnError() async throws {
     try await Scene.run { (scene) async throws in
       var configuration = SimulatorConfiguration()
       configuration.port = scene.simulator.port
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func keyThatIsNoKeyIsAnError() async throws {
+  @Test func invalidKeyIsAnError() async throws {
     var configuration = SimulatorConfiguration()
     configuration.keys = [.init(keyID: "K", teamID: "T", pem: "nonsense")]
     await #expect(throws: TLSError.self) { try await Simulator.start(configuration) }

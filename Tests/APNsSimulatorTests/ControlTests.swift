@@ -86,7 +86,7 @@ import Testing
       #"{"withheldShare":-0.1}"#, #"{"resetAfterRequests":-1}"#, #"{"streamLimit":-1}"#,
       #"{"tokenFailures":[{"token":"ab","status":200,"reason":"x","times":1}]}"#,
     ])
-  func badKnobsChangeNothingAndSayWhy(body: String) async throws {
+  func invalidKnobsChangeNothingAndAreExplained(body: String) async throws {
     try await Scene.run { (scene) async throws in
       let before = scene.simulator.knobs
       let response = try await scene.control("PUT", "/knobs", body)

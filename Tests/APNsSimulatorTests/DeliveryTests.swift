@@ -16,7 +16,7 @@ import Testing
     #expect(try await scene.push(request).status == 200)
   }
 
-  @Test func deviceThatIsThereGetsEverything() async throws {
+  @Test func reachableDeviceGetsEveryPush() async throws {
     try await Scene.run { (scene) async throws in
       for _ in 0..<3 { try await push(scene) }
       #expect(await counts(scene) == [3, 3, 0, 0, 0])

@@ -39,7 +39,7 @@ import Testing
     #expect(response.body == #"{"reason":"DeviceTokenNotForTopic"}"#)
   }
 
-  @Test func tokenMarkedForTheWrongTopicIsForNone() async throws {
+  @Test func wrongTopicTokenIsForNoTopic() async throws {
     let response = try await answer(to: SimulatedDevice(token: Self.token, state: .wrongTopic))
     #expect(response.body == #"{"reason":"DeviceTokenNotForTopic"}"#)
   }
@@ -58,7 +58,7 @@ import Testing
     #expect(response.body == #"{"reason":"BadDeviceToken"}"#)
   }
 
-  @Test func unknownTokenGoesByTheKnob() async throws {
+  @Test func knobDecidesAboutUnknownTokens() async throws {
     let other = SimulatedDevice(token: [1, 2, 3])
     #expect(try await answer(to: other, unknown: .accept).status == 200)
     #expect(try await answer(to: other, unknown: .bad).body == #"{"reason":"BadDeviceToken"}"#)

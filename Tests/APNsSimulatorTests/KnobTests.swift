@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func connectionFallsSilentWithoutAWord() async throws {
+  @Test func connectionFallsSilent() async throws {
     try await run {
       $0.silentAfterRequests = 2
     } _: { (scene) async throws in

@@ -142,14 +142,14 @@ import Testing
   }
 
   @Test(arguments: ["", "123", "0123456789abcdef0123456789abcdef0123", "01234567-89ab-4cde-8f01-23456789abcg"])
-  func identifierThatIsNoUUIDIsBad(id: String) async throws {
+  func invalidUUIDIsABadIdentifier(id: String) async throws {
     try await Scene.run { (scene) async throws in
       try await expect(400, "BadMessageId", in: scene, try scene.request { $0.set("apns-id", id) })
     }
   }
 
   @Test(arguments: ["soon", "-1", "1.5", ""])
-  func expirationThatIsNoNumberIsBad(value: String) async throws {
+  func nonNumericExpirationIsBad(value: String) async throws {
     try await Scene.run { (scene) async throws in
       try await expect(400, "BadExpirationDate", in: scene, try scene.request { $0.set("apns-expiration", value) })
     }
@@ -259,7 +259,7 @@ import Testing
   }
 
   @Test(arguments: ["xyz", "abc", "zz", String(repeating: "ab", count: 256)])
-  func tokenThatIsNotHexadecimalIsBad(token: String) async throws {
+  func nonHexadecimalTokenIsBad(token: String) async throws {
     try await Scene.run { try await expect(400, "BadDeviceToken", in: $0, try $0.request(token)) }
   }
 

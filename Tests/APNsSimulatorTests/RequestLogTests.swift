@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func answerThatIsHereIsInTheFile() async throws {
+  @Test func receivedAnswerIsInTheFile() async throws {
     let folder = try ScratchFolder()
     let path = folder.path("requests.log")
     try await Scene.run {
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func fileThatCanNotBeOpenedIsAnErrorAtTheStart() async throws {
+  @Test func unopenableFileIsAnErrorAtTheStart() async throws {
     let folder = try ScratchFolder()
     var configuration = SimulatorConfiguration()
     configuration.log = folder.path("nowhere/requests.log")

@@ -406,7 +406,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test func keyThatIsNoneIsAnErrorThatSaysSo() {
+  @Test func invalidKeyIsAnErrorWithItsCause() {
     let identity = HTTPServerOptions.Identity(certificateChain: "no certificate", key: "no key")
     let error = #expect(throws: HTTPServerError.self) { try self.serve(with: { $0.identity = identity }) }
     #expect(error?.description.contains("is the certificate PEM, and the key that of it?") == true)

@@ -75,7 +75,7 @@ struct BenchTests {
     ["--only", "engines"], ["--rounds", "0"], ["--sizes", "1,x"], ["--engines", "carrier-pigeon"],
     ["limits", "--engine", "carrier-pigeon"],
   ])
-  func nonsenseIsUsage(arguments: [String]) async throws {
+  func invalidArgumentsAreUsageErrors(arguments: [String]) async throws {
     let output = try await ChildProcess.run(Self.program, arguments)
     #expect(output.exit == .status(64))
   }

@@ -373,7 +373,7 @@ struct APITests {
     #expect(await process.terminate() == .status(0))
   }
 
-  @Test func othersAreNotListenedToWithoutAToken() async throws {
+  @Test func listeningToOtherMachinesNeedsAToken() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("admin", "--listen", "0.0.0.0:0")
     #expect(output.exit == .status(65) && output.standardError.contains("carillon admin token"), "\(output)")

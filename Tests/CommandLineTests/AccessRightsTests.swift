@@ -175,7 +175,7 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
-  @Test func aRightThatIsMissingIsNamed() async throws {
+  @Test func missingRightIsNamed() async throws {
     let company = try await Company()
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("a"))
     for (role, words, says) in [
@@ -278,7 +278,7 @@ import Testing
   ]
 
   @Test(arguments: ["redis.acl.example", "redis-6.2.acl.example"])
-  func everyRoleIsRefusedWhatItMustNotDo(file: String) async throws {
+  func everyRoleIsRefusedForbiddenCommands(file: String) async throws {
     let isOld = file.contains("6.2")
     guard !isOld || RedisServer.Program.redis62.isPresent else { return }
     let company = try await Company(file, on: isOld ? .redis62 : .distribution)

@@ -78,7 +78,7 @@ struct BadInputTests {
     #expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0")
   }
 
-  @Test func oversizedJobIsRefusedWithByHowMuch() async throws {
+  @Test func oversizedJobIsRefusedWithItsSize() async throws {
     let world = try await CarillonWorld()
     let blanks = String(repeating: " ", count: CampaignJob.maximumSize)
     let job = CarillonWorld.job("large")
@@ -87,7 +87,7 @@ struct BadInputTests {
     output.expect(exit: 65, saying: "\(job.utf8.count) over the limit of 1048576", "put the audience into a segment")
   }
 
-  @Test func configurationThatIsNotThereSaysHowToNameOne() async throws {
+  @Test func missingConfigurationNamesTheOption() async throws {
     let folder = try ScratchFolder()
     let output = try await CarillonCommand.run(["campaign", "list"], folder: folder.url)
     output.expect(exit: 65, saying: "there is no Config/carillon.yaml here", "--config FILE or CARILLON_CONFIG")
@@ -104,7 +104,7 @@ struct BadInputTests {
   ]
 
   @Test(arguments: keys)
-  func keyThatCannotBeUsedKeepsAWorkerFromStarting(pem: String?, says: [String]) async throws {
+  func workerDoesNotStartWithAnUnusableKey(pem: String?, says: [String]) async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_TOKEN_KEY_FILE"] =
       try pem.map { try world.folder.writeSecret("key.p8", $0) } ?? "/nowhere.p8"
@@ -113,7 +113,7 @@ struct BadInputTests {
     for part in says { #expect(output.standardError.contains(part), "\(output.standardError)") }
   }
 
-  @Test func trustRootsThatAreNoneKeepAWorkerFromStarting() async throws {
+  @Test func workerDoesNotStartWithInvalidTrustRoots() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_TRUST_ROOTS"] = try world.folder.write("ca.pem", "hello")
     let output = try await world.run("worker", "--drain")
@@ -131,7 +131,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: [["worker"], ["campaign", "list"], ["devices", "show", "u1"]])
-  func redisThatIsDownIsUnreachable(command: [String]) async throws {
+  func stoppedRedisIsUnreachable(command: [String]) async throws {
     let server = try await RedisServer.start()
     let world = try await CarillonWorld(server: server)
     await server.stop()
@@ -143,7 +143,7 @@ struct BadInputTests {
     #expect(error.text("hint")?.contains("redis.url") == true)
   }
 
-  @Test func redisThatEvictsIsRefused() async throws {
+  @Test func evictingRedisIsRefused() async throws {
     let server = try await RedisServer.start(arguments: ["--maxmemory-policy", "allkeys-lru"])
     let output = try await CarillonWorld(server: server).run("worker")
     output.expect(exit: 69, saying: "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction")
@@ -157,7 +157,7 @@ struct BadInputTests {
     await primary.stop()
   }
 
-  @Test func passwordThatIsWrongIsNeverShown() async throws {
+  @Test func wrongPasswordIsNeverShown() async throws {
     let server = try await RedisServer.start(password: "right")
     var world = try await CarillonWorld(server: server)
     world.environment["CARILLON_REDIS_URL"] = "redis://:secret@127.0.0.1:\(server.port)"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct CampaignTests {
-  @Test func sameJobAgainChangesNothingAndAnotherIsAConflict() async throws {
+  @Test func sameJobChangesNothingAndAnotherIsAConflict() async throws {
     let world = try await CarillonWorld()
     let job = CarillonWorld.job("spring")
     #expect(try await world.succeed("campaign", "submit", "-", input: job) == "spring\n")
@@ -238,7 +238,7 @@ struct CampaignTests {
     #expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker is there"))
   }
 
-  @Test func submitSaysWhatLintWarnsOf() async throws {
+  @Test func submitPrintsTheWarningsOfLint() async throws {
     let world = try await CarillonWorld(devices: 1)
     let job = CarillonWorld.job("typo").replacing(#""alert":"hi""#, with: #""alert":"hi","x-mine":1"#)
     let output = try await world.run("campaign", "submit", "-", input: job)
@@ -298,7 +298,7 @@ struct CampaignTests {
     output.expect(exit: 65, saying: "more than 366 days ahead\n  hint: check the year")
   }
 
-  @Test func watchOfAJobThatCannotBeRunSaysWhy() async throws {
+  @Test func watchReportsWhyAJobIsInvalid() async throws {
     let world = try await CarillonWorld()
     // The worker's configuration has no app `sport`; the submitter's configuration has this app.
     var producer = world

@@ -65,7 +65,7 @@ struct ChannelTests {
     #expect(try ChannelRequest.delete(id: "a").result(of: response(204)) == .deleted)
   }
 
-  @Test func answersThatAreNoneAreErrors() {
+  @Test func invalidAnswersAreErrors() {
     let calls: [(ChannelRequest, HTTPExchange.Response)] = [
       (.create(stores: true), response(201)), (.list, response(200)), (.list, response(200, "{}")),
       (.show(id: "a"), response(200, "[]")), (.show(id: "a"), response(200, #"{"message-storage-policy":"1"}"#)),
@@ -128,7 +128,7 @@ struct ChannelTests {
     #expect(asked[2...].allSatisfy { $0.contains("\r\napns-channel-id: a+b=\r\n") })
   }
 
-  @Test func serverThatIsNotThereIsUnreachable() async throws {
+  @Test func missingServerIsUnreachable() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:1"
     let output = try await world.run("channel", "list", "--app", "news", "--json")

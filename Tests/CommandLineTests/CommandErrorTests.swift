@@ -24,7 +24,7 @@ struct CommandErrorTests {
     for (code, status) in statuses { #expect(code.exitStatus == status) }
   }
 
-  @Test func errorsOfTheModulesKeepWhatTheySay() {
+  @Test func errorsOfTheModulesKeepTheirText() {
     let job = CommandError(JobError(field: "lane", message: "unknown value 'x'", hint: "known: urgent"))
     #expect(job == CommandError(.input, "lane: unknown value 'x'", hint: "known: urgent"))
     struct Surprise: Error {}

@@ -92,7 +92,7 @@ import Testing
     #expect(wrong?.hint?.contains("set apps.news.environment to sandbox") == true)
   }
 
-  @Test func aFileThatIsNoCertificateKeepsFromStarting() throws {
+  @Test func fileWithoutACertificatePreventsTheStart() throws {
     let path = try folder.writeSecret("push.p12", "hello")
     let error = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path)))])

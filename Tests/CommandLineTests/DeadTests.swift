@@ -105,7 +105,7 @@ struct DeadTests {
 
   /// The job of one target has text for that user. A retry must not send it to the device's new user, nor to a user who
   /// opted out.
-  @Test func targetWhoseUserIsGoneIsNotRetried() async throws {
+  @Test func targetWithoutItsUserIsNotRetried() async throws {
     let world = try await CarillonWorld(devices: 4)
     for number in 0..<4 {
       let token = CarillonWorld.token(number)

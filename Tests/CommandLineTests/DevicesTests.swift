@@ -90,7 +90,7 @@ struct DevicesTests {
     output.expect(exit: 65, saying: says, "the first line names the columns")
   }
 
-  @Test func importThatCannotBeReadSaysSo() async throws {
+  @Test func unreadableImportIsAnError() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("devices", "import", "/nowhere.csv", "--json")
     #expect(output.exit == .status(65))

@@ -42,7 +42,7 @@ struct DoctorRuleTests {
       endpoint: "r:1", info: RedisServerInfo(parsing: fields.map { "\($0):\($1)" }.joined(separator: "\n")))
   }
 
-  @Test func serverThatIsAsItShouldBeIsWell() {
+  @Test func correctServerHasNoFinding() {
     let findings = RedisRules.findings(Self.node([:]))
     #expect(levels(findings) == [.well, .well, .well], "\(findings)")
   }
@@ -62,7 +62,7 @@ struct DoctorRuleTests {
     #expect(findings.count { $0.level != .well } == 1)
   }
 
-  @Test func slowServersAndWrongClocksAreSaid() {
+  @Test func slowServersAndWrongClocksAreReported() {
     func findings(_ microseconds: Int, _ ahead: Int) -> [DoctorFinding] {
       RedisRules.findings(NodePace(endpoint: "r:1", roundTrips: [1, microseconds, 900_000], clockAhead: ahead))
     }
@@ -73,7 +73,7 @@ struct DoctorRuleTests {
     expect(findings(300, 600_000), .problem, "its clock is 10 min ahead of this machine's")
   }
 
-  @Test func openSlotsRightsAndCrowdedPartitionsAreSaid() {
+  @Test func openSlotsRightsAndCrowdedPartitionsAreReported() {
     expect(RedisRules.findings(openSlots: nil), .advice, "may not ask")
     expect(RedisRules.findings(openSlots: []), .well, "no slot")
     expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are left open, 93 among them")
@@ -89,7 +89,7 @@ struct DoctorRuleTests {
 
   // MARK: Credentials
 
-  @Test func keyFileOfAnotherIdIsSaid() throws {
+  @Test func keyFileOfAnotherIdIsReported() throws {
     let folder = try ScratchFolder()
     func findings(_ name: String) throws -> [DoctorFinding] {
       let file = try folder.writeSecret(name, ECPrivateKey.generate().pem)
@@ -105,7 +105,7 @@ struct DoctorRuleTests {
 
   // MARK: The way there
 
-  @Test func certificateOfTheEndpointThatEndsIsSaid() throws {
+  @Test func endingCertificateOfTheEndpointIsReported() throws {
     let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }
     expect(
       NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well, "a by b, 2 in the chain, for 30 more"
@@ -114,7 +114,7 @@ struct DoctorRuleTests {
     #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
   }
 
-  @Test func backendThatIsNotWellIsSaid() {
+  @Test func unhealthyBackendIsReported() {
     let backend = AppBackend(
       check: HealthCheck(url: "http://b/health", slowAfter: 500), interval: 5000, rate: 2000, leastShare: 0.1)
     expect([BackendRules.finding("news", backend, .well)], .well, "its backend is well, at http://b/health")
@@ -128,7 +128,7 @@ struct DoctorRuleTests {
     descriptors: 65_536, availableMemory: 4 << 30, memoryLimit: nil, isClockSynchronised: true, libcurl: "8.14.1",
     nghttp2: "1.64.0", openSSL: "OpenSSL 3.5.1")
 
-  @Test func machineThatLacksSomethingIsSaid() {
+  @Test func machineProblemsAreReported() {
     func findings(
       _ engine: PushEngineKind = .native, _ change: (inout MachineFacts) -> Void = { _ in }
     ) -> [DoctorFinding] {
@@ -167,13 +167,13 @@ struct DoctorRuleTests {
     #expect(bare.isThere && bare.lacksOldNames)
   }
 
-  @Test func otherVersionsInTheFleetAreSaid() {
+  @Test func otherVersionsInTheFleetAreReported() {
     expect(VersionRules.findings(own: "1", fleet: [], live: 0), .advice, "no worker")
     expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .well, "3 live workers, all of this version")
     expect(VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice, "this is 1, and workers are 1 and 2")
   }
 
-  @Test func reportSortsCountsAndSaysWhatToDo() throws {
+  @Test func reportSortsCountsAndNamesTheRemedy() throws {
     var report = DoctorReport()
     report.add([.problem(.versions, "", "old", cure: "upgrade"), .well(.redis, "r", "fine")])
     #expect(report.text == "ok  redis  r: fine\n!   versions  old\n      upgrade\n1 to mend, 0 to think about, 1 well")

@@ -27,7 +27,7 @@ struct DoctorTests {
     return (world, server)
   }
 
-  @Test func healthySystemIsWellAndNothingIsWritten() async throws {
+  @Test func healthySystemHasNoFindingAndIsNotChanged() async throws {
     let (world, server) = try await healthy()
     try await world.importDevices(50)
     let worker = try await world.start("worker", "--name", "ada")
@@ -63,7 +63,7 @@ struct DoctorTests {
     await server.stop()
   }
 
-  @Test func eachThingThatIsBrokenIsFoundWithItsCure() async throws {
+  @Test func eachProblemIsFoundWithItsRemedy() async throws {
     let (world, server) = try await healthy()
     try await world.succeed("segment", "list")
     try await world.importDevices(10)

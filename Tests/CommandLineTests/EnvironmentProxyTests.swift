@@ -9,7 +9,7 @@ struct EnvironmentProxyTests {
     (["ALL_PROXY": "socks5://p:1"], "ALL_PROXY"), (["https_proxy": "", "all_proxy": "p:1"], "all_proxy"),
     (["http_proxy": "http://p:1"], nil), (["https_proxy": ""], nil), ([:], nil),
   ])
-  func isFoundWhereLibcurlLooks(environment: [String: String], variable: String?) {
+  func proxyIsFoundInTheVariablesOfLibcurl(environment: [String: String], variable: String?) {
     #expect(EnvironmentProxy(environment)?.variable == variable)
   }
 
@@ -19,12 +19,12 @@ struct EnvironmentProxyTests {
     ("ush.apple.com", "api.push.apple.com", true), ("localhost 127.0.0.1", "127.0.0.1", false),
     ("10.0.0.1", "127.0.0.1", true), ("*", "api.push.apple.com", false),
   ])
-  func exceptionsAreReachedWithoutIt(exceptions: String, host: String, isServed: Bool) throws {
+  func exceptionsBypassTheProxy(exceptions: String, host: String, isServed: Bool) throws {
     let proxy = try #require(EnvironmentProxy(["https_proxy": "http://p:1", "no_proxy": exceptions]))
     #expect(proxy.serves(host: host) == isServed)
   }
 
-  @Test func workerThatWouldGoPastItDoesNotStart() async throws {
+  @Test func workerThatIgnoresTheProxyDoesNotStart() async throws {
     let world = try await CarillonWorld()
     func worker(_ environment: [String: String]) async throws -> ChildProcess.Output {
       try await CarillonCommand.run(

@@ -39,7 +39,7 @@ struct ErasureProofTests {
     return [14, 24] + (0..<count).map { _ in Int.random(in: 8...48, using: &seed) }
   }()
 
-  @Test func oneOfTenThousandUsersLeavesEveryKey() async throws {
+  @Test func erasedUserIsInNoKey() async throws {
     let server = try await RedisServer.start()
     var world = try await CarillonWorld(partitions: 4, engine: PushEngineKind.native.rawValue, server: server)
     world.environment["CARILLON_WORKER_WINDOW"] = "500"

@@ -41,7 +41,7 @@ struct ForeignImportCommandTests {
     #expect(column.text("becomes") == "token")
   }
 
-  @Test func importTakesWhatItCanAndSaysWhatItLeavesOut() async throws {
+  @Test func importTakesUsableRowsAndReportsTheOthers() async throws {
     let world = try await CarillonWorld()
     let file = try world.folder.write("users.csv", Self.export)
     let output = try await world.run(
@@ -58,7 +58,7 @@ struct ForeignImportCommandTests {
     #expect(cleo.objects("devices")?.count == 1 && cleo.objects("devices")?.first?.text("locale") == nil)
   }
 
-  @Test func wrongWordsAreToldBeforeAnythingIsRead() async throws {
+  @Test func invalidOptionsAreReportedBeforeReading() async throws {
     let unknown = try await CarillonCommand.run(["devices", "import", "a.csv", "--from", "urbanairship"])
     unknown.expect(exit: 64, saying: "onesignal", "gorush")
     let both = try await CarillonCommand.run(["devices", "import", "a.csv", "--dry-run", "--resume"])

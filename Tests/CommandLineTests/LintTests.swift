@@ -42,7 +42,7 @@ struct LintTests {
     #expect(size.bool("fits") == true)
   }
 
-  @Test func jobIsCheckedWithItsAppWhereThereIsAConfiguration() async throws {
+  @Test func jobIsCheckedWithItsAppIfAConfigurationExists() async throws {
     let world = try await CarillonWorld()
     let job = CarillonWorld.job("a").replacing(#""app":"news""#, with: #""app":"nwes""#)
     let file = try world.folder.write("job.json", job)

@@ -25,7 +25,7 @@ struct RedisTroubleTests {
     await server.stop()
   }
 
-  @Test func redisThatFailsToPersistIsSaidToBe() async throws {
+  @Test func failedPersistenceOfRedisIsReported() async throws {
     let server = try await RedisServer.start(arguments: ["--save", "3600 1000000"])
     let world = try await CarillonWorld(server: server)
     try await world.succeed("campaign", "list")
@@ -39,7 +39,7 @@ struct RedisTroubleTests {
     await server.kill(SIGKILL)
   }
 
-  @Test func replicaIsSaidToBeOne() async throws {
+  @Test func replicaIsReported() async throws {
     let server = try await RedisServer.start()
     let world = try await CarillonWorld(server: server)
     try await server.command("replicaof", "127.0.0.1", "1")

@@ -105,6 +105,8 @@ struct ReloadTests {
     #expect(await admin.terminate() == .status(0))
   }
 
+  /// A new app with its own key, another window and another engine take effect while the worker sends. An unusable
+  /// configuration does not, and no push is sent twice.
   @Test(arguments: PushEngineKind.one(for: "workerAppliesAChangedConfiguration"))
   func workerAppliesAChangedConfiguration(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)

@@ -23,7 +23,7 @@ struct ReasonGuideTests {
     #expect(guide.meaning != unknown.meaning && !guide.advice.isEmpty)
   }
 
-  @Test func answerWithoutAKnownReasonGoesByItsStatus() {
+  @Test func unknownReasonIsExplainedByItsStatus() {
     #expect(ReasonGuide(status: 200, reason: .none).meaning.hasPrefix("accepted"))
     #expect(ReasonGuide(status: 502, reason: .none).advice.contains("15 minutes"))
     #expect(ReasonGuide(status: 302, reason: .none).advice.contains("proxy"))
@@ -31,7 +31,7 @@ struct ReasonGuideTests {
 }
 
 struct ImportReportTests {
-  @Test func errorsAreBoundedAndCountGoesOn() {
+  @Test func errorListIsBoundedAndTheCountContinues() {
     var report = ImportReport()
     for line in 1...(ImportReport.maximumErrors + 5) { report.skip(line: line, "bad", of: "x", json: true) }
     #expect(report.errors.count == ImportReport.maximumErrors)

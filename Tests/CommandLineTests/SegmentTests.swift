@@ -137,7 +137,7 @@ struct SegmentTests {
     #expect(try await world.succeed("segment", "count", "optedout") == "0 users, 0 devices\n")
   }
 
-  @Test func singleUsersComeAndGo() async throws {
+  @Test func singleUsersAreAddedAndRemoved() async throws {
     let world = try await CarillonWorld(devices: 3)
     #expect(
       try await world.succeed("segment", "add", "vip", "u0", "u1", "ghost") == "added 3 to vip, 1 without a device\n")

@@ -87,7 +87,7 @@ struct SendTests {
     #expect(output.standardError.contains("hint: run it: carillon campaign submit FILE"))
   }
 
-  @Test func topicIsSentAsItIsGiven() async throws {
+  @Test func givenTopicIsSentUnchanged() async throws {
     let world = try await CarillonWorld()
     let text = try await world.succeed(
       "send", "--app", "news", "--token", "00", "--topic", "com.example.other.voip", "--push-type", "voip",
@@ -116,7 +116,7 @@ struct SendTests {
     #expect(json.object("response")?.text("timestamp") == "2026-02-01T00:00:00.000Z")
   }
 
-  @Test func serverThatIsNotThereIsUnreachable() async throws {
+  @Test func missingServerIsUnreachable() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
     let output = try await world.run("send", "--app", "news", "--token", "00ff", payload, "--json")

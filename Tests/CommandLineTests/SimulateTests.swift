@@ -30,7 +30,7 @@ struct SimulateTests {
     #expect(await simulator.process.waitForExit() == .status(0))
   }
 
-  @Test func portThatIsTakenIsAFailureWithItsAddress() async throws {
+  @Test func takenPortIsAnErrorWithItsAddress() async throws {
     var world = try await CarillonWorld()
     let simulator = try await world.startSimulator()
     let folder = try ScratchFolder()
@@ -62,7 +62,7 @@ struct SimulateTests {
     #expect(await full.process.errorLine(containing: "/dev/full: No space left") != nil)
   }
 
-  @Test func folderThatIsNotOneSaysHowToMakeOne() async throws {
+  @Test func wrongFolderNamesTheCommandThatCreatesOne() async throws {
     let output = try await CarillonCommand.run(["simulate", "--directory", "/nowhere"])
     output.expect(exit: 65, saying: "/nowhere/server.pem: No such file", "carillon simulate --init /nowhere")
   }

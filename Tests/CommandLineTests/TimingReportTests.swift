@@ -12,7 +12,7 @@ struct TimingReportTests {
     try #require(output.exit == .status(0), "\(output.standardError)")
   }
 
-  @Test func howManyWaitForTheirOwnTimeAndUntilWhen() async throws {
+  @Test func showCountsDevicesThatWaitForTheirTime() async throws {
     let world = try await CarillonWorld()
     try await write(
       world, "}:campaign:a",
@@ -30,7 +30,7 @@ struct TimingReportTests {
     #expect(text.contains("1,200, the next at 2026-12-01T09:00:00.000Z"))
   }
 
-  @Test func whenARepeatedJobRunsNext() async throws {
+  @Test func showHasTheNextRunOfARecurringJob() async throws {
     let world = try await CarillonWorld()
     try await write(
       world, "}:campaign:digest",

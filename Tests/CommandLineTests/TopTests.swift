@@ -7,7 +7,7 @@ import Testing
 /// `carillon top`. On a terminal it draws the whole screen and restores it at the end. Elsewhere it prints the state
 /// one time.
 struct TopTests {
-  @Test func withoutATerminalItLooksOnce() async throws {
+  @Test func withoutATerminalTopPrintsOneFrame() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("top")
     #expect(output.exit == .status(1) && output.standardOutput.contains("  ! no worker is there"))
@@ -19,7 +19,7 @@ struct TopTests {
   /// script(1) provides a terminal and the typed text. A signal comes after the screen is drawn. The file of script(1)
   /// begins with the command itself, which the pattern must not match.
   @Test(arguments: ["q", "INT", "TERM", "HUP"])
-  func terminalIsAsItWasWhenItEnds(how: String) async throws {
+  func topRestoresTheTerminal(how: String) async throws {
     let world = try await CarillonWorld()
     let path = { (name: String) in world.folder.path(name) }
     let signal =

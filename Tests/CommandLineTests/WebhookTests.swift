@@ -20,7 +20,7 @@ struct WebhookTests {
   }
 
   /// The receiver's calculation: `printf '1700000000.{}' | openssl dgst -sha256 -hmac 0123456789abcdef`.
-  @Test func signatureIsWhatOpenSSLSays() async throws {
+  @Test func signatureEqualsThatOfOpenSSL() async throws {
     let folder = try ScratchFolder()
     let message = try folder.write("message", "1700000000.{}")
     let output = try await ChildProcess.run(

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 struct WorkerTests {
-  @Test(arguments: PushEngineKind.one(for: "drainsAndSaysWhatItDidOneObjectALine"))
-  func drainsAndSaysWhatItDidOneObjectALine(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "drainLogsOneObjectALine"))
+  func drainLogsOneObjectALine(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(20)

@@ -140,7 +140,7 @@ import Testing
     for timer in timers { timer.disarm() }
   }
 
-  @Test func timerThatIsAlwaysDueLeavesTheLoopToOthers() async {
+  @Test func alwaysDueTimerLetsOtherWorkRun() async {
     let loop = EventLoop(label: "test")
     let timer = LoopTimer(on: loop) {}
     timer.schedule(every: .nanoseconds(1))

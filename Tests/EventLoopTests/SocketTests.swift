@@ -87,7 +87,7 @@ import Testing
     await pair.finish()
   }
 
-  @Test func unknownHostSaysWhatWasLookedUp() {
+  @Test func errorOfAnUnknownHostNamesTheHost() {
     #expect {
       try SocketAddress.resolve(host: "no-such-host.invalid", port: 1)
     } throws: { error in

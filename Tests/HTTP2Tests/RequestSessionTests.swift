@@ -119,7 +119,7 @@ import Testing
   ]
 
   @Test(arguments: answers)
-  func malformedAnswerIsNone(_ answer: Answer) throws {
+  func malformedAnswerEndsOnlyItsStream(_ answer: Answer) throws {
     let pair = try RequestPair()
     try pair.exchange()
     try pair.open(1)

@@ -37,7 +37,7 @@ import Testing
     #expect(!publicKey.verify(rawSignature: der, of: message))
   }
 
-  @Test func textThatIsNoKeyIsRefused() {
+  @Test func invalidKeyTextIsRefused() {
     let broken = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"
     #expect(throws: TLSError.self) { try ECPublicKey(pem: broken) }
     #expect(throws: TLSError.self) { try ECPublicKey(pem: "") }

@@ -35,12 +35,12 @@ struct Base64Tests {
   @Test(arguments: [
     "Z", "Zm9vY", "Zg=", "Z===", "====", "Z=g=", "Zg==Zg==", " Zg==", "Zg==\n", "Zm 9", "Zm9v!A==", "é",
   ])
-  func otherTextIsNone(text: String) {
+  func invalidTextIsRefused(text: String) {
     #expect(Base64.decode(text.utf8) == nil)
   }
 
   @Test(arguments: ["Z", "Zm9vY", "Z===", "Z=g=", "Zg=x", " Zg", "Zg\n", "Zm!v", "é"])
-  func otherTextIsNoneWithoutPaddingEither(text: String) {
+  func invalidTextWithoutPaddingIsRefused(text: String) {
     #expect(Base64.decodeLeniently(text.utf8) == nil)
   }
 }

@@ -83,7 +83,7 @@ import Testing
     #expect(try pair.receive(at: pair.server).result == .closed)
   }
 
-  @Test func writingToAPeerThatIsGoneThrowsAndDoesNotKill() throws {
+  @Test func writingToAClosedPeerThrowsAndDoesNotKill() throws {
     let pair = try pair()
     try pair.handshake()
     pair.sockets.server.close()
@@ -113,7 +113,7 @@ import Testing
     #expect(throws: TLSError.self) { try TLSContext.server(identity: mixed) }
   }
 
-  @Test func textThatIsNoCertificateIsRefused() {
+  @Test func invalidCertificateTextIsRefused() {
     #expect(throws: TLSError.self) { try TLSContext.client(trust: .pem("hello")) }
     #expect(throws: TLSError.self) { try TLSContext.client(trust: .file("/nonexistent.pem")) }
   }
