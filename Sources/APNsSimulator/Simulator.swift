@@ -123,7 +123,7 @@ public final class Simulator: Sendable {
     await set(knobs)
   }
 
-  /// Counts from zero again.
+  /// Resets the counts.
   ///
   /// - Parameter devices: whether the devices are removed too.
   public func reset(devices: Bool = false) async { await service.reset(devices: devices) }

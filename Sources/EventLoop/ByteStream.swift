@@ -14,7 +14,7 @@ public enum IOResult: Equatable, Sendable {
 ///
 /// Confined to the loop of its socket. After a thrown error, the stream is dead and must be closed.
 public protocol ByteStream: AnyObject {
-  /// Carries the stream's own handshake forward; `.bytes(0)` is never returned, `nil` means the stream is ready.
+  /// Continues the stream's own handshake. `nil` means that the stream is ready; `.bytes` is never returned.
   func handshake() throws -> IOResult?
   /// Reads at most `buffer.count` bytes.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> IOResult

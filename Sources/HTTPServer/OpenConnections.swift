@@ -9,9 +9,9 @@ final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.
     case waiting(UInt64)
-    /// The answer, or the next part of it, is being made since then.
+    /// The answer, or its next part, is being made since this time.
     case working(ServerExchange, UInt64)
-    /// The answer is being sent; the client last took a part of it then.
+    /// The answer is being sent; the client last took a part of it at this time.
     case sending(UInt64)
     /// The server has shut it down. libmicrohttpd closes it soon.
     case ended
@@ -76,7 +76,7 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// A request has come whole, or the next part of its answer has yet to be made.
+  /// Records that a request has arrived completely, or that the next part of its answer is being made.
   func works(_ descriptor: Int32, on exchange: ServerExchange, now: UInt64) {
     change(descriptor, to: .working(exchange, now))
   }

@@ -113,7 +113,8 @@ final class ServerCore: Sendable {
         return cmicrohttpd_yes
       case .refuse(let response):
         exchange.refuse(response)
-        // A short body is read all the same: closed with something unread, the connection would be reset, and the answer lost.
+        // A short body is still read: if the connection were closed with unread bytes, it would be reset, and the
+        // answer lost.
         guard head.isChunked || head.length > ServerExchange.discardLimit else { return cmicrohttpd_yes }
         return queue(response, on: connection, exchange)
       }

@@ -21,7 +21,7 @@ struct ApprovalTests {
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("raw")?.approval.submittedBy == nil)
-    // Who submits the same job by a call is known, whatever a raw job named before.
+    // The submitter of a job that comes through a call is known, even if a raw job named another one before.
     let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let called = try CampaignJob.parse(second, .any(APNsService()))
     #expect(try await world.store.queue.submit(second, as: called, by: "grace") == .new)

@@ -48,7 +48,7 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatWasFoundBeforeTheResumePausesNothing(on backend: Backend) async throws {
+  func pauseOfAnEarlierRoundChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, activating: "a")
     #expect(try await world.store.campaigns.control("a", .pause, round: 0) == .paused)
     try await world.store.campaigns.control("a", .resume)
@@ -149,7 +149,7 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func controlThatALiveWorkerDoesNotApplyIsSaidToBeUnconfirmed(on backend: Backend) async throws {
+  func controlThatALiveWorkerDoesNotApplyIsUnconfirmed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await world.store.fleet.join(WorkerInstance(name: "deaf", nonce: "0"))
     // The worker counts as alive as long as the command waits for it, even on a slow machine.

@@ -68,7 +68,7 @@ struct CampaignPartsTests {
       try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a~1", "a~1.widgets"])
     #expect(try await world.command("LLEN", world.keys.campaigns).integer == 0)
     #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 0)
-    // A stage that has not begun has its partitions and definitions fixed when it does.
+    // The partitions and definitions of a stage are fixed when the stage begins.
     #expect(record.parts.map(\.placement.isNarrowed) == [true, true, false, false])
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
     let again = try await world.store.queue.activate(
@@ -146,7 +146,7 @@ struct CampaignPartsTests {
     let before = try await world.store.time() / 1_000_000
     try await world.activate("a", Self.now)
     let begun = try #require(try await world.store.campaigns.find("a~1"))
-    // A second may end between the worker's look at the clock and the script's.
+    // A second may end between the worker's reading of the clock and the script's.
     let expiration = try #require(begun.delivery.expiration)
     #expect((before...begun.start / 1000).contains(expiration - 4 * 3600))
     try await end("a~1", outcomes: [.accepted: 10], world)
@@ -167,7 +167,7 @@ struct CampaignPartsTests {
     let second = try #require(try await world.store.campaigns.find("a~2"))
     #expect(second.start >= due && second.delivery.expiration == second.start / 1000 + 4 * 3600)
     #expect(try await world.store.campaigns.find("a~rest")?.staging.isGated == true)
-    // Redis has lost that it has begun, and a worker tells it again: at the same time.
+    // Redis lost the beginning of the stage, and two workers restore it at the same time.
     let (record, job) = try #require(try await world.store.campaigns.findWithJob("a~2"))
     let part = try record.campaign(job, .any(APNsService()))
     try await world.command("HSET", world.keys.campaign("a"), "stage", 0)
@@ -265,7 +265,7 @@ struct CampaignPartsTests {
     try await end("a~2", world)
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     #expect(try await world.store.campaigns.find("a~rest")?.staging.variant == 1)
-    // What a person says stands, whatever the gate would.
+    // A person's decision takes precedence over the gate's.
     try await world.activate("b", variants + job)
     #expect(try await world.store.campaigns.decide("b", variant: "x", by: "ada").decision.person == "ada")
     try await end("b~1", world)
@@ -282,7 +282,7 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     let rest = try #require(try await world.store.campaigns.find("a~rest"))
     let begins = try #require(rest.times.sendAt)
-    // Its clocks show it first on another day, and the campaign goes on meanwhile.
+    // Clocks show this local time for the first time on another day. The campaign stays active until then.
     #expect(rest.state == .scheduled && begins > rest.start && begins - rest.start <= 86_400_000)
     #expect(try await states("a", world) == [.active, .completed, .scheduled])
     #expect(try await world.command("ZSCORE", world.keys.schedule, "a~rest").string == "\(begins)")
@@ -298,7 +298,7 @@ struct CampaignPartsTests {
     try await end("a~1", outcomes: [.accepted: 3], world)
     _ = try await look(world)
     try await end("a~rest", outcomes: [.accepted: 6, .rejected: 1], world)
-    // A companion is left.
+    // One companion has not ended.
     #expect(try await world.store.campaigns.find("a")?.times.finishedAt == nil)
     for id in ["a", "a~1", "a~rest"] { #expect(try await world.command("TTL", world.keys.campaign(id)).integer == -1) }
     #expect(try await problems(world) == [])

@@ -94,7 +94,7 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whatIsOlderThanTheWindowDoesNotCountAndLeaves(on backend: Backend) async throws {
+  func timesOlderThanTheWindowDoNotCountAndAreRemoved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let now = try await world.store.time() / 1_000_000
     for (user, age) in [("u0", Self.day + 5), ("u1", Self.day - 600)] {
@@ -113,7 +113,7 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func badgeIsSetAndGoesOnFromThere(on backend: Backend) async throws {
+  func badgeIsSetAndCountsFromThere(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     func badges(_ id: String) async throws -> [Int?] {
       let ledger = try await sealed(id, in: world, GrantRules(app: "news", memory: Self.day, badgeStep: 2))
@@ -163,7 +163,7 @@ struct CapTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func whatIsCountedIsForgottenAMonthAfterTheLastDevice(on backend: Backend) async throws {
+  func countsExpireAMonthAfterTheLastDevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     _ = try await grant(sealed("a", in: world), 3)
     #expect(
@@ -412,7 +412,7 @@ struct CapTests {
 
   /// A cancel ends targets that a cap withheld as cancelled, and targets that may have been sent as unknown.
   @Test(arguments: Backend.allCases)
-  func cancelTellsWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
+  func cancelDistinguishesWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day)
     let before = try await world.activate("x", audience: #"{"users":["u1","u4","u7"]}"#)

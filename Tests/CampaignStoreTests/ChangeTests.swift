@@ -47,7 +47,7 @@ struct ChangeTests {
 
   /// The slices of a cancelled campaign are closed later. That is not a second change.
   @Test(arguments: Backend.allCases)
-  func cancelledCampaignIsToldOfOnce(on backend: Backend) async throws {
+  func cancelIsRecordedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     _ = try await world.store.campaigns.control("a", .cancel)

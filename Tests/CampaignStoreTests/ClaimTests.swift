@@ -174,7 +174,7 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func expansionBeginsAnewWithANewClaimOfTheSameOwner(on backend: Backend) async throws {
+  func newClaimOfTheSameOwnerRestartsTheExpansion(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (ledger, _) = try await world.claimed("a")
@@ -187,7 +187,7 @@ struct ClaimTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func expansionThatLastsRenewsItsLeaseAndEndsWhenItIsLost(on backend: Backend) async throws {
+  func longExpansionRenewsItsLeaseAndEndsIfItIsLost(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let (ledger, _) = try await world.claimed("a")
     var renewal = RedisPipeline()

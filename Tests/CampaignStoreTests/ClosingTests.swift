@@ -90,7 +90,7 @@ struct ClosingTests {
   ]
 
   @Test(arguments: ends)
-  func campaignOfWhichAllWasRefusedHasFailed(outcomes: [Outcome: Int], state: CampaignState) async throws {
+  func campaignWithoutAnAcceptedPushFails(outcomes: [Outcome: Int], state: CampaignState) async throws {
     let world = try await TestStore(on: .single, partitions: 1, activating: "a")
     var counters = SliceCounters()
     counters.outcomes = outcomes

@@ -90,9 +90,9 @@ struct ControlGroupTests {
     return parts
   }
 
-  @Test(arguments: Backend.pair(for: "groupsAreWhatTheirSharesSayAndTheSameEachTime"))
-  func groupsAreWhatTheirSharesSayAndTheSameEachTime(on backend: Backend) async throws {
-    // So few in each partition that a bunch reads them with one page.
+  @Test(arguments: Backend.pair(for: "groupsHaveTheirSharesAndAreRepeatable"))
+  func groupsHaveTheirSharesAndAreRepeatable(on backend: Backend) async throws {
+    // Each partition has so few users that a batch reads them in one page.
     let world = try await TestStore(on: backend, partitions: 16, users: 0..<2400)
     try await world.store.audiences.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
     let everybody = Set((0..<2400).map { "u\($0)" })
@@ -134,7 +134,7 @@ struct ControlGroupTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whoHasNoDeviceForItIsInNoGroup(on backend: Backend) async throws {
+  func userWithoutAMatchingDeviceIsInNoGroup(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<100)
     let campaign = try await world.activate(
       "c", audience: #"{"segment":"*","where":"locale = 'en'"}"#, #","control":0.5"#)

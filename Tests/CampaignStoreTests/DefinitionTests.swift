@@ -155,7 +155,7 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func campaignKeepsToWhatSegmentsWereWhenItBegan(on backend: Backend) async throws {
+  func campaignKeepsTheDefinitionsOfItsStart(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<40)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "twenty")
@@ -187,7 +187,7 @@ struct DefinitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func ruleThatIsGoneWhenACampaignBeginsStaysWhatItWas(on backend: Backend) async throws {
+  func removedRuleKeepsItsMeaningForAScheduledCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<20)
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
     try await define(world, "rule", "ten")

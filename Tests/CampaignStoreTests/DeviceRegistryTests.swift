@@ -140,7 +140,7 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func ownerStandsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
+  func ownerIsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 16, users: 0..<20)
     for number in 0..<20 {
       let token = try TestStore.deviceToken(number)

@@ -190,7 +190,7 @@ struct EarlierAudienceTests {
   // MARK: Invalid references
 
   @Test(arguments: Backend.allCases)
-  func campaignThatIsNotThereOrHasNoUsersIsRefused(on backend: Backend) async throws {
+  func missingCampaignOrOneWithoutUsersIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#)
     try await world.activate("moved")

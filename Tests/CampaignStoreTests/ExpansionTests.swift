@@ -20,7 +20,7 @@ struct ExpansionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func listedUsersAreReachedWhereTheyHaveDevices(on backend: Backend) async throws {
+  func listedUsersWithDevicesAreReached(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<5)
     #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
   }

@@ -22,7 +22,7 @@ struct FleetTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func everythingIsSeenAtOneLook(on backend: Backend) async throws {
+  func snapshotHasEveryPartOfTheFleet(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8, users: 0..<4, activating: "running")
     try await world.activate("held", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#, #","lane":"urgent""#)
     _ = try await world.store.campaigns.control("held", .pause, reason: "looks wrong")
@@ -167,7 +167,7 @@ struct FleetTests {
     let fleet = try await world.store.fleet.snapshot(lease: 60_000)
     #expect(fleet.running.campaigns.count == FleetSnapshot.mostCampaigns)
     #expect(fleet.running.unseen == FleetSnapshot.mostCampaigns + 1)
-    // What is on a lane is never passed over.
+    // A campaign on a lane is always included.
     #expect(fleet.running.campaigns.contains { $0.record.id == "real" } && fleet.queues.lanes[0].slices == 1)
     #expect(
       fleet.presence.workers.count == FleetSnapshot.mostWorkers && fleet.presence.unseen == 7
@@ -213,7 +213,7 @@ struct FleetAlarmTests {
   @Test func healthyFleetHasNoAlarms() {
     var fleet = Self.fleet()
     #expect(fleet.alarms().isEmpty)
-    // What is as it should be, or is not waited for long.
+    // Nothing is wrong in these fields, or the wait is still short.
     fleet.queues.intake = .init(count: 3, since: Self.now - 59_000)
     fleet.queues.lanes[0].since = Self.now - 29_000
     fleet.queues.lanes[2].since = Self.now - 86_400_000

@@ -86,7 +86,7 @@ struct FullRedisTests {
   }
 
   @Test(arguments: [("*", 600), ("a", 300), ("!a", 600), ("a & b", 20), ("a & !b", 300), ("a | b", 320)])
-  func estimateIsRatherTooMuch(expression: String, expected: Int) async throws {
+  func estimateIsRoughlyRight(expression: String, expected: Int) async throws {
     let world = try await TestStore(on: .cluster, partitions: 200, users: 0..<600)
     try await world.store.audiences.add((0..<300).map { "u\($0)" }, to: "a")
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "b")

@@ -115,7 +115,7 @@ struct GrantTests {
   func outcomeAboveTheHighWaterMarkRaisesIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 10, granted: 6)
-    // Redis forgets the grant, as a failover would make it.
+    // Redis loses the grant, as after a failover.
     try await world.command("HSET", world.keys.slice(0, of: "a"), "granted", 2, "doubt", 2)
     let answer = try await ledger.commit([5: .terminal(.accepted)])
     #expect(answer.granted == 6)

@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func resumedCampaignIsProbedAnew(on backend: Backend) async throws {
+  func resumedCampaignHasANewGuardTrial(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 90))
@@ -144,7 +144,7 @@ import Testing
 
   /// A worker isolates the damaged sum, and the next call begins a new one.
   @Test(arguments: Backend.allCases, ["inf", "nan", "1e308", "x", ""])
-  func sumThatCannotBeRightIsSetAside(on backend: Backend, value: String) async throws {
+  func corruptSumIsIsolated(on backend: Backend, value: String) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let store = world.store.fenced()
     store.admit(try await store.identify())

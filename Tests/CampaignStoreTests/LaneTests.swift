@@ -37,7 +37,7 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func takenReferenceIsInTheWorkersListAndTheWorkerIsKnown(on backend: Backend) async throws {
+  func dequeuedReferenceIsInTheListOfAKnownWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     #expect(try await world.store.campaigns.find("a")?.times.startedAt == nil)
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -50,7 +50,7 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func campaignWithNothingToTakeLeavesItsRingAndComesBackWithASlice(on backend: Backend) async throws {
+  func campaignIsOnItsLaneOnlyWhileItHasOpenSlices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
@@ -81,7 +81,7 @@ struct LaneTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceOfACampaignThatHasGoneLeadsNowhere(on backend: Backend) async throws {
+  func referenceOfAnExpiredCampaignIsDropped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.command("DEL", world.keys.campaign("a"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)

@@ -147,7 +147,7 @@ struct LimitTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func sliceThatIsTakenOutHoldsUpNobody(on backend: Backend) async throws {
+  func isolatedSliceDoesNotBlockTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3, users: 0..<100)
     let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":10}"#)
     func quotas(_ partition: Int) async throws -> AudienceQuotas? {

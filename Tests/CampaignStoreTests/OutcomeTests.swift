@@ -88,7 +88,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func outcomeThatLostAgainstAnotherPrunesNothing(on backend: Backend) async throws {
+  func supersededOutcomePrunesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<1)
     let (ledger, chunk) = try await world.everybody("a")
     try await ledger.commit([0: .terminal(.accepted)])
@@ -100,7 +100,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func resultsHashHasWhatTheCallerKeeps(on backend: Backend) async throws {
+  func resultsHashHasTheLinesOfTheMode(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<4)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()
@@ -143,7 +143,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func reasonThatNobodyKnowsIsKeptInItsWords(on backend: Backend) async throws {
+  func unknownReasonIsKeptAsText(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
     let (ledger, chunk) = try await world.everybody("a")
     var batch = OutcomeBatch()

@@ -25,7 +25,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func parkedSliceOfACampaignThatHasGoneIsForgotten(on backend: Backend) async throws {
+  func parkedSliceOfAnExpiredCampaignIsRemoved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w"))
@@ -79,7 +79,7 @@ struct PresenceTests {
 
   /// A worker takes an abandoned slice even if it holds enough slices, so a message announces each abandoned slice.
   @Test(arguments: Backend.allCases)
-  func whatADeadWorkerLeftIsSaid(on backend: Backend) async throws {
+  func slicesOfADeadWorkerAreAnnounced(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let (listener, messages) = await listen(world, as: WorkerInstance(name: "w", nonce: "0"))
     var heard = messages.makeAsyncIterator()
@@ -153,7 +153,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceThatWasNeverClaimedComesBackAtOnce(on backend: Backend) async throws {
+  func unclaimedReferenceComesBackImmediately(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let lost = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let held = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -165,7 +165,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceToASliceThatAnotherHoldsIsSetAsideUntilItsLeaseWouldHaveRunOut(on backend: Backend) async throws {
+  func referenceToAHeldSliceIsParkedUntilItsLeaseExpires(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "old"))
     _ = try await world.claimed("a", worker: "new", lease: 60_000)
@@ -179,7 +179,7 @@ struct PresenceTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func heldSliceOfACancelledCampaignIsSetAsideToo(on backend: Backend) async throws {
+  func heldSliceOfACancelledCampaignIsParked(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     try await world.store.campaigns.control("a", .cancel)

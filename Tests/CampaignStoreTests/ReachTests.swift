@@ -58,7 +58,7 @@ struct ReachTests {
   // MARK: Campaigns that begin immediately
 
   @Test(arguments: Backend.allCases)
-  func campaignHasSlicesWhereSomebodyCanBeMeantOnly(on backend: Backend) async throws {
+  func campaignHasSlicesOnlyWhereTargetsArePossible(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<100)
     try await world.store.audiences.add(["u1", "u2", "u3"], to: "a")
     try await world.store.audiences.add(["u3", "u4"], to: "b")
@@ -131,7 +131,7 @@ struct ReachTests {
   /// Redis lost the users of a partition and the beginning of the campaign, which then began again without that
   /// partition. Later a worker appears that has sealed its slice there.
   @Test(arguments: Backend.allCases, [false, true])
-  func sliceThatSomebodyHasSealedIsCountedThoughItWasLeftOut(on backend: Backend, hasEnded: Bool) async throws {
+  func sealedSliceOfAPrunedPartitionIsCounted(on backend: Backend, hasEnded: Bool) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
@@ -158,7 +158,7 @@ struct ReachTests {
 
   /// The campaign began again without the partition after the worker had checked whether its slice was pruned.
   @Test(arguments: Backend.allCases)
-  func sliceThatEndsThoughItWasLeftOutIsCountedOnce(on backend: Backend) async throws {
+  func endedSliceOfAPrunedPartitionIsCountedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<10)
     try await world.store.audiences.add(["u1", "u2"], to: "a")
     let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
@@ -185,7 +185,7 @@ struct ReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func unnarrowedItHasThemAll(on backend: Backend) async throws {
+  func campaignWithoutPruningHasAllSlices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await world.activate("a", narrowing: false)
     #expect(try await world.openSlices("a") == Set(0..<64))
@@ -201,7 +201,7 @@ struct ReachTests {
     #expect(try await world.workOff(campaign, ending: .cancel) == reached)
     let record = try #require(try await world.store.campaigns.show("a"))
     #expect(record.state == .cancelled && record.times.finishedAt != nil && record.counters.targets == 0)
-    // None of its slices comes back.
+    // None of the pruned slices comes back.
     #expect(try await world.store.slices.reopenLost().opened == 0)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
   }

@@ -6,7 +6,7 @@ import Testing
 /// Receipts: the actions of users on pushes, as the app reports them.
 struct ReceiptTests {
   @Test(arguments: Backend.allCases)
-  func usersCountOnceForEachThingAndTheirReceiptsGoWithTheResults(on backend: Backend) async throws {
+  func userCountsOnceForEachReceiptKind(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<700)
     let campaign = try await world.activate("a", #","ttl":"1h""#)
     func note(_ kind: ReceiptEvent.Kind, _ users: Range<Int>, of id: String = "a") async throws {
@@ -35,7 +35,7 @@ struct ReceiptTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func receiptOfAUserToWhomNothingWasSentCountsNowhere(on backend: Backend) async throws {
+  func receiptOfAUserWithoutAPushIsIgnored(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<8)
     let campaign = try await world.activate("a")
     // Before the seal there are no recipients.

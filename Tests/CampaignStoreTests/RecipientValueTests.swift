@@ -39,7 +39,7 @@ struct RecipientValueTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func jobSaysWhatItsRecipientsAreTold(backend: Backend) async throws {
+  func jobContainsTheValuesOfItsRecipients(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3, users: 0..<20)
     let users = (0..<20).map { $0 % 2 == 0 ? #"{"user":"u\#($0)","vars":{"x":\#($0)}}"# : #""u\#($0)""# }
     let campaign = try await Self.activate(world, #""audience":{"users":[\#(users.joined(separator: ","))]}"#)
@@ -49,7 +49,7 @@ struct RecipientValueTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func valuesOfMillionsComeBesideTheJob(backend: Backend) async throws {
+  func valuesAreUploadedSeparatelyFromTheJob(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3, users: 0..<20)
     let lines = (0..<10).map { #"{"user":"u\#($0)", "vars":{"x": "v\#($0)"}}"# }
     try await world.store.queue.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")

@@ -46,7 +46,7 @@ struct RepartitionTests {
 
   /// A registration that began before the hold and is written during it.
   @Test(arguments: Backend.allCases)
-  func whatIsWrittenMeanwhileMovesToo(on backend: Backend) async throws {
+  func registrationDuringTheChangeMovesToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2, users: 0..<40)
     let spread = try await world.store.repartition.hold(for: 32)
     _ = try await world.store.repartition.change(to: 32, spread: spread) { pass, done in
@@ -153,7 +153,7 @@ struct RepartitionTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whoIsInTheWayIsNamed(on backend: Backend) async throws {
+  func blockingCampaignsAndWorkersAreNamed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.activate("b")
     try await world.store.campaigns.control("b", .pause)

@@ -130,7 +130,7 @@ struct RepetitionTests {
   }
 
   @Test(arguments: Backend.wholeWay)
-  func aRunIsLeftOutWhileTheOneBeforeHasNotEnded(on backend: Backend) async throws {
+  func runIsSkippedWhileTheOneBeforeIsActive(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<1)
     try await activate(world, #","skipIfRunning":true"#)
     try await letPass(hours: 1, world)

@@ -57,7 +57,7 @@ struct ResultsTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func resultOfATokenIsFoundWhereverItStands(on backend: Backend) async throws {
+  func resultOfATokenIsFoundInAnyPartition(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8, users: 0..<20)
     let campaign = try await world.activate("a")
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") {

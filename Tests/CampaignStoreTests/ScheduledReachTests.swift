@@ -8,7 +8,7 @@ import Testing
 /// in partitions with a possible target.
 struct ScheduledReachTests {
   @Test(arguments: Backend.allCases)
-  func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
+  func scheduledCampaignReachesUsersWhoJoinBefore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<20)
     try await world.store.audiences.add(["u1"], to: "a")
     let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
@@ -54,7 +54,7 @@ struct ScheduledReachTests {
   /// Redis lost the beginning of the campaign. A worker replays a slice that has ended, and then the campaign begins
   /// again.
   @Test(arguments: Backend.allCases)
-  func sliceThatEndedBeforeABeginningWhichRedisForgotIsCountedOnce(on backend: Backend) async throws {
+  func sliceThatEndedBeforeALostBeginningIsCountedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
@@ -77,7 +77,7 @@ struct ScheduledReachTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func pausedUntilAfterItsTimeItBeginsWhenResumed(on backend: Backend) async throws {
+  func resumeAfterTheStartTimeBeginsTheCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await world.store.campaigns.control("later", .pause)

@@ -17,7 +17,7 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func replacementIsSeenByNobodyBeforeItIsInForceAndThenWhole(on backend: Backend) async throws {
+  func replacementTakesEffectAsAWhole(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8, users: 0..<300)
     try await world.store.audiences.add((0..<200).map { "u\($0)" }, to: "optedout")
     var replacement = try await world.store.audiences.replacement(of: "optedout")
@@ -89,7 +89,7 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func membersAndMembershipsSayTheSame(on backend: Backend) async throws {
+  func membersAndMembershipsAgree(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<600)
     try await world.store.audiences.add((0..<400).map { "u\($0)" }, to: "vip")
     try await world.store.audiences.add((300..<700).map { "u\($0)" }, to: "news")

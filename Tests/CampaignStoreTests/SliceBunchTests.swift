@@ -33,7 +33,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatIsNoPartitionIsLeftOutOfWhatIsDequeued(on backend: Backend) async throws {
+  func invalidPartitionIsNotDequeued(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3, activating: "a")
     try await world.command("LPUSH", world.keys.open("a"), "17", "x", "1.0")
     let slices = try await world.store.slices.dequeueSlices(worker: "w", atMost: { _ in 10 })
@@ -41,7 +41,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases, [#"{"segment":"*"}"#, #"{"segment":"a & !b"}"#, #"{"segment":"a"}"#])
-  func bunchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
+  func batchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
     let world = try await TestStore(on: backend, partitions: 8, users: 0..<30)
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "a")
     try await world.store.audiences.add((0..<5).map { "u\($0)" }, to: "b")
@@ -91,7 +91,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func whatFailsForOneSliceFailsForItAlone(on backend: Backend) async throws {
+  func failureOfOneSliceDoesNotAffectTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4, users: 0..<40)
     let campaign = try await world.activate("c")
     let ledgers = ledgers(world, "c", 0..<4)
@@ -117,7 +117,7 @@ struct SliceBunchTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func sliceWithManyMembersIsLeftToItself(on backend: Backend) async throws {
+  func sliceWithManyMembersLeavesTheBatch(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3000)
     let campaign = try await world.activate("c")
     let ledgers = ledgers(world, "c", 0..<1)

@@ -193,7 +193,7 @@ struct VariantTests {
 
   /// A campaign without variants has no cost.
   @Test(arguments: Backend.allCases)
-  func plainCampaignHasNothingOfIt(on backend: Backend) async throws {
+  func campaignWithoutVariantsHasNoCounts(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     try await world.activate("a", #","variants":null"#)
     let ledger = try await world.claimed("a").ledger

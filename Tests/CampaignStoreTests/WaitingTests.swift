@@ -4,7 +4,7 @@ import Testing
 /// The reason of a campaign's wait, and its beginning.
 struct WaitingTests {
   @Test(arguments: Backend.allCases)
-  func campaignWaitsSinceItIsThereAtMostAndByWhoeverWaitsLongest(on backend: Backend) async throws {
+  func waitIsTheLongestSinceTheStartOfTheCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<2, activating: "a")
     let createdAt = try #require(try await world.store.campaigns.show("a")).times.createdAt
     #expect(try await world.store.campaigns.show("a")?.waiting == nil)

@@ -6,7 +6,7 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
 
   init(bits: UInt8) { self.bits = bits }
 
-  /// Whether it has none.
+  /// Whether the set is empty.
   public var isEmpty: Bool { bits == 0 }
   /// Number of elements.
   public var count: Int { bits.nonzeroBitCount }

@@ -4,7 +4,7 @@ import Testing
 
 /// Erasure of a user from the lists of a job. Everything else stays as it was written.
 struct JobErasureTests {
-  /// The audience before and after; `nil` where the job does not name the user.
+  /// The audience before and after the erasure; `nil` if the job does not name the user.
   static let audiences: [(before: String, after: String?, isOfNobodyElse: Bool)] = [
     (#"{"users":["ada","bob"]}"#, #"{"users":[{"erased":true},"bob"]}"#, false),
     (#"{"users":[ "ada" ]}"#, #"{"users":[ {"erased":true} ]}"#, true),

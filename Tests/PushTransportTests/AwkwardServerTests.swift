@@ -72,7 +72,7 @@ struct AwkwardServerTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func serverThatGivesNoCreditIsGivenUp(engine: PushEngineKind) async throws {
+  func serverWithoutFlowControlCreditIsLeft(engine: PushEngineKind) async throws {
     let knobs = SimulatorKnobs { $0.grantsWindow = false }
     let harness = try await PoolHarness(engine: engine, requestTimeout: 1_000_000_000, knobs: knobs)
     // About three thousand payloads of this size fill the flow-control window of the connection.

@@ -15,10 +15,9 @@ public struct CarillonWorld: Sendable {
 
   /// - Parameters:
   ///   - partitions: few, so that a slice has more than a handful of targets.
-  ///   - engine: what its workers send with, as `worker.engine` has it; `nil` where none of them sends: where there
-  ///     is a simulator, none starts then.
-  ///   - server: `nil` for the one that all tests share.
-  ///   - url: where its Redis is, when it is no single server: then ``server`` is none of it.
+  ///   - engine: engine of its workers, as in `worker.engine`. With `nil` no worker starts if there is a simulator.
+  ///   - server: `nil` for the server that all tests share.
+  ///   - url: URL of its Redis if it is not a single server. Then ``server`` is not used.
   ///   - devices: how many devices to import.
   public init(
     partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil,

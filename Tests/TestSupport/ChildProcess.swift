@@ -95,7 +95,7 @@ public final class ChildProcess: Sendable {
     return await waitForExit()
   }
 
-  /// Waits for a line of standard output that contains `text`; other lines are dropped.
+  /// Waits for a line of standard output that contains `text`. Other lines are dropped.
   ///
   /// - Returns: the line, or `nil` if the program ended without it.
   public func line(containing text: String) async -> String? {

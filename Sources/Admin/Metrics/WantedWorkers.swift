@@ -37,7 +37,7 @@ public struct WantedWorkers: Sendable, Equatable {
         Double(unfinished * each) / Double(seconds),
         Self.limit(of: record.delivery.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
-    // Which campaigns the parked ones are of is not known: they count as the others do on the average.
+    // The campaigns of the parked slices are unknown. The slices count with the average size.
     let parked = min(slices, fleet.queues.parked.lag(at: fleet.at) > 0 ? 0 : fleet.queues.parked.count)
     if slices > 0 {
       remaining = remaining * (slices - parked) / slices

@@ -55,7 +55,7 @@ public struct CampaignRecord: Sendable {
   public var state: CampaignState
   /// Reason why it is paused or failed.
   public var reason: String?
-  /// Whether it is paused, and on a worker's word: something must be mended before it is resumed.
+  /// Whether a worker has paused it. Something must be fixed before it is resumed.
   public var pausedItself: Bool
   public var app: String
   /// Name of its push service.
@@ -68,15 +68,15 @@ public struct CampaignRecord: Sendable {
   public var counters: SliceCounters
   public var slices = Slices()
   public internal(set) var placement = Placement()
-  /// Whether somebody said what users did with it.
+  /// Whether it may have receipts.
   var hasReceipts: Bool
   public var times = Times()
-  /// What has become of a job that asks for campaigns again and again; `nil` for a campaign that is sent itself.
+  /// Progress of a recurring campaign; `nil` for any other campaign.
   public var repetition: RepetitionRecord?
   public internal(set) var staging = Staging()
-  /// Its parts, where it was read by ``Campaigns/find(_:)`` or with them.
+  /// Its parts, if it was read by ``Campaigns/find(_:)`` or with its parts.
   public internal(set) var parts: [CampaignRecord] = []
-  /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
+  /// With `show`: the reason why it is active but not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
   /// Whether the campaign is paused until a person approves it.
@@ -90,7 +90,7 @@ public struct CampaignRecord: Sendable {
   /// Time in ms before its start at which a missing approval becomes urgent. An hour is enough to find an approver.
   static let approvalNotice = 3_600_000
 
-  /// When it began, or is to begin, in ms since the epoch.
+  /// Past or future start in ms since the epoch.
   public var start: Int { staging.begunAt ?? max(times.createdAt, times.sendAt ?? 0) }
 
   /// Its parts that are stages, or the campaign itself if it has no parts. Together they are all that the campaign has
@@ -114,7 +114,7 @@ public struct CampaignRecord: Sendable {
   /// Number of targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 
-  /// Whether there are slices that its totals don't include. What has not begun has none.
+  /// Whether it has slices that its totals don't include. A campaign that has not begun has none.
   var hasOpenSlices: Bool {
     times.finishedAt == nil && state != .scheduled && !staging.isGated && staging.partIDs.isEmpty
   }

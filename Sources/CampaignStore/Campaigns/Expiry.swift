@@ -38,7 +38,7 @@ extension Campaigns {
       if !record.staging.partIDs.isEmpty {
         try await unlinkAudience(of: id, in: Array(0..<record.placement.partitions))
       }
-      // The campaign comes last: whoever finds it without an expiry does all of this again.
+      // The campaign comes last: a worker that finds it without an expiry repeats all of this.
       for id in record.staging.partIDs + [id] {
         pipeline.append("EXPIRE", keys.finished(id), seconds)
         pipeline.append("EXPIRE", keys.timeline(id), seconds)

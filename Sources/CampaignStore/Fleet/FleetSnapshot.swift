@@ -126,7 +126,7 @@ public struct FleetSnapshot: Sendable {
     public var feedback = 0
   }
 
-  /// When it was looked.
+  /// Time of the snapshot.
   public var at = 0
   public var store = Store()
   public var presence = Presence()
@@ -162,15 +162,15 @@ public struct FleetSnapshot: Sendable {
   /// Creates an empty snapshot.
   public init() {}
 
-  /// Campaigns among those that were looked at which are in this state.
+  /// Returns the campaigns of the snapshot in this state.
   public func campaigns(_ state: CampaignState) -> [RunningCampaign] {
     running.campaigns.filter { $0.record.state == state }
   }
 
-  /// Campaigns among those that were looked at which could be sent, and are not.
+  /// Campaigns of the snapshot that could be sent, and are not.
   public var waiting: [RunningCampaign] { running.campaigns.filter { $0.record.waiting != nil } }
 
-  /// Campaigns that wait for approval, one for a campaign with its parts.
+  /// Campaigns that wait for approval; a campaign with parts counts once.
   public var awaitingApproval: [RunningCampaign] { running.campaigns.filter { $0.record.waitsForApproval } }
 
   /// The versions of live workers, in order.
@@ -178,6 +178,6 @@ public struct FleetSnapshot: Sendable {
     Set(presence.workers.lazy.filter(\.isAlive).compactMap { $0.report?.version }.filter { !$0.isEmpty }).sorted()
   }
 
-  /// Outcomes that live workers recorded a second lately, all together.
+  /// Outcomes and retries that all live workers recorded a second, lately.
   public var perSecond: Int { presence.workers.reduce(0) { $0 + ($1.isAlive ? $1.report?.perSecond ?? 0 : 0) } }
 }

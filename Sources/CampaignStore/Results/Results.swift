@@ -107,8 +107,8 @@ public struct Results: StoreRoom {
       found = page.first { $0.token == token }
       return found == nil
     }
-    // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
-    // more: then all slices are walked.
+    // First the owner's slice, then the token's own slice, which has a raw token of a job. A pruned token has no owner
+    // any more, so all slices are read then.
     var likely = [Partition.of(token: token.bytes, of: service, count: record.placement.partitions)]
     if let owner = try await store.registry.owners(of: [token], service)[0] {
       likely.insert(Partition.of(user: owner, count: record.placement.partitions), at: 0)

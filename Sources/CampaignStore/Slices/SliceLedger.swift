@@ -18,7 +18,7 @@ public struct SliceLedger: Sendable {
   let sliceKey: [UInt8]
   let building: [UInt8]
   let targets: [UInt8]
-  /// The control group, while it is built and for good.
+  /// Keys of the control group: the list of this claim, and the sealed list.
   private let controls: (building: [UInt8], sealed: [UInt8])
   let departures: [UInt8]
   let rules: PackedGrantRules
@@ -68,7 +68,7 @@ public struct SliceLedger: Sendable {
     [sliceKey, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
-  /// Notes which targets of a slice that kills its workers are sent alone; `nil` when the search is over.
+  /// Records which targets of a slice that kills its workers are sent alone; `nil` ends the search.
   ///
   /// - Returns: false if the claim is stale.
   public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {

@@ -1,6 +1,6 @@
 /// Set expression over segments, such as `vip & (sports | news) & !churned`.
 public struct AudienceExpression: Sendable, Equatable {
-  /// One node of the expression.
+  /// Node of the expression.
   public indirect enum Node: Sendable, Equatable, BooleanNode {
     /// The users of a segment.
     case segment(String)

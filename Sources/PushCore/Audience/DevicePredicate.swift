@@ -3,7 +3,7 @@
 /// A test on an unknown value is false. `!=` therefore matches only known values; `!(locale = 'en')` also matches
 /// unknown ones.
 public struct DevicePredicate: Sendable, Equatable {
-  /// One node of the condition.
+  /// Node of the condition.
   public indirect enum Node: Sendable, Equatable, BooleanNode {
     case test(Field, Test)
     case not(Node)

@@ -5,7 +5,7 @@
 ///     value   = text / number / duration / "true" / "false"
 ///     text    = "'" *( any but "'" / "''" ) "'"
 ///
-/// with blanks anywhere between them.
+/// Blanks are allowed between all symbols.
 struct DevicePredicateParser: BooleanExpressionParser {
   typealias Node = DevicePredicate.Node
   private typealias Field = DevicePredicate.Field
@@ -206,7 +206,7 @@ struct DevicePredicateParser: BooleanExpressionParser {
 
   private mutating func parseText() throws(AudienceExpressionError) -> String {
     guard scanner.peek() == "'" else { throw scanner.error("expected a text in single quotes, found \(scanner.found)") }
-    // Attributes are kept in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
+    // Attributes are stored in NFC, see ``DeviceRowDraft/setAttribute(_:to:)``.
     return Identifier.composed(try parseQuoted("'", what: "a text"))
   }
 

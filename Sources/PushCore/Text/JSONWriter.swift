@@ -116,7 +116,7 @@ public struct JSONWriter: Sendable {
     try array(name, elements) { json, element in try json.object { try members(&$0, element) } }
   }
 
-  /// JSON that is already written.
+  /// Writes JSON text unchanged.
   public mutating func raw(_ json: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: json)

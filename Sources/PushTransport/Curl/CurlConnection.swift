@@ -30,7 +30,7 @@ final class CurlConnection: PushConnection {
   let sockets: CurlSockets
   /// Internal for libcurl's callbacks.
   var timer: CurlTimer
-  /// What the service may still send in this turn, and whether it has sent more than that in one.
+  /// Data that the service may still send in this turn, and whether it exceeded the limit in any turn.
   private var budget = TurnBudget()
   private var isOverrun = false
   /// Whether ALPN selected HTTP/2, and the reason why the connection is not used if it did not.
@@ -44,7 +44,7 @@ final class CurlConnection: PushConnection {
   private let identity: CurlIdentity?
   private let configuration: ConnectionPool.Configuration
   private let surroundings: ConnectionSurroundings<Event>
-  /// Lives as long as the connection, and so longer than libcurl's TLS contexts.
+  /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
   private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
@@ -237,7 +237,7 @@ final class CurlConnection: PushConnection {
     if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
     if let refusal { return .broken("\(refusal)") }
     if isOverrun { return .broken(TurnBudget.text) }
-    // While it is being opened, sockets come and go.
+    // While the connection is being opened, libcurl opens and closes sockets.
     return isEstablished && sockets.isEmpty ? .broken(nil) : .working
   }
 
@@ -260,8 +260,8 @@ final class CurlConnection: PushConnection {
     guard !isClosed else { return }
     isClosed = true
     sockets.stop()
-    // curl_multi_cleanup(3): easy handles must be removed before; connections are closed here, so libcurl still calls
-    // back for their sockets.
+    // curl_multi_cleanup(3): easy handles must be removed first. It closes the connections, so libcurl still calls back
+    // for their sockets.
     for transfer in transfers {
       guard let easy = transfer.easy else { continue }
       if transfer.headers != nil { curl_multi_remove_handle(multi, easy) }
@@ -317,10 +317,10 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  /// Opens a socket, if the engine has allowed a connection: libcurl replaces a dead one without asking.
+  /// Opens a socket if the engine has allowed a connection. libcurl would replace a dead connection without asking.
   func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
     guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
-    // Of a proxy there is one.
+    // All connections use the same proxy, so its addresses are not spread.
     if configuration.endpoint.proxy == nil, !surroundings.mayConnect(CurlSockets.text(of: address)) {
       return CURL_SOCKET_BAD
     }

@@ -11,7 +11,7 @@ internal import TLS
 /// the socket while it is being opened, the pushes that wait for a stream, and the times when the peer last sent
 /// something.
 final class NativeConnection: PushConnection {
-  /// How far it has come.
+  /// Phase of the connection.
   private enum Phase {
     case lookingUp, connecting, greeting, open, closed
   }

@@ -68,7 +68,7 @@ public final class ConnectionPool: Sendable {
   }
 
   struct State {
-    /// What waits for the connection for unproven pushes, and what waits for the others.
+    /// Pushes that wait for the connection for unproven pushes, and pushes that wait for the others.
     var unproven = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget

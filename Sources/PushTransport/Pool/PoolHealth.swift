@@ -18,9 +18,9 @@ public enum PoolHealth: Sendable, Equatable {
   /// The service refuses the credential, or it has expired.
   case credentialStopped(ReasonCode)
 
-  /// Nanoseconds without an answer, or a connection, after which a pool counts as unable to send. APNs answers within half a
-  /// second, and TCP repeats what was lost after 0.2, 0.6 and 1.4 s (RFC 6298): two seconds are more than bad luck, and
-  /// far less than the time-out of an answer, which is what ends the pushes concerned.
+  /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within
+  /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). So two seconds are more than an
+  /// accident. They are far less than the timeout of an answer, which ends the pushes concerned.
   public static let patience: UInt64 = 2_000_000_000
 
   /// Facts that determine a pool's health.

@@ -92,7 +92,7 @@ final class CampaignReader: WorkerPart {
       return .found(known, record.state)
     }
     guard let parsed = await read(job, record) else { return .notNow(record.lane) }
-    // Another slice of it may have been first.
+    // Another slice of the campaign may have built the context during the read.
     if let known = campaigns.context(id, round: record.resumes.round) {
       known.narrow(record.placement.definitions)
       return .found(known, record.state)
@@ -111,7 +111,7 @@ final class CampaignReader: WorkerPart {
       }
       return .found(context, record.state)
     } catch {
-      // It was valid where it was taken in: this worker is configured otherwise.
+      // The job was valid on the worker that activated it: this worker has other settings.
       declined.decline(id, round: record.resumes.round, "it can't be run with the settings here: \(error.reason)")
       return .notNow(record.lane)
     }

@@ -17,7 +17,8 @@ struct CampaignSchedule {
     start = record.start
     expiration = record.delivery.expiration
     self.zones = zones
-    // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.
+    // 0 requests one delivery attempt at any time; it is not a time. A duration counts from each device's own send
+    // time.
     var expires = record.delivery.expiration == 0 ? nil : record.delivery.expiration
     if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }
     let ends =

@@ -32,7 +32,7 @@ struct CreditBudget: Equatable {
     self.window = window
   }
 
-  /// What a pool holds in all its lanes.
+  /// Returns the credit of a pool in all its lanes.
   func held(by pool: Int) -> Int { accounts.reduce(0) { $0 + ($1.key.pool == pool ? $1.value : 0) } }
 
   /// Returns the credit that may be allocated to an account now.

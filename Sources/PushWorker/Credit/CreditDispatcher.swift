@@ -75,7 +75,7 @@ final class CreditDispatcher: WorkerPart {
     let entries = entries(now)
     let demand = Scheduler.Demand(entries)
     var ungranted = 0
-    // Those of slices that wait for their rates are looked for when these run short.
+    // For slices that wait for their rates, ``RateService`` wakes the claim loop when their targets run short.
     let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.targets.enough != nil }
     for entry in Scheduler.order(entries) where entry.condition.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }

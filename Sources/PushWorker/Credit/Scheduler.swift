@@ -13,16 +13,16 @@ enum Scheduler {
     var campaign: String
     var account: CreditBudget.Account
     var condition: Condition
-    /// Pushes that its campaign was granted, as ``start(of:among:)`` counts.
+    /// Number of pushes of its campaign that were passed to the pool, counted from ``start(of:among:)``.
     var served: Int
     var targets: Targets
-    /// Whether it counts where slices are counted: of those that are driven as a bunch one does.
+    /// Whether it counts in numbers of slices. In a batch of slices, only one counts.
     var counts = true
   }
 
   /// The condition of a slice.
   struct Condition {
-    /// Whether its pool can't send just now.
+    /// Whether its pool can't send now.
     var isStuck: Bool
     /// Whether its targets are known.
     var isReady: Bool
@@ -36,7 +36,7 @@ enum Scheduler {
 
   /// The numbers of targets of a slice.
   struct Targets {
-    /// Targets that it could send at once, if it had the credit.
+    /// Targets that it could send immediately with enough credit.
     var wants: Int
     /// Targets that were never granted.
     var ungranted: Int
@@ -78,7 +78,7 @@ enum Scheduler {
         if entry.condition.isBisecting { bisecting = min(bisecting ?? entry.slot, entry.slot) }
         guard entry.targets.wants > 0, !entry.condition.isStuck else { continue }
         let wants = min(entry.targets.wants, SliceSituation.fullBatch)
-        // There are few campaigns, and slices of one stand side by side.
+        // There are few campaigns, and slices of the same campaign are adjacent.
         let known = campaigns.lastIndex {
           $0.served == entry.served && $0.account == entry.account && $0.id == entry.campaign
         }
@@ -96,9 +96,9 @@ enum Scheduler {
     func credit(for entry: Entry, _ budget: CreditBudget) -> Int {
       let allowance = budget.allowance(entry.account, returning: entry.targets.returning)
       guard entry.condition.isSending, allowance > 0 else { return 0 }
-      // One push after the other is enough to find out when the pool can send again.
+      // One push at a time is enough to find out when the pool can send again.
       if entry.condition.isStuck { return entry.targets.unanswered == 0 ? 1 : 0 }
-      // Two searches at once would take each other's deaths for their own.
+      // Two simultaneous searches would each count the deaths of the other.
       if entry.condition.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
       var reserved = 0
       for other in campaigns {
@@ -161,7 +161,7 @@ enum Scheduler {
     }
     for entry in entries where entry.condition.isSending && entry.targets.unanswered > 0 {
       if entry.condition.isStuck {
-        // With one the pool may be tried.
+        // One push is enough to test the pool.
         if entry.targets.unanswered > 1 { reclaims.append((entry.slot, 1)) }
       } else if isOutranked(entry.account) {
         reclaims.append((entry.slot, 0))

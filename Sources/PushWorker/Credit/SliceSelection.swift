@@ -50,7 +50,7 @@ final class SliceSelection {
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)
     let preparing = beginning.count + counted.count { !$0.condition.isReady }
-    // A campaign that has nothing in hand is let in beside those that are being prepared, but not without end.
+    // A campaign without a held slice may join those in preparation, but only up to a limit.
     let busy = counted.count { $0.targets.enough == nil }
     guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])
@@ -78,11 +78,12 @@ final class SliceSelection {
 
   /// Returns whether the worker holds enough slices of a slice's pool, in its lane and the higher lanes.
   private func isEnough(_ entry: Scheduler.Entry, _ entries: [Scheduler.Entry], _ window: Int) -> Bool {
-    // Those in hand are enough to find out when the pool can send again.
+    // The held slices are enough to find out when the pool can send again.
     if entry.condition.isStuck { return true }
     var (busy, remaining) = (0, 0)
     for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
-      // What only waits for its guard keeps nobody busy; the window bounds how many there are.
+      // A slice that only waits for its guard does not keep the worker busy. The window bounds the number of such
+      // slices.
       if other.counts, !other.condition.isOnlyDeferred, other.targets.enough == nil { busy += 1 }
       remaining += other.targets.ahead
     }

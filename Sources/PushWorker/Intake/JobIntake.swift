@@ -87,7 +87,7 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Parses the job and holds it against the rules, within the time limit.
+  /// Parses the job and checks it against the rules, within the time limit.
   private func check(_ arrival: inout Arrival) async throws -> IntakeDecision {
     do {
       let job = arrival.job

@@ -23,9 +23,9 @@ public enum WorkerEvent: Sendable {
   case reachedNobody(campaign: String, reason: String)
   /// The worker paused a campaign, because every further push would fail in the same way on every worker.
   case paused(campaign: String, reason: String)
-  /// The worker leaves a campaign to others, as every push of it would fail here.
+  /// The worker declined a campaign, because every push of it would fail here.
   case declined(campaign: String, reason: String)
-  /// A campaign that it was sending was paused or cancelled, by a person or by another worker.
+  /// A campaign that the worker was sending was paused or cancelled, by an operator or by another worker.
   case followed(campaign: String, state: CampaignState)
   /// The worker sends a campaign that was resumed.
   case resumed(campaign: String)

@@ -39,7 +39,7 @@ public struct WorkerMetrics: Sendable {
   public var window: Int
   public var windowUsed: Int
   public var slicesInHand: Int
-  /// Whether it takes nothing new.
+  /// Whether the worker takes nothing new.
   public var isStopping: Bool
   /// Whether the worker has started and is listed in the fleet.
   public var isListed: Bool

@@ -24,7 +24,8 @@ final class DeclinedCampaigns: WorkerPart {
 
   /// Declines a campaign: leaves it to the other workers.
   ///
-  /// - Parameter remedy: what is to be done, after the reason, when all live workers say so and the campaign is paused.
+  /// - Parameter remedy: What an operator must do, after the reason, if all live workers decline the campaign and it is
+  ///   paused.
   func decline(_ id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
     guard declines.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {

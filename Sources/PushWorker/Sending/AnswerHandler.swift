@@ -184,7 +184,7 @@ final class AnswerHandler: WorkerPart {
     case .pauseCampaign:
       pauses.pause(id, round: context.facts.round, refusal(completion, of: context) + ", then resume")
     case .leaveCampaign: declined.decline(id, round: context.facts.round, refusal(completion, of: context))
-    // The connection has told the credential, which has stopped unless it was another's by then.
+    // The connection has reported the refusal. The credential has stopped, unless its key or certificate was replaced.
     case .stopCredential: declined.declineForStoppedCredentials()
     }
   }

@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Where somebody who keeps a connection connects to: what a URL says, where its sentinels say that the primary is, or in a
-/// cluster who has the slot of ``RedisOptions/home``.
+/// Route to a server for the owner of a connection: the address in the URL, the primary that the sentinels name, or in
+/// a cluster the server with the slot of ``RedisOptions/home``.
 ///
 /// Not `Sendable`: it belongs to the actor that owns the connection.
 final class PrimaryRoute {
@@ -31,7 +31,7 @@ final class PrimaryRoute {
       }
   }
 
-  /// Whether only a primary will do.
+  /// Whether the server must be a primary.
   private var isOfPrimary: Bool { if case .none = guide { false } else { true } }
 
   /// Returns the server to connect to.
@@ -80,7 +80,7 @@ final class PrimaryRoute {
     }
   }
 
-  /// Whether a target is, as far as is known, still the one.
+  /// Returns whether a target is still the right one, as far as is known.
   func isCurrent(_ target: RedisURL) -> Bool { isOfPrimary ? primary == target.addresses[0] : true }
 
   /// Returns whether the connection to the previous primary must be closed, because there is another primary.

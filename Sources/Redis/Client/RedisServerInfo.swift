@@ -52,6 +52,6 @@ public struct RedisServerInfo: Sendable {
   public var isPersistenceHealthy: Bool {
     fields["aof_last_write_status"] ?? "ok" == "ok" && fields["rdb_last_bgsave_status"] ?? "ok" == "ok"
   }
-  /// How many replicas follow.
+  /// Number of connected replicas.
   public var connectedReplicas: Int? { fields["connected_slaves"].flatMap { Int($0) } }
 }

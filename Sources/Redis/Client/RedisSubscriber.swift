@@ -108,7 +108,8 @@ public actor RedisSubscriber {
     }
   }
 
-  /// It was heard where the primary is: where that was before, a message may still arrive, but none that counts.
+  /// Handles a report of the primary's address. A message may still arrive from the previous primary, but it is of no
+  /// use.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
     Task { await connection.close(because: "\(address) is the primary now") }

@@ -205,7 +205,7 @@ extension ServerClient {
     }
   }
 
-  /// It was heard where the primary is.
+  /// Handles a report of the primary's address.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), case .connected(let connection, _) = state else { return }
     Task { await connection.close(because: "\(address) is the primary now") }

@@ -63,7 +63,7 @@ actor ClusterWatch {
   /// Records the owner of a slot that a server reported in a redirection.
   func note(_ slot: KeySlot, at address: RedisAddress) { handle(.moved(slot, address)) }
 
-  /// Has `listener` called with each new map, until ``remove(_:)``.
+  /// Calls `listener` with each new map until ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (ClusterMap) -> Void) -> UInt64 { audience.add(listener) }
 
   /// Removes a listener. Without a listener, no server is asked until a caller needs a map.

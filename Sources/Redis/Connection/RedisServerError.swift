@@ -15,7 +15,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let primaryDown = Code(rawValue: "MASTERDOWN")
     /// The wait of a blocking command was ended, because the server has become a replica.
     public static let unblocked = Code(rawValue: "UNBLOCKED")
-    /// The server still loads its data.
+    /// The server is still loading its data.
     public static let loading = Code(rawValue: "LOADING")
     /// The server has fewer replicas than `min-replicas-to-write` requires.
     public static let noReplicas = Code(rawValue: "NOREPLICAS")

@@ -50,7 +50,7 @@ actor SentinelWatch {
     return try result.get()
   }
 
-  /// Has `listener` called whenever it is heard where the primary is, until ``remove(_:)``.
+  /// Calls `listener` for each report of the primary's address until ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (RedisAddress) -> Void) -> UInt64 { audience.add(listener) }
 
   /// Removes a listener. Without a listener, no sentinel is asked until a caller needs the primary.

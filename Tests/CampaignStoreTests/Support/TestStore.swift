@@ -16,8 +16,8 @@ struct TestStore {
   /// Creates an initialised, empty store.
   ///
   /// - Parameters:
-  ///   - streamLength: as the store's own.
-  ///   - server: a server of the test's own, if it does something to it.
+  ///   - streamLength: the store's parameter of this name.
+  ///   - server: a server of the test's own, if the test changes its state.
   ///   - users: the numbers of the users to register.
   ///   - campaign: the id of a campaign to everybody to activate.
   init(
@@ -203,7 +203,7 @@ struct TestStore {
     return (ledger, standing)
   }
 
-  /// A slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
+  /// Returns a slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
   func sealed(
     _ id: String, count: Int, granted: Int = 0, lease: Int = 60_000, _ more: String = ""
   ) async throws -> SliceLedger {

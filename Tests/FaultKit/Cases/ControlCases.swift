@@ -85,7 +85,7 @@ enum ControlCases {
         workers.append(worker)
       }
       let campaign = try await world.submit(FaultCampaign("clock-\(number)"), reaching: stage.random(100...500))
-      // Each has begun by its own clock, as its log shows.
+      // Each worker has started with its own clock, as its log shows.
       let clocks = try workers.map { try $0.firstTime() }
       for (name, other, sign) in [("ahead", 1, 1.0), ("behind", 2, -1.0)] {
         let offset = clocks[other].timeIntervalSince(clocks[0]) * sign

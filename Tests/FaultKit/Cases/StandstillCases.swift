@@ -22,7 +22,7 @@ enum StandstillCases {
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 5) {
       let campaign = try await world.submit(FaultCampaign("stop-\(number)"), reaching: stage.random(20...200))
-      // Who has nothing in hand has nothing to be wrong about when it wakes up; one is left to take over.
+      // A worker without slices can make no mistake when it wakes up. One worker remains to take over.
       let asleep = try await world.sending(among: fleet.workers.shuffled(by: stage)).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
       for worker in asleep { await world.takeovers.note(deathOf: worker.name) }

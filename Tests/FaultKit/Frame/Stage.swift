@@ -127,8 +127,8 @@ public final class Stage: Sendable {
     contents.withLock { $0.objections += 1 }
   }
 
-  /// Checks all campaigns of a world that have been submitted since its last check, and what is left of them; the
-  /// duplicates are held against what the injections since then allow. Workers that still run go on.
+  /// Checks all campaigns of a world since its last check, and the leftovers. Compares the duplicates with the bound of
+  /// the injections since then. Running workers continue.
   ///
   /// - Parameter campaign: a campaign whose end to wait for.
   public func check(_ world: FaultWorld, after campaign: FaultCampaign? = nil) async throws {

@@ -219,7 +219,7 @@ public final class FaultWorld: Sendable {
 
   func forgetCampaigns() { contents.withLock { $0.campaigns = [] } }
 
-  /// Submits a campaign by the command line.
+  /// Submits a campaign with the command line.
   ///
   /// - Parameter outcomes: how many outcomes to wait for.
   @discardableResult

@@ -129,7 +129,7 @@ struct AudienceProofTests {
       let seen = meant.mapValues { $0.map { base.seenAt($0) }.max() ?? 0 }
       let worst = seen.filter { taken.contains($0.key) }.values.min() ?? 0
       let best = seen.filter { !taken.contains($0.key) }.values.max() ?? 0
-      // Nobody is left out who was seen later than somebody taken by more than a 128th of the time since.
+      // A user is left out only if no selected user was seen earlier by more than 1/128 of the time since.
       #expect(
         best <= worst || (best - worst) * 128 <= UInt64(record.times.createdAt) - worst, "\(one.id), seed \(seed)")
     } else {

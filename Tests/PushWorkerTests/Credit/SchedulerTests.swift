@@ -81,7 +81,7 @@ import Testing
     #expect(Scheduler.credit(for: million, among: [million, urgent], budget) == 0)
   }
 
-  @Test func stuckPoolOutranksNobodyAndTriesOnePushAtATime() {
+  @Test func stuckPoolHasNoPriorityAndTriesOnePushAtATime() {
     var urgent = entry(0, "news", pool: 0, lane: 0) { $0.condition.isStuck = true }
     let bulk = entry(1, "sale", pool: 1, lane: 2)
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 1000)
@@ -90,7 +90,7 @@ import Testing
     #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 0)
   }
 
-  @Test func secondSearchForWhatKillsWorkersWaitsForTheFirst() {
+  @Test func secondSearchForAPoisonTargetWaitsForTheFirst() {
     let searches = [entry(0) { $0.condition.isBisecting = true }, entry(1) { $0.condition.isBisecting = true }]
     #expect(Scheduler.credit(for: searches[0], among: searches, budget()) > 0)
     #expect(Scheduler.credit(for: searches[1], among: searches, budget()) == 0)

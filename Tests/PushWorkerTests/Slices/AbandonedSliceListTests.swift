@@ -8,7 +8,7 @@ import Testing
 @Suite struct AbandonedSliceListTests {
   private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
 
-  @Test func slicesThatWereLeftAreSoughtOneCampaignAfterTheOther() {
+  @Test func abandonedSlicesAreSoughtByCampaign() {
     var left = AbandonedSliceList()
     let other = SliceReference(campaign: "b", partition: 2)
     for slice in [slice(1), other, slice(3), slice(1), slice(4)] { left.note(slice, at: 1) }
@@ -23,7 +23,7 @@ import Testing
     #expect(left.isEmpty(1))
   }
 
-  @Test func slicesThatWereLeftAreForgottenAfterAWhileAndBounded() {
+  @Test func abandonedSlicesExpireAndAreBounded() {
     var left = AbandonedSliceList()
     left.note(slice(1), at: 1)
     #expect(!left.isEmpty(AbandonedSliceList.memory))

@@ -27,8 +27,8 @@ struct WorkerRig {
   static let topic = "com.example.news"
 
   /// - Parameters:
-  ///   - engine: what workers send with; a test that sends is run with each.
-  ///   - server: a Redis of the test's own, if it does something to it.
+  ///   - engine: the transport engine of the workers. A test that sends runs with each.
+  ///   - server: a Redis of the test's own, if the test changes its state.
   ///   - users: how many users to register.
   init(
     engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil, zones: ZoneDatabase = .system,

@@ -29,7 +29,7 @@ final class AbandonedSlices: WorkerPart {
   func take(_ entries: [Scheduler.Entry], excluding refused: Set<String>) async throws -> [SliceReference] {
     guard !life.isStopping, selection.mayPrepare(entries, beginning: slices.beginning) else { return [] }
     let sought = left.next(EventLoop.now) { id in
-      // Where the pool can't send, or a rate says what is enough, nobody is helped by it.
+      // If the pool can't send, or a rate limits the targets to hold, another slice does not help.
       refused.contains(id)
         || entries.contains { $0.campaign == id && ($0.condition.isStuck || $0.targets.enough != nil) }
     }

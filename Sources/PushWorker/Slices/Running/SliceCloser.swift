@@ -52,7 +52,7 @@ struct SliceCloser: WorkerPart {
       if whole != campaign, let record, record.state.isFinal {
         log.tell(.ended(campaign: whole, state: record.state))
       }
-      // Of parts that end together only the last one tells it.
+      // If several parts end together, only the last one logs the event.
       let last = record?.parts.max { ($0.times.finishedAt ?? 0, $0.id) < ($1.times.finishedAt ?? 0, $1.id) }
       if let reason = record?.whyNobody, last?.id ?? campaign == campaign {
         log.tell(.reachedNobody(campaign: whole, reason: reason))

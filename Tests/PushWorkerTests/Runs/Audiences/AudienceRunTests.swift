@@ -25,8 +25,8 @@ import Testing
     #expect(try await rig.store.registry.user("u4") == nil)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "busyServerIsAskedAgain"))
-  func busyServerIsAskedAgain(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "pushToABusyServerIsRetried"))
+  func pushToABusyServerIsRetried(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 60)
     await rig.simulator.change {
       $0.failures = [SimulatorKnobs.Failure(share: 0.34, status: 503, reason: "ServiceUnavailable")]
@@ -39,8 +39,8 @@ import Testing
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "connectionsThatAreClosedAgainAndAgainLoseNothing"))
-  func connectionsThatAreClosedAgainAndAgainLoseNothing(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "repeatedlyClosedConnectionsLoseNothing"))
+  func repeatedlyClosedConnectionsLoseNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4, users: 600)
     await rig.simulator.change { $0.goAwayAfterRequests = 250 }
     try await rig.submit("goaway")
@@ -56,8 +56,8 @@ import Testing
     if engine == .native { #expect(counters.duplicates == 0) }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "retriesEndAndTheTargetIsFailed"))
-  func retriesEndAndTheTargetIsFailed(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "targetFailsAfterItsLastRetry"))
+  func targetFailsAfterItsLastRetry(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 10)
     await rig.simulator.change {
       $0.failures = [SimulatorKnobs.Failure(share: 1, status: 500, reason: "InternalServerError")]
@@ -79,8 +79,8 @@ import Testing
     #expect(await rig.simulator.counters().received == 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "malformedJobsAreBuriedAndOthersRun"))
-  func malformedJobsAreBuriedAndOthersRun(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "malformedJobsGoToTheDeadListAndOthersRun"))
+  func malformedJobsGoToTheDeadListAndOthersRun(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 10)
     for job in [
       "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#,

@@ -28,7 +28,7 @@ struct EarlierAudienceRunTests {
 
   @Test(arguments: PushEngineKind.one(for: "campaignWaitsForOneThatHasNotEnded"))
   func campaignWaitsForOneThatHasNotEnded(engine: PushEngineKind) async throws {
-    // So many partitions that the story has no targets in most of them when the correction is taken in.
+    // There are so many partitions that most have no target of the story when the correction is taken in.
     let rig = try await WorkerRig(engine: engine, partitions: 64, users: 20)
     try await rig.submit("story")
     // Another worker has taken the campaign in and does nothing.
@@ -52,8 +52,8 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().accepted == 40)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing"))
-  func campaignOfWhichTheEarlierOneIsGoneIsPausedAndSendsNothing(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignIsPausedIfTheEarlierOneHasExpired"))
+  func campaignIsPausedIfTheEarlierOneHasExpired(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 20)
     try await rig.submit("story", audience: #"{"users":["u1"]}"#)
     try await rig.worker("first").run()
@@ -72,8 +72,8 @@ struct EarlierAudienceRunTests {
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "nobodyOnASuppressionListIsSentTo"))
-  func nobodyOnASuppressionListIsSentTo(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "usersOnASuppressionListGetNothing"))
+  func usersOnASuppressionListGetNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 100)
     try await rig.store.audiences.add((0..<10).map { "u\($0)" }, to: SuppressionList(app: "news").segment)
     try await rig.store.audiences.add(

@@ -8,7 +8,7 @@ import Testing
 
 /// Campaigns without targets. They report the reason.
 struct ReachedNobodyTests {
-  @Test func oneWorkerOfTheFleetWarnsOfEachCampaignWithoutTargets() async throws {
+  @Test func oneWorkerWarnsOfEachCampaignWithoutTargets() async throws {
     let rig = try await WorkerRig(engine: .native, users: 3)
     var device = DeviceRecord(token: WorkerRig.token(9), service: "apns")
     device.app = "shop"

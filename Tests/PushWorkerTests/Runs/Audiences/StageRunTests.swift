@@ -16,8 +16,8 @@ import Testing
     try await rig.until { try await rig.store.campaigns.find(id)?.state == state }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "restFollowsByItself"))
-  func restFollowsByItself(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "restBeginsAutomatically"))
+  func restBeginsAutomatically(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4, users: Self.users)
     try await rig.submit(
       "story", #","stages":[{"users":["u7","nobody"]},{"share":0.2,"wait":"1s","maxFailures":0.1}]"#)
@@ -68,8 +68,8 @@ import Testing
   }
 
   /// Who is there when the gate opens gets it; who has gone meanwhile does not.
-  @Test(arguments: PushEngineKind.one(for: "stageHasThoseWhoAreThereWhenItBegins"))
-  func stageHasThoseWhoAreThereWhenItBegins(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "stageHasTheUsersWhoAreRegisteredAtItsStart"))
+  func stageHasTheUsersWhoAreRegisteredAtItsStart(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4, users: 100)
     try await rig.submit("story", #","stages":[{"users":["u1"],"approval":true}],"submittedBy":"ada""#)
     let worker = rig.worker("w", drains: false)
@@ -105,8 +105,8 @@ import Testing
   }
 
   /// A later campaign that names this one means all of its stages.
-  @Test(arguments: PushEngineKind.one(for: "correctionReachesEverybodyAndExclusionNobody"))
-  func correctionReachesEverybodyAndExclusionNobody(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "correctionReachesAllStagesAndExclusionNone"))
+  func correctionReachesAllStagesAndExclusionNone(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4, users: Self.users)
     try await rig.submit("story", #","stages":[{"share":0.1}]"#)
     // Both are submitted before the first campaign has a record.

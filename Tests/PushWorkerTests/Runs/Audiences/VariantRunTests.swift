@@ -152,7 +152,7 @@ struct VariantRunTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
       try await rig.until { try await rig.store.campaigns.find("won~1")?.times.finishedAt != nil }
-      // All who got `c` opened it, half of the others, and everybody who has not got it yet.
+      // The openers are all users with `c`, half of the others, and all users who have not got a push yet.
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
       try await rig.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       #expect(await rig.simulator.counters().accepted == tested)

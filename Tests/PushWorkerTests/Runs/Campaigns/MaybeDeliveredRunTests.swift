@@ -115,7 +115,7 @@ struct MaybeDeliveredRunTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func whatADeadWorkerLeftInDoubtStaysMaybeDelivered(engine: PushEngineKind) async throws {
+  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: Self.users)
     try await rig.submit("story")
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))

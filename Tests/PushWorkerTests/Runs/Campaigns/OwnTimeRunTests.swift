@@ -196,7 +196,7 @@ import Testing
     #expect(ContinuousClock.now - start < .seconds(25))
   }
 
-  @Test func whatIsLeftAfterItsLongestTimeHasExpired() async throws {
+  @Test func remainingTargetsExpireAfterTheMaximumDuration() async throws {
     let rig = try await WorkerRig(engine: .native, users: 300)
     try await rig.submit("short", #","rate":40,"maxDuration":"2s""#)
     try await rig.worker("w").run()
@@ -207,7 +207,7 @@ import Testing
     #expect(await rig.simulator.counters().received == accepted)
   }
 
-  @Test func aJobThatIsRepeatedBeginsItsCampaigns() async throws {
+  @Test func recurringJobBeginsItsCampaigns() async throws {
     let rig = try await WorkerRig(engine: .native, users: 50)
     try await rig.submit("digest", #","repeat":{"cron":"0 0 * * *","count":1}"#)
     let log = EventLog()

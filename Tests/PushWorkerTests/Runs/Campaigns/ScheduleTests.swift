@@ -14,8 +14,8 @@ import Testing
     return (instant, #","sendAt":"\#(Timestamp.format(milliseconds: instant))""#)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginItOnceAndNotBeforeItsTime"))
-  func eightWorkersBeginItOnceAndNotBeforeItsTime(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "eightWorkersBeginACampaignOnceAndNotEarly"))
+  func eightWorkersBeginACampaignOnceAndNotEarly(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16, users: 400)
     let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("later", field)
@@ -35,8 +35,8 @@ import Testing
     #expect(await rig.simulator.counters().received == 400)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached"))
-  func whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "userInAPartitionThatWasEmptyAtSubmissionIsReached"))
+  func userInAPartitionThatWasEmptyAtSubmissionIsReached(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 64, users: 1)
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     let worker = rig.worker("w", drains: false)
@@ -67,8 +67,8 @@ import Testing
     #expect(try await rig.store.campaigns.find("now")?.counters.outcomes == [.accepted: 10])
   }
 
-  @Test(arguments: PushEngineKind.one(for: "cancelledBeforeItsTimeNothingIsSent"))
-  func cancelledBeforeItsTimeNothingIsSent(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignCancelledBeforeItsTimeSendsNothing"))
+  func campaignCancelledBeforeItsTimeSendsNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4, users: 10)
     let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("never", field)

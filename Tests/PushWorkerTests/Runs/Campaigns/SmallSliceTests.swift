@@ -80,8 +80,8 @@ import Testing
   }
 
   /// Each target is refused once with 500, so each slice waits for a retry.
-  @Test(arguments: PushEngineKind.one(for: "slicesThatWaitLeaveTheirBunchAndEnd"))
-  func slicesThatWaitLeaveTheirBunchAndEnd(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "waitingSlicesLeaveTheirBatchAndEnd"))
+  func waitingSlicesLeaveTheirBatchAndEnd(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: Self.partitions, users: Self.users)
     await rig.simulator.change { $0.failures = [.init(share: 0.3, status: 500, reason: "InternalServerError")] }
     try await rig.submit("small")

@@ -35,8 +35,8 @@ import Testing
     #expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "pausedCampaignRestsAndGoesOnWithoutDuplicates"))
-  func pausedCampaignRestsAndGoesOnWithoutDuplicates(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "pausedCampaignContinuesWithoutDuplicates"))
+  func pausedCampaignContinuesWithoutDuplicates(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 1000)
     await slow(rig)
     try await rig.submit("rest")
@@ -66,8 +66,8 @@ import Testing
     return await rig.simulator.counters().received
   }
 
-  @Test(arguments: PushEngineKind.one(for: "atMostOneWindowAWorkerIsSentOncePausingIsConfirmed"))
-  func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "confirmedPauseAllowsOneWindowOfEachWorkerAtMost"))
+  func confirmedPauseAllowsOneWindowOfEachWorkerAtMost(engine: PushEngineKind) async throws {
     // Many small slices: there is always one that is just being claimed when the campaign is paused.
     let rig = try await WorkerRig(engine: engine, partitions: 64, users: 6000)
     await slow(rig)

@@ -53,7 +53,7 @@ import Testing
     return reasons
   }
 
-  /// Each key of a slice as another type: the slice is taken out with the reason, the campaign's others are sent.
+  /// Each key of a slice as another type. The worker isolates the slice with the reason and sends the others.
   @Test(arguments: ["slice", "targets", "ledger", "retry", "results", "reasons"])
   func sliceWithAKeyOfAnotherTypeIsIsolated(kind: String) async throws {
     try await run(["slice", "ledger", "results"].contains(kind) ? .native : .curl) { rig, client in
@@ -165,7 +165,7 @@ import Testing
 
   /// A job with a damaged key for its id or its audience goes to the dead list, and the next job is taken in.
   @Test(arguments: ["job:next", "campaign:next", "audience:next"])
-  func jobThatCannotBeTakenInHoldsNoOtherUp(name: String) async throws {
+  func jobWithDamageDoesNotDelayOthers(name: String) async throws {
     let rig = try await WorkerRig(engine: .curl, partitions: 1, users: 3)
     let key = name != "audience:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
@@ -182,7 +182,7 @@ import Testing
   }
 
   /// What all share, and nobody mends: nothing ends, and still nobody waits for a worker's deadline.
-  @Test func workerThatStopsDoesNotWaitForWhatNobodyMends() async throws {
+  @Test func stopDoesNotWaitForARepair() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 4, users: 100)
     try await activate("bad", rig)
     try await rig.command("DEL", "running")

@@ -262,10 +262,10 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyProbingCampaignsGetThroughASmallWindow"))
-  func manyProbingCampaignsGetThroughASmallWindow(engine: PushEngineKind) async throws {
+  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyTrialsEndWithASmallWindow"))
+  func manyTrialsEndWithASmallWindow(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 60)
-    // Gone before they registered: nothing is pruned, so every campaign meets all of them.
+    // The devices were gone before they registered, so none is pruned, and every campaign meets all of them.
     rig.simulator.load(
       (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), state: .unregistered, timestamp: 500) })
     for number in 0..<12 { try await rig.submit("many-\(number)") }

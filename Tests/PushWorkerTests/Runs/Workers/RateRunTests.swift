@@ -82,8 +82,8 @@ import Testing
     for id in ["a", "b", "c"] { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: 300]) }
   }
 
-  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce"))
-  func campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateIsCancelledImmediately"))
+  func campaignThatWaitsForItsRateIsCancelledImmediately(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 40)
     try await rig.submit("slow", #","rate":0.001"#)
     let worker = rig.worker("w")
@@ -117,7 +117,7 @@ import Testing
     }
     let record = try #require(try await rig.store.campaigns.show("in-time"))
     #expect(record.counters.outcomes == [.accepted: 600])
-    // The later it begins, the less time it has until its end.
+    // A later start leaves less time until the end.
     let (from, to) = (try #require(record.times.startedAt), try #require(record.times.finishedAt))
     #expect(
       to - from >= (record.delivery.rate == .over(seconds: 4) ? 2500 : 2500 - (from - record.times.createdAt)),
@@ -126,8 +126,8 @@ import Testing
   }
 
   /// More of them than slices that a worker has in hand, and each with more targets than its window.
-  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesHoldUpNobody"))
-  func campaignsThatWaitForTheirRatesHoldUpNobody(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesDelayNoOther"))
+  func campaignsThatWaitForTheirRatesDelayNoOther(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 400)
     for number in 0..<70 { try await rig.submit("slow-\(number)", #","lane":"urgent","rate":0.001"#) }
     let worker = rig.worker(
@@ -143,8 +143,8 @@ import Testing
   }
 
   /// Nothing is sent of it any more, so nothing waits for its rate.
-  @Test(arguments: PushEngineKind.one(for: "whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce"))
-  func whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "expiredTargetsAreRecordedWithoutTheRate"))
+  func expiredTargetsAreRecordedWithoutTheRate(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 300)
     try await rig.submit("late", #","rate":0.001,"expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()

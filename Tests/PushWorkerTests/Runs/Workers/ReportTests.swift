@@ -32,8 +32,8 @@ struct ReportTests {
   }
 
   /// A real worker over a real store: everything that others want to know of it arrives with its heartbeats.
-  @Test(arguments: PushEngineKind.one(for: "workerIsSeenWithWhatItDoes"))
-  func workerIsSeenWithWhatItDoes(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "reportShowsTheStateOfTheWorker"))
+  func reportShowsTheStateOfTheWorker(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 40)
     let worker = rig.worker("seen", drains: false)
     let running = Task { try await worker.run() }

@@ -15,7 +15,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     // Expanding one slice takes longer than taking all slices would.
     try await rig.register(8000)
-    // Nothing is answered while the lists are looked at, so that nobody needs a second slice.
+    // Nothing is answered during the checks of the lists, so no worker needs a second slice.
     await rig.simulator.change { $0.latencyMilliseconds = 1000 }
     let first = rig.worker("first", window: 10, drains: false)
     let second = rig.worker("second", window: 10, drains: false)

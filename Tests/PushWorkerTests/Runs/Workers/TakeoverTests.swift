@@ -50,8 +50,8 @@ import Testing
   }
 
   /// The reply was lost that gave an idle worker the last slice of all: it lives, so nobody else takes the slice from it.
-  @Test(arguments: PushEngineKind.one(for: "sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt"))
-  func sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "idleWorkerFindsASliceOfALostReply"))
+  func idleWorkerFindsASliceOfALostReply(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 20)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
@@ -94,8 +94,8 @@ import Testing
     #expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
   }
 
-  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead"))
-  func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKept"))
+  func lastReferenceToAHeldSliceIsKept(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("kept")
     try await leaveDoubt(rig, "kept", granted: 20, lease: 300)
@@ -144,8 +144,8 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test(arguments: PushEngineKind.one(for: "jobThatADeadWorkerWasTakingInIsTakenInByAnother"))
-  func jobThatADeadWorkerWasTakingInIsTakenInByAnother(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "jobOfADeadWorkerIsTakenInByAnother"))
+  func jobOfADeadWorkerIsTakenInByAnother(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 5)
     try await rig.submit("orphan")
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
