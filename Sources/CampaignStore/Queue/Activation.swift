@@ -1,15 +1,15 @@
 import PushCore
 import Redis
 
-/// Writes an activated campaign: its fields, its parts and its open slices.
+/// Activation: writes a campaign with its fields, its parts and its open slices.
 extension Queue {
-  /// Writes the campaign with its parts, its audience being there.
+  /// Writes the campaign with its parts. Its audience must have been written before.
   ///
   /// - Parameters:
-  ///   - request: what stands on the worker's list in the place of the job, where that is a run's.
-  ///   - digest: what the id was reserved for.
-  ///   - start: when it begins, in UNIX seconds.
-  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
+  ///   - request: the entry on the worker's list, if it differs from the job.
+  ///   - digest: the digest for which the id was reserved.
+  ///   - start: the start of the campaign, in UNIX seconds.
+  ///   - approval: the reason why it needs approval; `nil` if it needs none.
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
@@ -17,7 +17,8 @@ extension Queue {
     reached: Reached? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
-    // What Redis has lost and a worker brings back was taken in before, whatever its repeated campaign lists by now.
+    // A campaign that Redis has lost and a worker restores was taken in before, whatever its recurring campaign lists
+    // now.
     let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
     let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
     let ids = [campaign.id] + parts.map(\.description)
@@ -57,7 +58,7 @@ extension Queue {
       for id in parts {
         guard let part = id.part else { continue }
         let isFirst = campaign.place(of: part.stage) == 0
-        // A stage that has not begun has its partitions and definitions fixed when it does.
+        // The partitions and definitions of a later stage are fixed when the stage begins.
         fields =
           self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst) + [("of", id.whole)]
         arguments.append(id.description)
@@ -76,19 +77,19 @@ extension Queue {
       return .new
     }
     if answer == -2 {
-      // What asked for it is on the list no more, and nobody else begins it.
+      // The recurring campaign does not list this run, so no worker begins it. The request leaves the list.
       try await acknowledge(request ?? job, worker: worker)
       return .duplicate
     }
-    // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
-    // removes the audience that was written here.
+    // Another worker has activated the campaign, or nothing may begin. If the campaign has ended or does not exist yet,
+    // no other step removes the audience that was written here.
     var isOurs = answer == -1
     if !isOurs { isOurs = try await store.campaigns.standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
       for partition in partitions {
         pipeline.append("UNLINK", keys.audience(partition, campaign.id))
-        // What stands there beside the job is not written again.
+        // Values that were uploaded beside the job can't be written again, so they stay.
         if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
       }
       _ = try await run(pipeline)
@@ -97,9 +98,9 @@ extension Queue {
     return .duplicate
   }
 
-  /// The fields of a campaign, and of each of its parts.
+  /// Returns the fields of a campaign, and of each of its parts.
   ///
-  /// - Parameter start: when it begins, in UNIX seconds; `nil` where that is yet to be seen.
+  /// - Parameter start: the start in UNIX seconds; `nil` if it is not known yet.
   private func fields(of campaign: Campaign, start: Int?, narrowed: Bool) -> [(String, String)] {
     var fields: [(String, String)] = [
       ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
@@ -108,7 +109,8 @@ extension Queue {
     ]
     if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
     if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
-    // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
+    // The partitions of listed users and tokens are known. All others are determined when the campaign begins to
+    // expand.
     if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
     if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
     if !campaign.recipients.definitions.isEmpty {
@@ -117,7 +119,7 @@ extension Queue {
     return fields
   }
 
-  /// The fields that a campaign has and its parts have not.
+  /// Returns the fields that only a campaign has, and not its parts.
   private func ownFields(of campaign: Campaign) -> [(String, String)] {
     var fields: [(String, String)] = []
     if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }

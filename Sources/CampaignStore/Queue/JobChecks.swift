@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// The rules for a job that only the store can check.
+/// Checks of a job that need the store.
 extension Queue {
   /// Refuses a campaign with stages that ends before its rest can begin.
   func checkStages(of campaign: Campaign) async throws {
@@ -12,10 +12,9 @@ extension Queue {
     }
   }
 
-  /// Refuses what only the store can tell is wrong: a segment or an earlier campaign that is not there, a time too far
-  /// ahead.
+  /// Refuses errors that only the store can detect: a missing segment or earlier campaign, or a time too far ahead.
   ///
-  /// - Returns: the segments that are rules and on which its audience depends.
+  /// - Returns: the definitions of segments on which its audience depends.
   @discardableResult
   public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
     var definitions = SegmentDefinitions()
@@ -37,9 +36,10 @@ extension Queue {
     return definitions
   }
 
-  /// Refuses an expression that names a segment nobody has imported or defined: `!churnd` would otherwise mean everybody.
+  /// Refuses an expression that names a segment which was never imported or defined. A misspelled `!churnd` would
+  /// otherwise match all users.
   ///
-  /// - Returns: the segments that are rules and on which it depends.
+  /// - Returns: the definitions of segments on which the expression depends.
   @discardableResult
   public func checkSegments(
     of expression: AudienceExpression, field: String = "audience.segment"

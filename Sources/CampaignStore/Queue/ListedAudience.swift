@@ -1,20 +1,21 @@
 import PushCore
 import Redis
 
-/// Writes the users and tokens that a job lists.
+/// The users and tokens that a job lists.
 extension Queue {
-  /// The partitions in which a campaign has slices before it begins to expand: those of whom its job lists, and all where
-  /// members are searched for.
+  /// Returns the partitions in which a campaign has slices before it begins to expand: those of the users that its job
+  /// lists, and all partitions for any other audience.
   func listedPartitions(of campaign: Campaign) -> [Int] {
     guard case .users(let users) = campaign.recipients.audience else { return Array(0..<keys.partitions) }
-    // An erasure may have removed every user. The campaign needs a slice to end.
+    // An erasure may have removed every user. The campaign needs at least one slice to end.
     if users.isEmpty { return [0] }
     return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
   }
 
-  /// Spreads listed users or tokens over their partitions.
+  /// Writes listed users or tokens into their partitions.
   ///
-  /// - Returns: the partitions that get a slice: those with anybody in them; all, where members are searched for.
+  /// - Returns: the partitions that get a slice: those with a listed user or token, or all partitions if the audience
+  ///   is searched for its members.
   func writeAudience(of campaign: Campaign) async throws -> [Int] {
     try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]
@@ -44,7 +45,7 @@ extension Queue {
     }
     for (partition, list) in members where !campaign.message.recipientValues.isEmpty {
       let known = list.filter { campaign.message.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
-      // Of one user it may be some kilobytes.
+      // The values of one user may have several kilobytes.
       for page in known.batches(of: Self.valuesBatch) {
         pipeline.command("HSET") { arguments in
           arguments.append(keys.values(partition, campaign.id))
@@ -56,7 +57,7 @@ extension Queue {
       }
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
-    // An erasure may have removed every member. The campaign needs a slice to end.
+    // An erasure may have removed every member. The campaign needs at least one slice to end.
     return members.isEmpty ? [0] : members.keys.sorted()
   }
 }

@@ -1,9 +1,10 @@
 import PushCore
 import Redis
 
-/// Campaigns that have not begun.
+/// The move of campaigns that have not begun.
 extension RepartitionMove {
-  /// Gives campaigns that have not begun their slices and audiences anew. What has begun has ended, and keeps its own.
+  /// Gives campaigns that have not begun new slices and audiences. Campaigns that have begun have ended by now, and
+  /// keep their slices.
   mutating func campaigns(_ spread: Int) async throws {
     var position = 0
     while true {
@@ -19,7 +20,7 @@ extension RepartitionMove {
   private mutating func reslice(_ id: String, _ spread: Int) async throws {
     guard let (record, job) = try await here.campaigns.findWithJob(id), !record.state.isFinal else { return }
     let campaign = try record.campaign(job, .any(here.services.service(ofApp: record.app)))
-    // Whom a job lists stands under the campaign, whatever parts it has.
+    // The campaign, not its parts, has the keys of the listed users.
     guard campaign.part == nil else {
       return try await reslice(id, to: there.queue.listedPartitions(of: campaign))
     }
@@ -34,7 +35,7 @@ extension RepartitionMove {
     if campaign.message.hasValuesBeside {
       for partition in 0..<spread { try await moveValues(of: id, in: partition) }
     }
-    // What is repeated is sent to nobody itself.
+    // A recurring campaign itself sends no pushes.
     let isSent = campaign.delivery.timing.repetition == nil
     try await reslice(id, to: isSent ? there.queue.writeAudience(of: campaign) : [])
   }
@@ -52,7 +53,7 @@ extension RepartitionMove {
     tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
   }
 
-  /// Brings what stands beside a job to where its users are; whoever is there already stays.
+  /// Moves the separately uploaded values of a job to the partitions of their users.
   private mutating func moveValues(of id: String, in partition: Int) async throws {
     try await forEachPage("HSCAN", keys.values(partition, id)) { move, pairs in
       var moved: [Int: [Int]] = [:]
@@ -61,7 +62,7 @@ extension RepartitionMove {
         if home != partition { moved[home, default: []].append(index) }
       }
       for part in [true, false] {
-        // They leave only when they are there.
+        // Values are deleted only after they were written to their new place.
         var pipeline = RedisPipeline()
         for (home, indexes) in moved {
           pipeline.command(part ? "HSET" : "HDEL") { arguments in

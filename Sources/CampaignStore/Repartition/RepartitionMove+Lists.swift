@@ -1,9 +1,10 @@
 import PushCore
 import Redis
 
-/// Segments and the index of the owners of tokens.
+/// The move of segments and of the index of token owners.
 extension RepartitionMove {
-  /// Moves since when users are in a segment, or are not; since when the segment is as a whole, all partitions know.
+  /// Moves the times of statements about single users of a segment, and copies the time of the whole segment to all
+  /// partitions.
   private mutating func times(of name: String, _ partition: Int) async throws {
     let key = keys.stated(partition, name)
     try await forEachPage("ZSCAN", key) { move, reply in
@@ -24,7 +25,7 @@ extension RepartitionMove {
     }
   }
 
-  /// Moves the users of segments who belong elsewhere, whether they have devices or not.
+  /// Moves the users of segments who belong to another partition, with or without devices.
   mutating func members(of partition: Int) async throws {
     for name in try await here.audiences.userLists() {
       try await times(of: name, partition)
@@ -50,8 +51,8 @@ extension RepartitionMove {
     }
   }
 
-  /// Moves the entries of a partition's index of owners that belong elsewhere. One whose device nobody has says nothing
-  /// that holds, and stays: it is found by who next registers the token, or by nobody.
+  /// Moves the entries of a partition's index of owners that belong to another partition. An entry whose device does
+  /// not exist is invalid and stays. The next registration of the token may find it.
   mutating func owners(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.owner(partition)) { move, reply in
       let entries = Self.pairs(reply)
@@ -78,7 +79,8 @@ extension RepartitionMove {
     }
   }
 
-  /// Of which service each token is, by its owner's device, who has moved already; `nil` where he has none.
+  /// Returns the push service of each token from its owner's device, which has moved already; `nil` if the owner has no
+  /// such device.
   private func services(of entries: [(token: [UInt8], text: [UInt8])]) async throws -> [String?] {
     // The entry is `at:user`.
     let users = entries.map { $0.text.drop { $0 != UInt8(ascii: ":") }.dropFirst() }

@@ -1,19 +1,19 @@
 import PushCore
 import Redis
 
-/// Users with their devices, attributes and caps.
+/// The move of users with their devices, attributes and frequency cap counters.
 extension RepartitionMove {
   private struct User {
     var name: [UInt8]
     /// The device records.
     var blob: [UInt8]
     var attributes: [UInt8] = []
-    /// What its apps have sent it lately; nothing for none.
+    /// Badges and frequency cap counters; empty for none.
     var pressure: [UInt8] = []
   }
 
-  /// Moves the users of a partition who belong elsewhere, with their devices, attributes, what was counted for them, and what is
-  /// in quarantine.
+  /// Moves the users of a partition who belong to another one, with their devices, attributes, counters and quarantine
+  /// notes.
   mutating func users(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.devices(partition)) { move, reply in
       var users: [User] = []
@@ -78,9 +78,9 @@ extension RepartitionMove {
     if !pipeline.isEmpty { _ = try await here.run(pipeline) }
   }
 
-  /// Writes users where they belong. Of a device that is there already the later registration stands.
+  /// Writes users to their new partitions. If a device is there already, the later registration wins.
   private func enter(_ users: [User]) async throws {
-    // User, record of one device, attributes.
+    // Each row is user, record of one device, attributes.
     var waiting: [Int: ArraySlice<([UInt8], [UInt8], [UInt8])>] = [:]
     for user in users {
       let rows = user.blob.withUnsafeBytes { blob in
@@ -88,7 +88,7 @@ extension RepartitionMove {
       }
       waiting[home(ofUser: user.name), default: []] += rows
     }
-    // A script stops where records are large; what it left comes next.
+    // A script stops early if records are large. The next call gets the remaining rows.
     while !waiting.isEmpty {
       let parts = Array(waiting)
       var pipeline = RedisPipeline()
@@ -119,7 +119,7 @@ extension RepartitionMove {
     }
   }
 
-  /// Moves what is retained of users who have no device.
+  /// Moves the retained data of users without a device.
   mutating func retained(of partition: Int) async throws {
     try await forEachPage("ZSCAN", keys.retained(partition)) { move, reply in
       let away = Self.pairs(reply).filter { move.home(ofUser: $0.token) != partition }

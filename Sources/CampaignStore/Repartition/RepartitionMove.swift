@@ -1,16 +1,16 @@
 import PushCore
 import Redis
 
-/// Moves the contents of a store to where another number of partitions wants them.
+/// A repartition in progress: it moves the data of a store to the partitions of another partition count.
 struct RepartitionMove {
-  /// Entries of a hash or set that are read at once.
+  /// Number of entries that the move requests for a page of a hash, a set or the list of campaigns.
   static let page = 200
-  /// More devices than any user has: none leaves because of a move.
+  /// A limit above the number of devices of any user, so that a move evicts no device.
   static let devicesPerUser = 1_000_000
 
-  /// The store by the number of partitions that it has.
+  /// The store with its present number of partitions.
   let here: CampaignStore
-  /// The store by the number that it will have.
+  /// The store with its future number of partitions.
   let there: CampaignStore
   var tally = RepartitionTally()
 
@@ -23,14 +23,14 @@ struct RepartitionMove {
 
   func home(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: there.keys.partitions) }
 
-  /// Ends what was begun where things are now.
+  /// Completes registrations and feedback in the present partitions.
   func settle(_ partitions: Range<Int>) async throws {
     _ = try await here.results.deliverFeedback(from: partitions)
     for partition in partitions { while try await here.registry.redoMoves(in: partition) > 0 {} }
   }
 
-  /// Copies what a partition remembers of removals and erasures to every partition in which their users and tokens may be
-  /// from now on: only digests are known of them. What nobody asks for is forgotten with the rest.
+  /// Copies the statements of a partition about removals and erasures to every partition that may get their users and
+  /// tokens. They have only digests, so their exact partition is unknown. Unneeded copies expire with the others.
   mutating func marks(of partition: Int) async throws {
     let step = Self.greatestCommonDivisor(keys.partitions, there.keys.partitions)
     let homes = stride(from: partition % step, to: there.keys.partitions, by: step).filter { $0 != partition }
@@ -41,7 +41,7 @@ struct RepartitionMove {
     }
   }
 
-  /// Writes members of a sorted set into others, where the later time stands.
+  /// Writes members of a sorted set into others. The later time wins.
   func enter(_ pairs: [(token: [UInt8], text: [UInt8])], _ homes: [String]) async throws {
     guard !pairs.isEmpty, !homes.isEmpty else { return }
     var pipeline = RedisPipeline()
@@ -62,7 +62,7 @@ struct RepartitionMove {
     other == 0 ? one : greatestCommonDivisor(other, one % other)
   }
 
-  /// Reads a hash or set to its end, a page at a time.
+  /// Reads a whole hash or set and calls `body` with each page.
   mutating func forEachPage(
     _ command: StaticString, _ key: String, _ body: (inout RepartitionMove, RedisReply) async throws -> Void
   ) async throws {
