@@ -1,8 +1,9 @@
 import Redis
 
-/// Looks at one campaign again and again. A look costs the same however many partitions there are: it reads the totals, the
-/// slices that workers have in hand, and a few of the others in turn; what was read of a slice stays until it is read
-/// again or is among the totals. The first look reads all, so that what comes after goes on from there.
+/// A view of one campaign that is refreshed repeatedly. The cost of a refresh does not depend on the number of
+/// partitions: it reads the totals, the slices that workers hold, and a few others in turn. The counts of a slice stay
+/// until it is read again or is included in the totals. The first refresh reads all slices, so that later ones start
+/// from complete counts.
 public struct CampaignPoller: Sendable {
   private let id: String
   private var slices: [Int: OpenSlice] = [:]
@@ -12,7 +13,7 @@ public struct CampaignPoller: Sendable {
   private var former: [Int] = []
   /// Whether nothing has been read yet.
   private var isFirst = true
-  /// Its parts by their ids.
+  /// Views of its parts, by id.
   private var parts: [String: CampaignPoller] = [:]
 
   /// Maximum number of held slices that one refresh reads.

@@ -48,8 +48,8 @@ struct OpenSlice: Sendable {
   var readyAt: Int?
 }
 
-/// A campaign as the store knows it, but for its job, which may have a megabyte: see ``Campaigns/findWithJob(_:)``.
-/// It has the fields of a campaign's hash that somebody is shown, in groups.
+/// A campaign without its job, which may have 1 MB: see ``Campaigns/findWithJob(_:)``. It has, in groups, the fields of
+/// a campaign's hash that are shown to people.
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState

@@ -1,23 +1,23 @@
 import Redis
 
-/// How far a campaign is declined.
+/// Result of declining a campaign.
 public enum DeclineAnswer: Sendable, Equatable {
-  /// Other live workers have not declined the campaign.
+  /// Some live workers have not declined the campaign.
   case others
   /// Every live worker has declined the campaign.
   case unanimous
-  /// The campaign does not run any more, or has been resumed since.
+  /// The campaign no longer runs, or has been resumed since.
   case outdated
 }
 
-/// Campaigns that workers decline. The cause may be the worker's settings, its way to the push service, or the campaign:
-/// one worker can't tell which.
+/// Campaigns that workers decline. The reason is in the worker's settings, in its connection to the push service, or in
+/// the campaign. One worker can't find out which.
 extension Campaigns {
-  /// Records that a worker declines a campaign. The worker repeats the call more often than each `timeout`.
+  /// Records or renews that a worker declines a campaign. The worker must renew it within every `timeout`.
   ///
   /// - Parameters:
-  ///   - round: how often the worker knows the campaign to have been resumed.
-  ///   - timeout: ms without a heartbeat after which a worker is taken for dead.
+  ///   - round: the campaign's number of resumes, as the worker knows it.
+  ///   - timeout: ms without a heartbeat after which a worker counts as dead.
   public func decline(_ id: String, worker: String, round: Int, timeout: Int) async throws -> DeclineAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.decline, keys: [keys.objections(id), keys.workers, keys.campaign(id)]) {

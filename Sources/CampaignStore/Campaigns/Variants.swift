@@ -138,7 +138,7 @@ extension Campaigns {
     return (counts.map { $0.receipts[receipt] ?? 0 }, accepted)
   }
 
-  // MARK: By a person
+  // MARK: Choice by a person
 
   /// Chooses the winning variant for the stages after the one with `winner`, on behalf of a person. This is possible
   /// before the gate has judged, or if the gate can't decide. If the gate has paused the campaign, the campaign

@@ -54,7 +54,7 @@ extension Campaigns {
     return waits.min { $0.since ?? 0 < $1.since ?? 0 }
   }
 
-  /// Returns that there is no worker, since the last known heartbeat; `nil` if there is a worker.
+  /// Returns the wait of a campaign for a live worker, since the last known heartbeat; `nil` if a worker is alive.
   ///
   /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.
   public func absence(lease: Int) async throws -> CampaignWait? {

@@ -70,37 +70,37 @@ public struct FleetSnapshot: Sendable {
     public var openSlices: Int
   }
 
-  /// The store.
+  /// The namespace and the number of partitions of the store.
   public struct Store: Sendable {
     /// The namespace of the keys.
     public var namespace = ""
-    /// How many partitions the store has; `nil` if there is no store.
+    /// Number of partitions of the store; `nil` if the store does not exist.
     public var partitions: Int?
-    /// How many partitions the store is being given; `nil` if the number does not change.
+    /// Next number of partitions during a repartition; else `nil`.
     public var nextPartitions: Int?
   }
 
   /// The workers.
   public struct Presence: Sendable {
-    /// Workers by name, the live ones first; of more than ``mostWorkers`` those that were heard last.
+    /// Workers by name, live ones first. If there are more than ``mostWorkers``, those with the latest heartbeats.
     public var workers: [Worker] = []
-    /// How many workers live.
+    /// Number of live workers.
     public var live = 0
-    /// Workers that are listed and were not looked at.
+    /// Number of listed workers that were not read.
     public var unseen = 0
-    /// The worker that does the housekeeping; `nil` for none.
+    /// The worker that is the maintenance leader; `nil` if there is none.
     public var housekeeper: String?
   }
 
-  /// What waits for workers.
+  /// The work that waits for workers.
   public struct Queues: Sendable {
     /// Jobs that no worker has taken in.
     public var intake = Backlog()
-    /// Events that nobody has applied, by their list.
+    /// Number of events that are not applied yet, by list.
     public var events: [EventList: Int] = [:]
     /// The lanes, highest first.
     public var lanes: [LaneBacklog] = []
-    /// Campaigns whose time has not come, or which nobody has begun.
+    /// Campaigns whose start time has not come, or that no worker has begun.
     public var scheduled = Agenda()
     /// Slices that wait for a retry or for their push service.
     public var parked = Agenda()
@@ -108,21 +108,21 @@ public struct FleetSnapshot: Sendable {
 
   /// Campaigns that have begun and not ended.
   public struct Running: Sendable {
-    /// The campaigns, those on lanes first; ``mostCampaigns`` at most.
+    /// The campaigns, those on lanes first; at most ``mostCampaigns``.
     public var campaigns: [RunningCampaign] = []
-    /// Campaigns that were not looked at.
+    /// Number of such campaigns that were not read.
     public var unseen = 0
-    /// Campaigns that wait for approval beside those looked at.
+    /// Number of campaigns that wait for approval and were not read.
     public var unseenAwaiting = 0
   }
 
-  /// What waits for a person or the backend.
+  /// Entries that wait for an operator or for the backend.
   public struct Leftovers: Sendable {
-    /// Jobs and events that could not be run, and what was taken out.
+    /// Jobs and events on the dead list, and isolated data.
     public var dead = 0
-    /// Devices in quarantine.
+    /// Quarantined devices.
     public var quarantined = 0
-    /// Pruned tokens that the feedback list has for the backend.
+    /// Pruned tokens on the feedback list.
     public var feedback = 0
   }
 
@@ -134,7 +134,8 @@ public struct FleetSnapshot: Sendable {
   public var running = Running()
   public var leftovers = Leftovers()
 
-  /// Registration events that changed nothing, because something newer stands: by the workers there are, since they started.
+  /// Number of statements in events without effect because a newer one is in force, by the present workers since their
+  /// start.
   public var superseded: Int { presence.workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
 
   /// The health of apps' own backends with a current check, by app.

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- decline: records that a worker declines a campaign, because it can't send it.
--- Keeps: one worker's word stops nobody else. The campaign has nobody left to send it only when every live worker
--- declines it. The record counts while the worker lives, and for the round in which it was made: whoever resumed the
--- campaign may have mended the cause.
+-- decline: records or renews that a worker declines a campaign.
+-- Invariant: one worker alone stops no other; a campaign can't be sent only if all live workers decline it. A decline
+-- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
+-- a resume.
 -- KEYS 1 objections, 2 workers, 3 campaign
--- ARGV 1 worker, 2 ms without a heartbeat after which a worker is taken for dead, 3 round
--- Returns 1 when all live workers decline it, 0 when some don't, false when the campaign does not run in that round
+-- ARGV 1 worker, 2 ms without a heartbeat after which a worker counts as dead, 3 round
+-- Returns 1 if all live workers decline it, 0 if some don't, false if the campaign does not run in that round
 local campaign = redis.call('HMGET', KEYS[3], 'state', 'round')
 if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[3]) then return false end
 local time = redis.call('TIME')
