@@ -72,8 +72,9 @@ extension Limits {
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
   }
 
-  /// Asks whether a worker of whose answers most are bad is to leave the campaign to the others: its own settings may be
-  /// what is wrong. A worker whose campaign is stood down has declined it by that (``Campaigns/decline(_:worker:round:timeout:)``). Idempotent.
+  /// Decides whether a worker with mostly bad answers withdraws from a campaign, because the fault may be in its own
+  /// settings. A worker that withdraws has also declined the campaign
+  /// (``Campaigns/decline(_:worker:round:timeout:)``). Idempotent.
   ///
   /// - Parameters:
   ///   - app: app of the campaign.

@@ -89,7 +89,7 @@ extension StoreCheck {
     try store.registry.partition(of: Registry.OwnedToken(token, service))
   }
 
-  /// Returns the entries that have not changed, and that no registration in progress has.
+  /// Returns the entries that have not changed and don't belong to a registration in progress.
   private func unchanged(
     _ entries: [Entry], in partition: Int, _ pending: PendingTokens
   ) async throws -> [Entry] {

@@ -94,7 +94,7 @@ extension StoreCheck {
     }
   }
 
-  /// Returns whether an erasure of either form has not ended: it uses the ids that it began with.
+  /// Returns whether an erasure of either form is in progress. An erasure keeps the ids of its start until its end.
   private func areErased(_ page: [OldIdentifier]) async throws -> [Bool] {
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") { arguments in

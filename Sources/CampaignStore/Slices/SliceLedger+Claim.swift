@@ -6,16 +6,17 @@ extension SliceLedger {
   /// Claims the slice.
   ///
   /// - Parameters:
-  ///   - worker: who claims it.
-  ///   - gracePeriod: ms of it that are left: another's claim that has run out still holds for as long.
-  /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
+  ///   - worker: the worker that claims it.
+  ///   - gracePeriod: the remaining ms of the grace period. An expired claim of another worker is still valid for this
+  ///     time.
+  /// - Throws: ``StoreError`` `mismatch` if another version has sealed the slice.
   public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
     return try await answer(toClaim: try await store.run(pipeline)[0])
   }
 
-  /// Writes the claim of the slice.
+  /// Writes the command that claims the slice.
   func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures]) {
       $0.append(claim)
@@ -28,7 +29,7 @@ extension SliceLedger {
     }
   }
 
-  /// What Redis' answer to a claim says.
+  /// Reads the answer to a claim.
   func answer(toClaim reply: RedisReply) async throws -> ClaimAnswer {
     switch reply[0].string {
     case "done": return .finished
@@ -51,7 +52,7 @@ extension SliceLedger {
     }
   }
 
-  /// When the targets may be sent; `nil` for all at once.
+  /// Reads the send times of the targets; `nil` if all may be sent immediately.
   private func times(_ reply: RedisReply) throws -> SendTimes? {
     guard let bytes = reply.bytes, !bytes.isEmpty else { return nil }
     guard let times = SendTimes(Array(bytes)[...]) else {
@@ -62,13 +63,14 @@ extension SliceLedger {
     return times
   }
 
-  /// What was tried when a worker died last; `nil` for what can't be: it is tried anew.
+  /// Reads the targets that were bisected when the last worker died; `nil` for an invalid value. The search then starts
+  /// again.
   private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil
   }
 
-  /// A number that a script has read from the slice.
+  /// Checks a number that a script has read from the slice.
   func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
     guard let number = reply.integer, (0...most).contains(number) else { throw await store.repair.inspect(slice) }
     return number

@@ -1,7 +1,7 @@
 extension RandomAccessCollection where Index == Int {
-  /// Returns the parts of the collection, in order.
+  /// Returns the elements of the collection in batches, in order.
   ///
-  /// - Parameter size: how many elements a part has at most.
+  /// - Parameter size: the maximum number of elements of a batch.
   func batches(of size: Int = CampaignStore.batch) -> [SubSequence] {
     stride(from: startIndex, to: endIndex, by: size).map { self[$0..<Swift.min($0 + size, endIndex)] }
   }

@@ -1,7 +1,7 @@
 #!lua
 -- rank: records the users of a partition by the time they were last seen, for a campaign with a limit.
--- Invariant: nothing is recorded after the quotas are. Until then a partition may be recorded again, by the next worker
--- that has its slice.
+-- Invariant: nothing is recorded once the campaign has its quotas. Until then a partition may be recorded again, by the
+-- next worker that has its slice.
 -- KEYS 1 campaign, 2 ranking
 -- ARGV 1 partition, 2 its histogram ('' to record nothing), 3 seconds after the last record when the records expire
 -- Returns 1 if every slice may have been recorded or is finished, else 0
