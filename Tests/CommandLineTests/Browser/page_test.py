@@ -66,7 +66,7 @@ def scopes(browser):
         for place in places:
             visit.open(place)
             expect(page.locator("main h1")).to_be_visible()
-            expect(page.locator("main")).not_to_contain_text("Reading …")
+            expect(page.locator("main")).not_to_contain_text("Loading …")
             if place == "audit" and not everything:
                 expect(page.get_by_role("alert")).to_contain_text("lacks the scope admin")
             else:
@@ -163,12 +163,12 @@ def operate(browser):
         seen = page.locator(".big").inner_text()
         expect(page.locator(".big")).not_to_have_text(seen)
     expect(page.locator("svg.chart")).to_be_visible()
-    expect(page.locator("dl.facts").first).to_contain_text("Done in about")
+    expect(page.locator("dl.facts").first).to_contain_text("Finished in about")
 
     pause = page.get_by_role("button", name="Pause")
     pause.click()
     expect(dialog(page)).to_contain_text(re.compile(r"Pause slow-news\?.*\d+ of (about )?\d+ targets have an outcome"))
-    page.get_by_role("button", name="Leave it").click()
+    page.get_by_role("button", name="Back").click()
     expect(pause).to_be_focused()
     assert answer(visit, "slow-news")["state"] == "active"
     pause.click()
@@ -183,8 +183,8 @@ def operate(browser):
     expect(page.locator(".big")).not_to_have_text(seen)
 
     page.get_by_role("button", name="Cancel").click()
-    expect(dialog(page)).to_contain_text(re.compile(r"About \d+ will not get it\. That can't be taken back"))
-    dialog(page).get_by_role("button", name=re.compile(r"Cancel, \d+ get nothing")).click()
+    expect(dialog(page)).to_contain_text(re.compile(r"About \d+ targets get no push\. This can't be undone"))
+    dialog(page).get_by_role("button", name=re.compile(r"Cancel, \d+ get no push")).click()
     expect(pill).to_have_text("cancelled")
     expect(page.locator("main")).to_contain_text("Cancelled")
     ended = answer(visit, "slow-news")
@@ -194,9 +194,9 @@ def operate(browser):
 
     # The page shows why the guard has paused a campaign, and the remedy.
     visit.open("campaigns/wrong-environment")
-    expect(page.get_by_role("alert")).to_contain_text("looks like the wrong environment for app news")
+    expect(page.get_by_role("alert")).to_contain_text("probably the wrong environment for app news")
     page.get_by_role("button", name="Resume unguarded").click()
-    expect(dialog(page)).to_contain_text("Do this only when the answers are right")
+    expect(dialog(page)).to_contain_text("Do this only if the answers are right")
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Resume unguarded")).to_be_focused()
     assert answer(visit, "wrong-environment")["state"] == "paused"
@@ -234,7 +234,7 @@ def operate(browser):
     page.get_by_label("All of this page").check()
     page.get_by_role("button", name="Drop 1").click()
     dialog(page).get_by_role("button", name="Drop 1").click()
-    expect(page.locator("main")).to_contain_text("Nothing is on the dead list")
+    expect(page.locator("main")).to_contain_text("The dead list is empty")
     visit.open("campaigns/mended")
     expect(state(page, "mended")).to_have_text("completed")
 
@@ -283,10 +283,10 @@ def compose(browser):
     expect(page.get_by_label("Token")).to_be_focused()
     page.keyboard.type(TOKENS["submit,view"])
     page.keyboard.press("Enter")
-    expect(page.locator("main")).to_contain_text("Under way")
+    expect(page.locator("main")).to_contain_text("Running")
     # The first element in the Tab order skips the navigation.
     page.reload()
-    expect(page.locator("main")).to_contain_text("Under way")
+    expect(page.locator("main")).to_contain_text("Running")
     assert visit.tab_to("Skip to the content", most=1)
     page.keyboard.press("Tab")
     visit.tab_to("Compose")
@@ -379,7 +379,7 @@ def looks(browser):
         for place, name in places:
             visit.open(place)
             expect(page.locator("main h1, main .note-box.bad").first).to_be_visible()
-            expect(page.locator("main")).not_to_contain_text("Reading …")
+            expect(page.locator("main")).not_to_contain_text("Loading …")
             if name == "running":
                 expect(page.locator("svg.chart")).to_be_visible()
             if name == "compose":
