@@ -108,7 +108,7 @@ public struct CampaignStore: Sendable {
       throw StoreError(
         .mismatch,
         "the store under namespace \(keys.namespace) has \(stored[0].integer ?? 0) partitions, not \(keys.partitions)",
-        hint: "take redis.partitions out, or set it to \(stored[0].integer ?? 0); carillon store repartition changes it"
+        hint: "remove redis.partitions, or set it to \(stored[0].integer ?? 0); carillon store repartition changes it"
       )
     }
     var store = self
@@ -120,7 +120,7 @@ public struct CampaignStore: Sendable {
   func mismatch(_ version: Int) -> StoreError {
     StoreError(
       .mismatch, "the store under namespace \(keys.namespace) has version \(version), not \(Self.layoutVersion)",
-      hint: "use the version of Carillon that wrote it, or another redis.namespace: devices come over with "
+      hint: "use the version of Carillon that wrote it, or another redis.namespace; move devices with "
         + "carillon devices export and import")
   }
 
@@ -144,7 +144,7 @@ public struct CampaignStore: Sendable {
     }
     if server.info.role == .replica {
       throw StoreError(
-        .readOnly, "the Redis at \(server.endpoint) is a read-only replica", hint: "point redis.url at the primary")
+        .readOnly, "the Redis at \(server.endpoint) is a read-only replica", hint: "set redis.url to the primary")
     }
   }
 

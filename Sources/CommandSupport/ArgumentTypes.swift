@@ -3,8 +3,8 @@ public import PushTransport
 public import ArgumentParser
 public import Logging
 
-// Values of other modules as command lines spell them. Neither module knows of the other, so the conformances can only
-// stand here.
+// Command-line spellings of values of other modules. The modules do not depend on each other, so these conformances
+// must be in this file.
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 

@@ -5,28 +5,28 @@ import Redis
 import ServiceTools
 import TLS
 
-/// Why a command failed: what is wrong and where, what to do next, and the exit status that scripts go by.
+/// The failure of a command: the problem and its place, the next step, and the exit status for scripts.
 package struct CommandError: Error, Equatable {
-  /// The kinds of failure; the raw values are the `code` of `--json`.
+  /// The kinds of failure. The raw values are the values of `code` with `--json`.
   package enum Code: String {
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     case usage
     /// A file, a job or an expression is wrong.
     case input
     /// The configuration is wrong.
     case configuration
-    /// The id was used for something else.
+    /// Another job uses the id.
     case conflict
-    /// What was asked for is not there.
+    /// The requested object does not exist.
     case notFound
-    /// What was asked for was tried and failed.
+    /// The requested action failed.
     case failed
-    /// Redis or APNs can't be reached, or can't be worked with.
+    /// Redis or APNs is unreachable or unusable.
     case unreachable
-    /// A bug of ours.
+    /// A bug in Carillon.
     case defect
 
-    /// sysexits(3), as the contract has them.
+    /// The exit status of the process, from sysexits(3).
     package var exitStatus: Int32 {
       switch self {
       case .notFound, .failed: 1
@@ -39,9 +39,9 @@ package struct CommandError: Error, Equatable {
   }
 
   package var code: Code
-  /// What is wrong, and where.
+  /// The problem and its place.
   package var message: String
-  /// What to do next.
+  /// The next step for the operator.
   package var hint: String?
 
   package init(_ code: Code, _ message: String, hint: String? = nil) {
@@ -50,7 +50,7 @@ package struct CommandError: Error, Equatable {
     self.hint = hint
   }
 
-  /// The command error that any error of the modules below is.
+  /// Converts an error of another module into a command error.
   package init(_ error: any Error) {
     switch error {
     case let error as CommandError: self = error
@@ -69,11 +69,11 @@ package struct CommandError: Error, Equatable {
     case let error as RedisError: self.init(error)
     case let error as StoreError: self.init(error)
     case let error as RedisServerError: self.init(StoreError(error))
-    // Which address or file it concerns is in the operation.
+    // The description contains the operation with its address or file.
     case let error as SocketError:
       self.init(
         .failed, error.description,
-        hint: error.isOfTakenAddress ? "another program has it: name another port, or 0 for a free one" : nil)
+        hint: error.isOfTakenAddress ? "another program uses it: choose another port, or 0 for a free one" : nil)
     case let error as TLSError: self.init(.failed, error.description)
     default:
       self.init(.defect, "unexpected: \(error)", hint: "this is a bug in Carillon: please report it")
@@ -82,13 +82,13 @@ package struct CommandError: Error, Equatable {
 
   private init(_ error: RedisError) {
     let place = error.endpoint.isEmpty ? "Redis" : "Redis at \(error.endpoint)"
-    let doubt = error.mayHaveExecuted ? "; what was under way may have been done" : ""
+    let doubt = error.mayHaveExecuted ? "; Redis may have executed the last command" : ""
     let (code, key): (Code, String) =
       switch error.code {
       case .invalidURL: (.configuration, "The URL is redis.url, or CARILLON_REDIS_URL.")
       case .authentication:
-        (.configuration, "They are in redis.url (CARILLON_REDIS_URL), or in redis.user and redis.passwordFile.")
-      case .noPermission: (.configuration, "deploy/operations/redis.md has what each role needs.")
+        (.configuration, "User and password are in redis.url (CARILLON_REDIS_URL), or in redis.user and redis.passwordFile.")
+      case .noPermission: (.configuration, "deploy/operations/redis.md lists the rights of each role.")
       case .untrusted, .unusableFile: (.configuration, "The keys are redis.passwordFile and redis.tls.")
       default: (.unreachable, "The URL is redis.url, or CARILLON_REDIS_URL.")
       }
@@ -109,14 +109,14 @@ package struct CommandError: Error, Equatable {
     self.init(code, error.message, hint: error.hint)
   }
 
-  /// The error for an id that another job has.
+  /// Returns the error for an id that another job uses.
   package static func conflict(_ id: String) -> CommandError {
     CommandError(
-      .conflict, "id: \(Excerpt.quoted(id)) was used for another job",
-      hint: "give the job an id of its own; an id is remembered for 90 days")
+      .conflict, "id: \(Excerpt.quoted(id)) is already used by another job",
+      hint: "choose another id; Carillon remembers an id for 90 days")
   }
 
-  /// What goes to standard error.
+  /// Returns the text for standard error.
   package func report(json isJSON: Bool) -> String {
     guard isJSON else {
       return "error: \(Excerpt.harmless(message))\n" + (hint.map { "  hint: \(Excerpt.harmless($0))\n" } ?? "")

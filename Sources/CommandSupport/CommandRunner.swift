@@ -2,15 +2,17 @@ package import ArgumentParser
 import Glibc
 import Logging
 
-/// The frame of every command of a program: parses, runs, and turns what went wrong into a message and an exit status.
+/// The entry point of a program: parses the arguments, runs the command and converts an error into a message and an
+/// exit status.
 package enum CommandRunner {
-  /// Runs the command that this process' arguments name, and ends the process with its exit status.
+  /// Runs the command in the arguments of this process and ends the process with its exit status.
   ///
   /// - Parameter root: the program's command; the others are below it.
   package static func main(_ root: any ParsableCommand.Type) async -> Never {
-    // A reader of our output that went away must be an error of write(2), not a death in the middle of a commit.
+    // If the reader of standard output is gone, write(2) must fail. SIGPIPE would kill the process in the middle of a
+    // commit.
     signal(SIGPIPE, SIG_IGN)
-    // Before there is a second thread, and until it is known whether the command handles them.
+    // Block the signals before a second thread exists, until the command is known: it may handle them.
     let former = ProcessSignals.hold()
     let status = await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root, former)
     end(status)
@@ -24,12 +26,12 @@ package enum CommandRunner {
 
   private static func end(_ status: Int32) -> Never {
     StandardError.flush()
-    // exit(3) would run the destructors of libraries while other threads still use them: of 2,000 processes that were
-    // stopped at random moments one died in OpenSSL. Nothing is left to do: every write of ours is out.
+    // exit(3) would run the destructors of libraries while other threads still use them: one of 2,000 processes that
+    // were stopped at random moments crashed in OpenSSL. All output is already written.
     _exit(status)
   }
 
-  /// - Parameter former: the signal mask that the process was started with.
+  /// - Parameter former: the signal mask at the start of the process.
   /// - Returns: the exit status.
   private static func run(
     _ arguments: [String], of root: any ParsableCommand.Type, _ former: sigset_t
@@ -60,10 +62,10 @@ package enum CommandRunner {
       }
       return 0
     } catch let status as ExitCode {
-      // The command has said everything itself.
+      // The command has already printed everything.
       return status.rawValue
     } catch let error as FileError where error.isBrokenPipe {
-      // `carillon results export … | head`: whoever reads has had enough.
+      // `carillon results export … | head`: the reader has closed the pipe.
       return CommandError.Code.failed.exitStatus
     } catch  where root.exitCode(for: error) == .success {
       // A command without subcommand prints its help.
@@ -75,7 +77,7 @@ package enum CommandRunner {
     }
   }
 
-  /// Arguments that don't parse, or that ask for help.
+  /// Handles arguments that can't be parsed or that ask for help.
   private static func refuse(
     _ error: any Error, of root: any ParsableCommand.Type, arguments: [String], json isJSON: Bool
   ) -> Int32 {

@@ -9,16 +9,16 @@ package struct GlobalOptions: ParsableArguments {
     completion: .file(extensions: ["yaml", "yml"]))
   package var config: String?
 
-  @Flag(help: "Print JSON, and errors as JSON.")
+  @Flag(help: "Print output and errors as JSON.")
   package var json = false
 
   @Option(
-    help: ArgumentHelp("How much is logged to standard error; what log.level says unless given.", valueName: "level"))
+    help: ArgumentHelp("The lowest level that is logged to standard error (default: log.level).", valueName: "level"))
   package var logLevel: Logger.Level?
 
   package init() {}
 
-  /// The configuration that these options and the environment lead to.
+  /// Loads the configuration that these options and the environment select.
   package func loadConfiguration() throws -> CarillonConfiguration {
     let logger = Logger(label: "configuration")
     let loader = ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
@@ -28,7 +28,7 @@ package struct GlobalOptions: ParsableArguments {
     return configuration
   }
 
-  /// What reads the configuration, again and again.
+  /// The loader of the configuration, for repeated reads.
   package var configurationLoader: ConfigurationLoader {
     ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
   }
@@ -41,13 +41,13 @@ package protocol CarillonCommand: AsyncParsableCommand {
 
 /// A command that runs until a signal stops it.
 ///
-/// Its signals are handled from the first statement of the program on, and its log never waits for a reader.
+/// The program handles its signals from its first statement on, and its log never waits for a reader.
 package protocol LongRunningCommand: CarillonCommand {
-  /// The signals that it handles; the others take their default action.
+  /// The signals that the command handles. Other signals have their default action.
   static var signals: [Int32] { get }
 }
 
-/// Moves global options from before the command to behind it, where its parser looks for them:
+/// Moves global options from before the command to after it, where ArgumentParser expects them:
 /// `carillon --config FILE campaign list` is `carillon campaign list --config FILE`.
 enum GlobalArguments {
   static func moved(_ arguments: [String]) -> [String] {

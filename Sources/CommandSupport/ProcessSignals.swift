@@ -4,24 +4,24 @@ import Synchronization
 
 /// Signals that a command handles itself, in the order in which they arrive.
 ///
-/// The handler writes each signal's number into a pipe, so none is lost: it is either handled by default, which ends the
-/// process, or it is in the pipe. (A disposition of SIG_IGN beside a Dispatch source loses what arrives before the source is
-/// registered.) A thread of its own reads the pipe, so that no queue and no executor that is busy delays a signal.
+/// The handler writes each signal's number into a pipe, so no signal is lost: it either has its default action, which
+/// ends the process, or it is in the pipe. (With SIG_IGN and a Dispatch source, a signal before the registration of the
+/// source is lost.) A separate thread reads the pipe, so that a busy queue or executor does not delay a signal.
 ///
-/// A command that runs until it is stopped must not be ended by the default action while it starts. So ``hold()`` is the
-/// first statement of the program; ``handle(_:)`` installs the handlers once the command line has named the command, and
-/// ``release(_:)`` lets the signals through. What arrives in between, or before anybody has asked for it, is kept.
+/// The default action must not end a long-running command while it starts. Therefore ``hold()`` is the first statement
+/// of the program. When the command is known, ``handle(_:)`` installs the handlers, and ``release(_:)`` unblocks the
+/// signals. Signals that arrive before an instance asks for them are kept.
 package struct ProcessSignals: Sendable {
   /// Signals that ask a process to stop.
   package static let stops: [Int32] = [SIGTERM, SIGINT]
-  /// Signals that ask a process to stop or to read its configuration again: those of which none may be lost at the start.
+  /// Signals that ask a process to stop or to reload its configuration. None of these may be lost at the start.
   private static let held = stops + [SIGHUP]
 
-  /// Their numbers. For one reader.
+  /// The numbers of the received signals. Only one reader is allowed.
   package let numbers: AsyncStream<Int32>
 
-  /// Handles these signals from now on, for the rest of the process. Every instance gets the signals that it asked for; the
-  /// first one for a signal also those that arrived since ``handle(_:)``.
+  /// Handles these signals for the rest of the process. Every instance gets the signals that it asked for. The first
+  /// instance for a signal also gets those that arrived since ``handle(_:)``.
   package init(_ wanted: [Int32]) {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
     numbers = stream
@@ -34,10 +34,10 @@ package struct ProcessSignals: Sendable {
     Self.handle(wanted)
   }
 
-  /// Keeps signals from taking effect until ``release(_:)``. Must be called before the process has a second thread: threads
-  /// inherit what their creator blocks (pthread_sigmask(3)).
+  /// Blocks signals until ``release(_:)``. Must be called before the process has a second thread, because threads
+  /// inherit the signal mask of their creator (pthread_sigmask(3)).
   ///
-  /// - Returns: what was blocked before.
+  /// - Returns: the previous signal mask.
   static func hold() -> sigset_t {
     var set = sigset_t()
     var former = sigset_t()
@@ -47,15 +47,15 @@ package struct ProcessSignals: Sendable {
     return former
   }
 
-  /// Lets signals through again, those too that have arrived meanwhile.
+  /// Unblocks the signals. Signals that arrived in the meantime take effect now.
   ///
-  /// - Parameter former: what ``hold()`` returned.
+  /// - Parameter former: the result of ``hold()``.
   static func release(_ former: sigset_t) {
     var former = former
     pthread_sigmask(SIG_SETMASK, &former, nil)
   }
 
-  /// Installs the handler for these signals, and keeps what arrives until an instance asks for it.
+  /// Installs the handler for these signals. Received signals are kept until an instance asks for them.
   static func handle(_ wanted: [Int32]) {
     isReady
     for number in wanted {
@@ -105,17 +105,17 @@ package struct ProcessSignals: Sendable {
     /// Ends a process that does not stop; `nil` once its thread runs.
     var lastResort: LastResort?
     var all: [(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)] = []
-    /// What has arrived and nobody has asked for yet.
+    /// Signals that have arrived before an instance asked for them.
     var kept: [Int32] = []
   }
 
-  /// Signals that are kept for whoever asks: a person who presses Ctrl-C more often means nothing else by it.
+  /// Limit of kept signals. More presses of Ctrl-C have no other meaning than the first ones.
   private static let mostKept = 64
 
   private static let listeners = Mutex(Listeners())
   private static let writeEnd = Atomic<Int32>(-1)
 
-  /// Makes the pipe and its reader, before the first handler is installed.
+  /// Creates the pipe and its reader thread. Must run before the first handler is installed.
   private static let isReady: Void = {
     var ends: [Int32] = [-1, -1]
     // pipe(2): 0, or -1 with errno.

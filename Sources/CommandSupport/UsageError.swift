@@ -1,18 +1,18 @@
 import ArgumentParser
 import PushCore
 
-/// Makes our kind of error of ArgumentParser's.
+/// Conversion of ArgumentParser's errors into ``CommandError``.
 enum UsageError {
   /// - Parameters:
-  ///   - error: what parsing the arguments threw.
-  ///   - root: the command whose arguments they are.
-  ///   - arguments: those arguments.
+  ///   - error: the error of the parser.
+  ///   - root: the root command.
+  ///   - arguments: the arguments of the process.
   static func commandError(
     for error: any Error, of root: any ParsableCommand.Type, arguments: [String]
   ) -> CommandError {
     if let unknown = unknownCommand(arguments, of: root) { return unknown }
     let full = root.fullMessage(for: error)
-    // The text ends by naming the help of the command that was meant.
+    // The text ends with the help command of the intended command.
     let help = full.firstRange(of: "See '").flatMap { start in
       full[start.upperBound...].firstIndex(of: "'").map { String(full[start.upperBound..<$0]) }
     }
@@ -20,7 +20,7 @@ enum UsageError {
       .usage, oneLine(root.message(for: error)), hint: "see '\(help ?? root._commandName + " --help")'")
   }
 
-  /// The error for a command that doesn't exist; ArgumentParser would speak of an unexpected argument.
+  /// Returns the error for a command that does not exist. ArgumentParser would report an unexpected argument.
   private static func unknownCommand(_ arguments: [String], of root: any ParsableCommand.Type) -> CommandError? {
     var command = root
     var path = root._commandName
@@ -38,7 +38,7 @@ enum UsageError {
     return nil
   }
 
-  /// A message with a list below it, on one line.
+  /// Joins a message and the list below it into one line.
   private static func oneLine(_ message: String) -> String {
     let lines = message.split(separator: "\n").map { line in
       line.drop { $0 == " " || $0 == "-" }

@@ -53,7 +53,7 @@ struct ApprovalTests {
     // No caller can bypass the approval: neither a worker nor a command of an earlier version.
     #expect(try await world.store.campaigns.control("big", .resume) == .paused)
     let own = await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("big", by: "ada") }
-    #expect(own?.message.contains("'ada' has submitted campaign big") == true)
+    #expect(own?.message.contains("'ada' submitted campaign big") == true)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.approve("big", by: "grace") == .active)
     record = try #require(try await world.store.campaigns.show("big"))
@@ -62,7 +62,7 @@ struct ApprovalTests {
         && record.approval.approvedBy == "grace")
     #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == "big")
     let again = await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("big", by: "grace") }
-    #expect(again?.message.contains("waits for no approval: it is active") == true)
+    #expect(again?.message.contains("needs no approval: it is active") == true)
   }
 
   @Test(arguments: Backend.wholeWay)

@@ -42,7 +42,7 @@ struct ChangeTests {
     try await world.store.results.keep(WebhookStanding(name: "w", position: changes[1].id, failures: 5, error: "no"))
     #expect(
       try await world.store.fleet.snapshot(lease: 60_000).alarms().filter { $0.kind == .webhook }.map(\.text)
-        == ["webhook w is not told of 3 changes: no"])
+        == ["webhook w has 3 undelivered events: no"])
   }
 
   /// The slices of a cancelled campaign are closed later. That is not a second change.

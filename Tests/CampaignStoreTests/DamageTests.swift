@@ -182,7 +182,7 @@ struct DamageTests {
     func expectNamed(_ body: () async throws -> Void) async {
       let error = await #expect(throws: StoreError.self) { try await body() }
       #expect(error?.damage == .slice(scene.slice))
-      #expect(error?.message.hasPrefix(whole) == true && error?.message.contains(", but should be ") == true)
+      #expect(error?.message.hasPrefix(whole) == true && error?.message.contains(", expected ") == true)
     }
     // Counters are checked when they are added up.
     if field != "16" { await expectNamed { _ = try await scene.ledger.claim(worker: "w") } }
@@ -202,7 +202,7 @@ struct DamageTests {
     let load = await #expect(throws: StoreError.self) {
       _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: scene.ledger.claim)
     }
-    #expect(load?.message.contains("should have 11 targets, but what stands at 10 is none") == true)
+    #expect(load?.message.contains("should have 11 targets, but entry 10 is not a target") == true)
     // A list that Redis lost is not damage.
     for seal in [[], Array("another".utf8)] {
       let forgotten = await #expect(throws: StoreError.self) {
@@ -248,7 +248,7 @@ struct DamageTests {
       for error in errors where error.code == .refused { Issue.record("\(key): \(error)") }
       let found = stored.type == "string" ? "list" : "string"
       if let error = errors.first(where: { $0.code == .damaged }) {
-        #expect(error.message == "the key \(key) is a \(found), but should be a \(stored.type)")
+        #expect(error.message == "the key \(key) has type \(found), expected \(stored.type)")
       }
     }
   }
@@ -265,11 +265,11 @@ struct DamageTests {
     }
     var dead: [DeadJob] = []
     try await store.store.queue.forEachDeadJob { dead.append($0) }
-    #expect(dead.map(\.reason) == ["slice 0:a was taken out: why"])
+    #expect(dead.map(\.reason) == ["slice 0:a was isolated: why"])
     #expect(dead.map(\.id) == ["a"] && !dead[0].job.isEmpty)
     #expect(try await store.workOff(campaign) == [1])
     let record = try #require(try await store.store.campaigns.show("a"))
-    #expect(record.state == .failed && record.reason == "slice 0:a was taken out: why")
+    #expect(record.state == .failed && record.reason == "slice 0:a was isolated: why")
     #expect((record.slices.finished, record.slices.total) == (2, 2))
   }
 
@@ -287,7 +287,7 @@ struct DamageTests {
     }
     var reasons: [String] = []
     try await store.store.queue.forEachDeadJob { reasons.append($0.reason) }
-    #expect(reasons.sorted() == ["slice 0:a was taken out: why", "slice 1:a was taken out: why"])
+    #expect(reasons.sorted() == ["slice 0:a was isolated: why", "slice 1:a was isolated: why"])
     #expect(try await store.store.campaigns.show("a")?.slices.finished == 2)
   }
 
@@ -301,7 +301,7 @@ struct DamageTests {
     #expect(try await !store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
     var dead: [DeadJob] = []
     try await store.store.queue.forEachDeadJob { dead.append($0) }
-    #expect(dead.map(\.reason) == ["campaign a was taken out: why"])
+    #expect(dead.map(\.reason) == ["campaign a was isolated: why"])
     #expect(try await store.store.campaigns.show("a") == nil)
     #expect(try await store.store.campaigns.all().isEmpty)
     #expect(try await store.store.campaigns.isIdle())
@@ -324,7 +324,7 @@ struct DamageTests {
     }
     for store in [store.store, store.store, worker] {
       let error = await #expect(throws: StoreError.self) { _ = try await store.slices.dequeueSlice(worker: "w") }
-      #expect(error?.message == "the key \(lane) is a string, but should be a list")
+      #expect(error?.message == "the key \(lane) has type string, expected list")
     }
     #expect(try await store.command("TTL", store.keys.aside(lane)).integer ?? 0 > 0)
     // Each call finds and repairs one list.

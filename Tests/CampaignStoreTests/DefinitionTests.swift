@@ -122,11 +122,14 @@ struct DefinitionTests {
     try await define(world, "a", "list")
     try await define(world, "b", "a | list")
     #expect(await refusal { try await define(world, "a", "b") }.contains("contain itself: a → b → a"))
-    #expect(await refusal { try await define(world, "list", "a") }.contains("is a segment already"))
+    #expect(await refusal { try await define(world, "list", "a") }.contains("already exists as a segment"))
     #expect(await refusal { try await define(world, "c", "nobody") }.contains("there is no segment 'nobody'"))
-    #expect(await refusal { _ = try await world.store.audiences.removeSegment("a") }.contains("defined by 'a': b"))
     #expect(
-      await refusal { _ = try await world.store.audiences.removeSegment("list") }.contains("defined by 'list': a, b"))
+      await refusal { _ = try await world.store.audiences.removeSegment("a") }.contains(
+        "definitions use the segment 'a': b"))
+    #expect(
+      await refusal { _ = try await world.store.audiences.removeSegment("list") }.contains(
+        "definitions use the segment 'list': a, b"))
     #expect(await refusal { try await world.store.audiences.checkNotDefined("a") }.contains("is defined as list"))
     try await world.store.audiences.checkNotDefined("list")
     #expect(try await world.store.audiences.definitions().all.keys.sorted() == ["a", "b"])

@@ -195,7 +195,7 @@ struct EarlierAudienceTests {
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#)
     try await world.activate("moved")
     try await world.command("HSET", world.keys.campaign("moved"), "partitions", "9")
-    for (id, words) in [("gone", "there is none"), ("tokens", "no users"), ("moved", "repartition")] {
+    for (id, words) in [("gone", "does not exist"), ("tokens", "no audience of users"), ("moved", "repartition")] {
       for audience in [#"{"campaign":"\#(id)"}"#, #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#] {
         let campaign = try CampaignJob.parse(TestStore.job("c", audience: audience), .any(TestStore.service))
         let error = await #expect(throws: StoreError.self) { try await world.store.queue.check(campaign) }

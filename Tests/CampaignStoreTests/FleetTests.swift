@@ -228,14 +228,14 @@ struct FleetAlarmTests {
 
   private static let causes: [(FleetAlarm.Kind, String, String, @Sendable (inout FleetSnapshot) -> Void)] = [
     (
-      .noWorker, "fleet", "no worker is there, the last was heard 2 min ago",
+      .noWorker, "fleet", "no worker runs, the last heartbeat was 2 min ago",
       { fleet in
         fleet.presence.live = 0
         fleet.presence.workers = [FleetSnapshot.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
       }
     ),
     (
-      .silentWorker, "x", "worker x is silent for 1 min",
+      .silentWorker, "x", "no heartbeat from worker x for 1 min",
       { fleet in
         fleet.presence.workers.append(
           FleetSnapshot.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
@@ -260,7 +260,7 @@ struct FleetAlarmTests {
       }
     ),
     (
-      .pushService, "https://e", "https://e is answering nearly everything with 503 for 2 workers (w …)",
+      .pushService, "https://e", "https://e is answering almost everything with 503 for 2 workers (w …)",
       { fleet in
         let pool = WorkerReport.Pool(
           endpoint: "https://e", open: 0, inFlight: 0, backlog: 0, failures: 1, health: .breakerOpen)
@@ -269,7 +269,7 @@ struct FleetAlarmTests {
       }
     ),
     (
-      .intakeWaits, "campaigns", "2 jobs wait to be taken in, the oldest for 1 min",
+      .intakeWaits, "campaigns", "2 jobs wait in the queue, the oldest for 1 min",
       { fleet in
         fleet.queues.intake = .init(count: 2, since: now - 61_000)
       }
@@ -337,7 +337,7 @@ struct FleetAlarmTests {
     try await server.command("config", "set", "maxmemory-policy", "allkeys-lru")
     let found = try await alarms()
     #expect(found.map(\.kind) == [.memory, .redis])
-    #expect(found.last?.text.hasSuffix("evicts keys when it is full: allkeys-lru") == true)
+    #expect(found.last?.text.hasSuffix("evicts keys when memory is full: maxmemory-policy is allkeys-lru") == true)
     await server.stop()
   }
 

@@ -40,7 +40,7 @@ struct FullRedisTests {
     #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem == nil)
     let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem
     #expect(problem?.code == .full)
-    #expect(problem?.message == "Redis uses 950 of its 1000 MiB (95 %): above 90 % no campaign is taken in")
+    #expect(problem?.message == "Redis uses 950 of its 1000 MiB (95 %): above 90 % no new campaign starts")
     let info = RedisServerInfo(parsing: "used_memory:100\r\nmem_not_counted_for_evict:30\r\nmaxmemory:77\r\n")
     #expect(MemoryUse(info) == MemoryUse(used: 70, limit: 77))
   }
@@ -76,7 +76,7 @@ struct FullRedisTests {
     }
     let error = await #expect(throws: StoreError.self) { try await submit(room: estimate.bytes / 2) }
     #expect(error?.code == .full)
-    #expect(error?.message.hasPrefix("memory: the campaign takes some ") == true, "\(error?.message ?? "")")
+    #expect(error?.message.hasPrefix("memory: the campaign needs about ") == true, "\(error?.message ?? "")")
     // Only the size was the reason.
     let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
     #expect(
@@ -137,7 +137,7 @@ struct FullRedisTests {
       try await world.store.queue.submit(world.job, as: world.campaign)
     }
     #expect(error?.code == .readOnly)
-    #expect(error?.message == "Redis fails to persist and refuses writes")
+    #expect(error?.message == "Redis can't save its data and refuses writes")
     #expect(error?.hint.contains("disk") == true)
     // The server can't shut down cleanly, because it has unsaved writes.
     await world.server.kill(SIGKILL)
@@ -157,11 +157,11 @@ struct FullRedisTests {
 
   @Test(arguments: [
     ("OOM command not allowed when used memory > 'maxmemory'.", "out of memory"),
-    ("MISCONF Redis is configured to save RDB snapshots, but ...", "fails to persist"),
+    ("MISCONF Redis is configured to save RDB snapshots, but ...", "can't save its data"),
     ("READONLY You can't write against a read only replica.", "read-only replica"),
-    ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "lost its primary"),
+    ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "without a connection to its primary"),
     ("LOADING Redis is loading the dataset in memory", "loading its data"),
-    ("BUSY Redis is busy running a script.", "a script has kept Redis busy"),
+    ("BUSY Redis is busy running a script.", "a script blocks Redis"),
     // Redis 6: the error of a command in a script.
     (
       "ERR Error running script (call to f_a1): @user_script:7: @user_script: 7: -OOM command not allowed when used",

@@ -107,5 +107,5 @@ struct QueueTests {
       try await world.store.campaigns.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: now - 60_000))
   }
 
-  private static let absence = "no worker is there; start one: carillon worker"
+  private static let absence = "no worker runs; start one: carillon worker"
 }

@@ -101,11 +101,11 @@ struct ReceiptTests {
       try receipt(#"{"event":"opened","campaign":"a","user":"ada","at":1700000000000}"#)
         == ReceiptEvent(.opened, campaign: "a", user: "ada"))
     for (text, says) in [
-      ("{}", "event: is missing"), (#"{"event":"clicked","campaign":"a","user":"b"}"#, "none of delivered"),
+      ("{}", "event: is missing"), (#"{"event":"clicked","campaign":"a","user":"b"}"#, "not one of delivered"),
       (#"{"event":"opened","user":"b"}"#, "campaign: is missing"),
       (#"{"event":"opened","campaign":"a b","user":"b"}"#, "campaign: 'a b'"),
       (#"{"event":"opened","campaign":"a"}"#, "user: is missing"),
-      (#"{"event":"opened","campaign":"a","user":"b","variant":1}"#, "'variant': there is no such field in this event"),
+      (#"{"event":"opened","campaign":"a","user":"b","variant":1}"#, "'variant': unknown field in this event"),
     ] {
       let error = #expect(throws: DeviceRowDraft.Problem.self) { try receipt(text) }
       #expect(error?.description.contains(says) == true, "\(text): \(error?.description ?? "")")

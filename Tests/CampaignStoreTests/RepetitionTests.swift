@@ -200,7 +200,7 @@ struct RepetitionTests {
       "late", audience: #"{"segment":"*"}"#, #","repeat":{"cron":"0 9 * * *","end":"2020-01-01T00:00:00Z"}"#)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     let error = await #expect(throws: StoreError.self) { _ = try await world.store.queue.submit(job, as: campaign) }
-    #expect(error?.code == .invalid && error?.message.contains("no time of '0 9 * * *' is left") == true)
+    #expect(error?.code == .invalid && error?.message.contains("no time of '0 9 * * *' remains") == true)
   }
 
   /// Only runs that the recurring campaign lists exist. A producer can't make one.

@@ -101,7 +101,7 @@ import Testing
     #expect(findings.allSatisfy { $0.kind == .wrongType && !$0.remedy.isEmpty })
     #expect(findings.map(\.key).sorted() == names.sorted())
     let segment = findings.first { $0.key == world.keys.segment(0, "s") }
-    #expect(segment?.problem == "the key has another type than it should: it is a string, but should be a set")
+    #expect(segment?.problem == "the key has a wrong type: its type is string, expected set")
   }
 
   /// A damaged key of one partition, or of the names of segments, hides no finding elsewhere.

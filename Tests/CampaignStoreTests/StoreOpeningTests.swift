@@ -33,7 +33,7 @@ struct StoreOpeningTests {
       try await CampaignStore(redis: world.redis, keys: keys, services: TestStore.services).open(creating: true)
     }
     #expect(error?.code == .mismatch)
-    #expect(error?.hint.contains("redis.partitions out, or set it to 4") == true)
+    #expect(error?.hint.contains("remove redis.partitions, or set it to 4") == true)
   }
 
   @Test(arguments: Backend.allCases)

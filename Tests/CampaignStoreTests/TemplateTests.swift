@@ -61,12 +61,12 @@ struct TemplateTests {
     }
     let both = try await world.store.campaigns.resolve(Self.job(#""welcome""#, #","payload":{}"#))
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(both, .any(APNsService())) }
-    #expect(error?.field == "payload" && error?.message == "stands beside template")
+    #expect(error?.field == "payload" && error?.message == "can't be combined with template")
     #expect(try await world.store.campaigns.resolve(Array("no job".utf8)) == Array("no job".utf8))
   }
 
   @Test(arguments: [
-    ("[]", "must be"), ("{}", "payload: is missing"), (#"{"payload":{"a":"{{}}"}}"#, "names nothing"),
+    ("[]", "must be"), ("{}", "payload: is missing"), (#"{"payload":{"a":"{{}}"}}"#, "has no valid name"),
     (#"{"payload":{},"pushType":"alert"}"#, "unknown field"), ("{", "not valid JSON"),
     (#"{"payload":{"a":"\#(String(repeating: "x", count: 66_000))"}}"#, "over the limit of 65536"),
   ])

@@ -229,7 +229,7 @@ struct VariantTests {
     try await world.activate("over", Self.winner)
     try await world.store.campaigns.control("over", .cancel)
     for (id, name, code, says) in [
-      ("plain", "a", StoreError.Code.invalid, "no stage of campaign plain looks for a winner"),
+      ("plain", "a", StoreError.Code.invalid, "no stage of campaign plain chooses a winner"),
       ("other", "c", .invalid, "has no variant 'c'"),
       ("over", "a", .decided, "is cancelled"), ("nobody", "a", .notFound, ""),
     ] {

@@ -35,7 +35,7 @@ struct BadInputTests {
       CarillonWorld.job("a", audience: #"{"segment":"vipp & !churned"}"#),
       ["audience.segment: there is no segment 'churned'", "carillon segment import churned FILE"]
     ),
-    (CarillonWorld.job("a", audience: #"{"segment":"*","users":["u"]}"#), ["audience: has segment and users at once"]),
+    (CarillonWorld.job("a", audience: #"{"segment":"*","users":["u"]}"#), ["audience: has segment and users together"]),
     (CarillonWorld.job("a", audience: #"{"tokens":["00","xyz"]}"#), ["audience.tokens[1]: is not a device token"]),
     (
       CarillonWorld.job("a", more: #","pushType":"background","priority":10"#),
@@ -90,7 +90,7 @@ struct BadInputTests {
   @Test func missingConfigurationNamesTheOption() async throws {
     let folder = try ScratchFolder()
     let output = try await CarillonCommand.run(["campaign", "list"], folder: folder.url)
-    output.expect(exit: 65, saying: "there is no Config/carillon.yaml here", "--config FILE or CARILLON_CONFIG")
+    output.expect(exit: 65, saying: "the working directory has no Config/carillon.yaml", "--config FILE or CARILLON_CONFIG")
   }
 
   static let keys: [(pem: String?, says: [String])] = [
@@ -126,7 +126,7 @@ struct BadInputTests {
     world.environment["CARILLON_REDIS_PARTITIONS"] = "16"
     for command in [["worker", "--drain"], ["campaign", "list"]] {
       let output = try await CarillonCommand.run(command, environment: world.environment)
-      output.expect(exit: 65, saying: "has 8 partitions, not 16", "take redis.partitions out, or set it to 8")
+      output.expect(exit: 65, saying: "has 8 partitions, not 16", "remove redis.partitions, or set it to 8")
     }
   }
 
@@ -153,7 +153,7 @@ struct BadInputTests {
     let primary = try await RedisServer.start()
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
     let output = try await CarillonWorld(server: replica).run("campaign", "submit", "-", input: CarillonWorld.job("a"))
-    output.expect(exit: 69, saying: "is a read-only replica", "point redis.url at the primary")
+    output.expect(exit: 69, saying: "is a read-only replica", "set redis.url to the primary")
     await primary.stop()
   }
 

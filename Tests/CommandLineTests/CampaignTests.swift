@@ -32,27 +32,27 @@ struct CampaignTests {
     #expect(try await !world.succeed("campaign", "show", "early", "--json").contains("0.0"))
     #expect(show.object("queue")?.text("list") == list)
     #expect(show.object("queue")?.numbers == ["position": 2, "length": 2])
-    #expect(show.object("waiting")?.text("reason")?.contains("no worker is there") == true)
+    #expect(show.object("waiting")?.text("reason")?.contains("no worker runs") == true)
     #expect(
-      try await world.succeed("campaign", "show", "early").contains("queued: in the queue, 2 of 2 to be taken in"))
+      try await world.succeed("campaign", "show", "early").contains("queued: in the queue, position 2 of 2"))
     let listed = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
     #expect(listed.map { $0.text("id") } == ["early", "first"] && listed.allSatisfy { $0.names == show.names })
     #expect(try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "queued", "--json")).count == 2)
     #expect(try await world.succeed("campaign", "list", "--state", "active", "--json") == "[]\n")
     let text = try await world.run("campaign", "list")
     #expect(text.standardOutput.contains("first  queued  news  normal  1 of 2 in the queue"))
-    #expect(text.standardError.contains("waiting: no worker is there"))
+    #expect(text.standardError.contains("waiting: no worker runs"))
     let watch = try await world.start("campaign", "watch", "early")
     #expect(
-      await watch.line(containing: "early queued  in the queue, 2 of 2 to be taken in  waiting: no worker") != nil)
+      await watch.line(containing: "early queued  in the queue, position 2 of 2  waiting: no worker") != nil)
     for verb in ["pause", "resume"] {
       let output = try await world.run("campaign", verb, "early")
       output.expect(
-        exit: 1, saying: "its job is in the queue, 2 of 2", "carillon campaign cancel early takes it off the queue")
+        exit: 1, saying: "its job is in the queue, 2 of 2", "to remove the job: carillon campaign cancel early")
     }
     let cancelled = try await world.run("campaign", "cancel", "first")
     #expect(cancelled.exit == .status(0) && cancelled.standardOutput == "first cancelled\n")
-    #expect(cancelled.standardError.contains("taken off"))
+    #expect(cancelled.standardError.contains("removed"))
     #expect(try await world.succeed("campaign", "cancel", "early", "--json").contains(#""state":"cancelled""#))
     #expect(await watch.waitForExit() == .status(1))
     #expect(try await world.server.command("llen", list) == "0")
@@ -134,7 +134,7 @@ struct CampaignTests {
     }
     #expect(try await world.run("results", "export", "done", "--spreadsheet-safe").exit == .status(64))
     let stranger = try await world.run("results", "show", "done", "--token", "00ff")
-    #expect(stranger.exit == .status(1) && stranger.standardError.contains("was no target"))
+    #expect(stranger.exit == .status(1) && stranger.standardError.contains("was not a target"))
     let missing = try await world.run("results", "export", "other")
     #expect(missing.exit == .status(1) && missing.standardError.contains("there is no campaign 'other'"))
   }
@@ -214,7 +214,7 @@ struct CampaignTests {
     let watch = try await world.run("campaign", "watch", "wrong")
     #expect(watch.exit == .status(1))
     #expect(watch.standardOutput.contains("wrong paused: "), "\(watch.standardOutput)")
-    #expect(watch.standardOutput.contains("looks like the wrong environment"), "\(watch.standardOutput)")
+    #expect(watch.standardOutput.contains("probably the wrong environment"), "\(watch.standardOutput)")
     #expect(await worker.terminate() == .status(0))
   }
 
@@ -233,9 +233,9 @@ struct CampaignTests {
     #expect(await watch.line(containing: "waiting: push service unreachable") != nil)
     #expect(await worker.terminate() == .status(0))
     let wait = try #require(try await world.show("stuck").object("waiting"))
-    #expect(wait.text("reason")?.contains("no worker is there; start one: carillon worker") == true)
-    #expect(await watch.line(containing: "waiting: no worker is there") != nil)
-    #expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker is there"))
+    #expect(wait.text("reason")?.contains("no worker runs; start one: carillon worker") == true)
+    #expect(await watch.line(containing: "waiting: no worker runs") != nil)
+    #expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker runs"))
   }
 
   @Test func submitPrintsTheWarningsOfLint() async throws {
@@ -262,7 +262,7 @@ struct CampaignTests {
     try await world.drain()
     try await world.server.command("del", "{\(world.namespace)}:campaign:old")
     for (id, says) in [
-      ("lost", "is in no list of Redis\n  hint: it may have got lost"), ("old", "its results are gone"),
+      ("lost", "is in no list of Redis\n  hint: the job may be lost"), ("old", "its results have expired"),
     ] {
       for verb in ["show", "watch", "cancel"] {
         let output = try await world.run("campaign", verb, id)

@@ -166,16 +166,16 @@ struct ConfigurationTests {
     (yaml(app: "    backend: { rate: 5 }"), ["apps.news.backend.healthURL: is missing"]),
     (
       yaml(app: "    backend: { healthURL: 'http://a.b/h' }"),
-      ["apps.news.backend.rate: is missing, and the app has none either"]
+      ["apps.news.backend.rate: is missing, and the app has no rate either"]
     ),
-    (yaml(app: "    backend: { healthURL: 'a.b/h', rate: 5 }"), ["'a.b/h' is no http:// or https:// address"]),
+    (yaml(app: "    backend: { healthURL: 'a.b/h', rate: 5 }"), ["'a.b/h' is not an http:// or https:// URL"]),
     (
       yaml(app: "    backend: { healthURL: 'http://u:p@a.b/h', rate: 5 }"),
-      ["healthURL: must hold no name and password"]
+      ["healthURL: must not contain a user name and password"]
     ),
     (
       yaml(app: "    backend: { healthURL: 'http://a.b/h', rate: 5, slowAfter: 9s }"),
-      ["apps.news.backend.slowAfter: is not below timeout", "raise timeout"]
+      ["apps.news.backend.slowAfter: must be shorter than timeout", "raise timeout"]
     ),
     (
       yaml(app: "    backend: { healthURL: 'http://a.b/h', rate: 5, every: 1ms }"),
@@ -212,22 +212,28 @@ struct ConfigurationTests {
     (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
     (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
     (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),
-    (yaml("redis: {}"), ["not valid YAML: line 1: the section that begins here has the same key twice: 'redis'"]),
+    (yaml("redis: {}"), ["not valid YAML: line 1: the section that starts here contains a key twice: 'redis'"]),
     ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with redis://"]),
-    ("redis: { tls: { trustRoots: ca.pem } }", ["redis.tls: stands beside a URL without TLS", "write rediss://"]),
+    (
+      "redis: { tls: { trustRoots: ca.pem } }",
+      ["redis.tls: can't be combined with a URL without TLS", "use rediss://"]
+    ),
     (
       "redis: { url: 'rediss://h', tls: { certificate: c.pem } }",
-      ["redis.tls.certificate: needs a key beside it", "name both"]
+      ["redis.tls.certificate: needs a key too", "set both"]
     ),
-    ("redis: { url: 'rediss://h', tls: { key: c.key } }", ["redis.tls.key: needs a certificate beside it"]),
-    ("redis: { sentinel: { passwordFile: p } }", ["redis.sentinel: stands beside a URL that names no sentinels"]),
+    ("redis: { url: 'rediss://h', tls: { key: c.key } }", ["redis.tls.key: needs a certificate too"]),
     (
-      "redis: { url: 'sentinel://h/m', sentinel: { user: u } }", ["redis.sentinel.user: there is no password for it"]
+      "redis: { sentinel: { passwordFile: p } }",
+      ["redis.sentinel: can't be combined with a URL that names no sentinels"]
     ),
-    ("redis: { cluster: { addresses: 'a:1=b:2' } }", ["redis.cluster: stands beside a URL of no cluster"]),
+    (
+      "redis: { url: 'sentinel://h/m', sentinel: { user: u } }", ["redis.sentinel.user: has no password"]
+    ),
+    ("redis: { cluster: { addresses: 'a:1=b:2' } }", ["redis.cluster: can't be combined with a URL without a cluster"]),
     (
       "redis: { url: 'cluster://h', cluster: { addresses: 'a:1=b:2, a:1=b:3' } }",
-      ["redis.cluster.addresses: a:1 stands there twice"]
+      ["redis.cluster.addresses: a:1 is listed twice"]
     ),
     (
       "redis: { url: 'cluster://h', cluster: { addresses: 'a:1 b:2' } }",

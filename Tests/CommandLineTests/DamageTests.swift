@@ -38,7 +38,7 @@ struct DamageTests {
       let output = try await CarillonCommand.run(command, environment: world.environment)
       #expect(output.exit == .status(65), "\(output.standardError)")
       #expect(
-        output.standardError.contains("the field \(field) of the key \(key("slice:a", 1)) is '\(value)', but should be")
+        output.standardError.contains("the field \(field) of the key \(key("slice:a", 1)) is '\(value)', expected")
       )
     }
     try await world.succeed("campaign", "list")
@@ -51,7 +51,7 @@ struct DamageTests {
     #expect(output.exit == .status(65))
     #expect(output.standardOutput.contains("b ") && !output.standardOutput.contains("a "))
     #expect(
-      output.standardError.contains("the field \(field) of the key \(key("campaign:a")) is '\(value)', but should be"))
+      output.standardError.contains("the field \(field) of the key \(key("campaign:a")) is '\(value)', expected"))
     #expect(try await world.run("campaign", "show", "a").exit == .status(65))
   }
 
@@ -59,7 +59,7 @@ struct DamageTests {
     try await write(["SET", key("slice:a", 2), "x"])
     for command in [["campaign", "show", "a"], ["results", "export", "a"]] {
       let output = try await CarillonCommand.run(command, environment: world.environment)
-      output.expect(exit: 65, saying: "the key \(key("slice:a", 2)) is a string, but should be a hash")
+      output.expect(exit: 65, saying: "the key \(key("slice:a", 2)) has type string, expected hash")
     }
   }
 }

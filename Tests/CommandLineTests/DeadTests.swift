@@ -38,7 +38,7 @@ struct DeadTests {
     let missing = try await world.run("campaign", "show", "long")
     #expect(missing.exit == .status(1) && missing.standardError.contains("carillon dead show \(key)"))
 
-    #expect(try await world.succeed("dead", "drop", key) == "\(key) is dropped\n")
+    #expect(try await world.succeed("dead", "drop", key) == "\(key) dropped\n")
     for verb in ["show", "drop", "retry"] {
       let output = try await world.run("dead", verb, key)
       output.expect(exit: 1, saying: "there is no job '\(key)' in the dead list", "carillon dead list")
@@ -69,7 +69,7 @@ struct DeadTests {
     #expect(try await list(world).count == 1)
 
     try await world.succeed("segment", "import", "vip", "-", input: "u1\n")
-    #expect(try await world.succeed("dead", "retry", key) == "\(key) mended is in the queue again\n")
+    #expect(try await world.succeed("dead", "retry", key) == "\(key) mended is back in the queue\n")
     #expect(try await list(world).isEmpty)
     try await world.drain()
     #expect(try await world.show("mended").object("outcomes")?.numbers == ["accepted": 1])
@@ -91,9 +91,9 @@ struct DeadTests {
     try await world.succeed("segment", "import", "later", "-", input: "u1\n")
     let output = try await world.run("dead", "retry", "--all")
     #expect(output.exit == .status(1))
-    #expect(output.standardOutput.hasSuffix(" good is in the queue again\n"))
+    #expect(output.standardOutput.hasSuffix(" good is back in the queue\n"))
     for says in [
-      "not valid JSON", "id: 'taken' was used for another job", "of which the dead list kept 65536",
+      "not valid JSON", "id: 'taken' is already used by another job", "the dead list stores only 65536",
       "3 of 4 jobs were not retried",
     ] {
       #expect(output.standardError.contains(says), "\(output.standardError)")
@@ -120,7 +120,7 @@ struct DeadTests {
       "devices", "register", "--user", "other", "--app", "news", "--token", CarillonWorld.token(2))
     let output = try await world.run("dead", "retry", "--all")
     #expect(output.exit == .status(1))
-    #expect(output.standardOutput.hasSuffix(" sale.0.3 is in the queue again\n"), "\(output.standardOutput)")
+    #expect(output.standardOutput.hasSuffix(" sale.0.3 is back in the queue\n"), "\(output.standardOutput)")
     for number in 0..<3 {
       #expect(output.standardError.contains("user 'u\(number)' has opted out or no longer has the"))
     }
@@ -157,7 +157,7 @@ struct DeadTests {
     try await bury(register("news"), "registrations")
     let known = try #require(try await list(world).compactMap { $0.text("key") }.first { !keys.contains($0) })
     let said = try await world.succeed("dead", "retry", known)
-    #expect(said == "\(known) the event \(known) is on the list registrations again\n")
+    #expect(said == "\(known) the event \(known) is back on the list registrations\n")
     #expect(try await world.server.command("llen", "{\(world.namespace)}:registrations") == "1")
     #expect(try await list(world).count == 3)
   }

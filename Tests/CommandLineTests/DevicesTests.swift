@@ -30,7 +30,7 @@ struct DevicesTests {
     #expect(people.exit == .status(65))
     #expect(people.standardError.contains("devices.csv:3: token: not hex of 1 to 200 bytes\n"))
     #expect(people.standardError.contains("devices.csv:4: registeredAt: 'yesterday' is neither"))
-    #expect(people.standardOutput.hasSuffix("devices.csv: 5 rows, 2 imported, 3 bad ones skipped\n"))
+    #expect(people.standardOutput.hasSuffix("devices.csv: 5 rows, 2 imported, 3 bad rows skipped\n"))
 
     let emil = try JSONObject(await world.succeed("devices", "show", "emil", "--json"))
     #expect(emil.object("attributes")?.text("name") == #"Emil, the "second" one"#)
@@ -50,8 +50,8 @@ struct DevicesTests {
     let output = try await world.run("devices", "import", "-", "--format", "csv", "--json", input: rows)
     #expect(output.exit == .status(65))
     let errors = try #require(try JSONObject(output.standardOutput).objects("errors")).map { $0.text("message") ?? "" }
-    #expect(errors[0] == "service: 'pigeon' is none of apns")
-    #expect(errors[1].hasPrefix("kind: 'carrier' is none of alert, voip, complication"))
+    #expect(errors[0] == "service: 'pigeon' is not one of apns")
+    #expect(errors[1].hasPrefix("kind: 'carrier' is not one of alert, voip, complication"))
     try await world.succeed(
       "devices", "register", "--user", "emil", "--token", CarillonWorld.token(5), "--kind", "liveactivity-start")
     let exported = try await world.succeed("devices", "export", "--format", "ndjson")
@@ -120,7 +120,7 @@ struct DevicesTests {
     #expect(report.numbers == ["rows": 1, "imported": 0, "skipped": 0, "outdated": 1])
     let late = try await world.run(
       "devices", "register", "--user", "ben", "--token", token, "--registered-at", "1000000001000")
-    late.expect(exit: 1, saying: "a newer registration of the token for 'ada' stands")
+    late.expect(exit: 1, saying: "the token has a newer registration, for 'ada'")
   }
 
   @Test(arguments: ["csv", "ndjson"])
@@ -167,7 +167,7 @@ struct DevicesTests {
     #expect(try JSONObject(await world.succeed("devices", "show", "ada", "--json")).objects("devices")?.isEmpty == true)
     try await world.succeed("devices", "unregister", "--token", token)
     let gone = try await world.run("devices", "unregister", "--token", token)
-    #expect(gone.exit == .status(1) && gone.standardError.contains("nobody has the token \(token)"))
+    #expect(gone.exit == .status(1) && gone.standardError.contains("no device has the token \(token)"))
     let nobody = try await world.run("devices", "show", "ben")
     #expect(nobody.exit == .status(1) && nobody.standardError.contains("there is no user 'ben'"))
   }

@@ -49,11 +49,11 @@ struct DoctorRuleTests {
 
   @Test(arguments: [
     ("redis_version", "6.0.16", "problem", "too old"), ("redis_version", "6.2.1", "advice", "Redis 6.2.1"),
-    ("redis_version", nil, "advice", "does not tell its version"), ("role", "slave", "problem", "is a replica"),
+    ("redis_version", nil, "advice", "does not report its version"), ("role", "slave", "problem", "is a replica"),
     ("maxmemory_policy", "allkeys-lru", "problem", "maxmemory-policy is allkeys-lru"),
-    ("aof_enabled", "0", "advice", "keeps no append-only file"),
-    ("aof_last_write_status", "err", "problem", "fails to persist"),
-    ("rdb_last_bgsave_status", "err", "problem", "fails to persist"), ("maxmemory", "0", "advice", "has no limit"),
+    ("aof_enabled", "0", "advice", "has no append-only file"),
+    ("aof_last_write_status", "err", "problem", "can't save its data"),
+    ("rdb_last_bgsave_status", "err", "problem", "can't save its data"), ("maxmemory", "0", "advice", "without a limit"),
     ("used_memory", "94371840", "problem", "uses 90 % of its memory, 90 MiB"),
   ])
   func serverProblemIsReported(field: String, value: String?, level: String, text: String) throws {
@@ -74,17 +74,17 @@ struct DoctorRuleTests {
   }
 
   @Test func openSlotsRightsAndCrowdedPartitionsAreReported() {
-    expect(RedisRules.findings(openSlots: nil), .advice, "may not ask")
+    expect(RedisRules.findings(openSlots: nil), .advice, "has no right to check")
     expect(RedisRules.findings(openSlots: []), .well, "no slot")
-    expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are left open, 93 among them")
+    expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are open, for example 93")
     expect(RedisRules.findings(missing: nil, of: .worker), .advice, "before 7")
-    expect(RedisRules.findings(missing: [], of: .reader), .well, "all that a reader does")
+    expect(RedisRules.findings(missing: [], of: .reader), .well, "all rights of the role reader")
     let missing = (0..<7).map { "cmd\($0) key" }
     expect(RedisRules.findings(missing: missing, of: .worker), .problem, "cmd4 key and 2 more")
     #expect(RedisRules.findings(usersOfPartition: 20_000, partitions: 256).isEmpty)
     let crowded = RedisRules.findings(usersOfPartition: 45_000, partitions: 256)
     expect(crowded, .advice, "about 45000 users")
-    #expect(crowded.first?.cure == "carillon store repartition 1152")
+    #expect(crowded.first?.cure == "run carillon store repartition 1152")
   }
 
   // MARK: Credentials
@@ -108,7 +108,7 @@ struct DoctorRuleTests {
   @Test func endingCertificateOfTheEndpointIsReported() throws {
     let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }
     expect(
-      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well, "a by b, 2 in the chain, for 30 more"
+      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well, "a by b, 2 in the chain, valid for 30 more"
     )
     expect(NetworkExamination.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
     #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
@@ -117,8 +117,8 @@ struct DoctorRuleTests {
   @Test func unhealthyBackendIsReported() {
     let backend = AppBackend(
       check: HealthCheck(url: "http://b/health", slowAfter: 500), interval: 5000, rate: 2000, leastShare: 0.1)
-    expect([BackendRules.finding("news", backend, .well)], .well, "its backend is well, at http://b/health")
-    expect([BackendRules.finding("news", backend, .slow(milliseconds: 900))], .advice, "900 ms to answer")
+    expect([BackendRules.finding("news", backend, .well)], .well, "the health check of its backend succeeded at http://b/health")
+    expect([BackendRules.finding("news", backend, .slow(milliseconds: 900))], .advice, "answered after 900 ms")
     expect([BackendRules.finding("news", backend, .failing("status 503"))], .problem, "http://b/health: status 503")
   }
 
@@ -137,14 +137,14 @@ struct DoctorRuleTests {
       return MachineRules.findings(facts, engine: engine)
     }
     #expect(findings().allSatisfy { $0.level == .well })
-    expect(findings { $0.descriptors = 256 }, .problem, "256 files open")
+    expect(findings { $0.descriptors = 256 }, .problem, "limit of open files per process is 256")
     expect(findings { $0.availableMemory = 100 << 20 }, .problem, "100 MiB of memory")
     expect(findings { $0.memoryLimit = 64 << 20 }, .problem, "64 MiB of memory")
-    expect(findings { $0.isClockSynchronised = false }, .advice, "nothing keeps this machine's clock right")
-    expect(findings { $0.zones.isThere = false }, .problem, "there are no time zones in /usr/share/zoneinfo")
-    expect(findings { $0.zones.lacksOldNames = true }, .advice, "lack names of old, such as US/Pacific")
+    expect(findings { $0.isClockSynchronised = false }, .advice, "the clock of this machine is not synchronised")
+    expect(findings { $0.zones.isThere = false }, .problem, "/usr/share/zoneinfo contains no time zones")
+    expect(findings { $0.zones.lacksOldNames = true }, .advice, "lack deprecated names such as US/Pacific")
     expect(findings { $0.libcurl = "7.88.1" }, .advice, "libcurl 7.88.1")
-    expect(findings(.curl) { $0.libcurl = "7.88.1" }, .problem, "libcurl 7 resets streams")
+    expect(findings(.curl) { $0.libcurl = "7.88.1" }, .problem, "libcurl 7 resets ended streams")
     #expect(findings { $0.isClockSynchronised = nil }.count == findings().count - 1)
   }
 
@@ -169,14 +169,14 @@ struct DoctorRuleTests {
 
   @Test func otherVersionsInTheFleetAreReported() {
     expect(VersionRules.findings(own: "1", fleet: [], live: 0), .advice, "no worker")
-    expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .well, "3 live workers, all of this version")
-    expect(VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice, "this is 1, and workers are 1 and 2")
+    expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .well, "3 live workers, all with this version")
+    expect(VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice, "this program has version 1, workers have 1 and 2")
   }
 
   @Test func reportSortsCountsAndNamesTheRemedy() throws {
     var report = DoctorReport()
     report.add([.problem(.versions, "", "old", cure: "upgrade"), .well(.redis, "r", "fine")])
-    #expect(report.text == "ok  redis  r: fine\n!   versions  old\n      upgrade\n1 to mend, 0 to think about, 1 well")
+    #expect(report.text == "ok  redis  r: fine\n!   versions  old\n      upgrade\n1 to fix, 0 to consider, 1 ok")
     #expect(!report.isWell)
     let json = try JSONObject(report.json)
     #expect(json.bool("well") == false && json.number("problems") == 1)

@@ -38,9 +38,10 @@ struct DoctorTests {
     #expect(exit == .status(0), "\(problems(findings))")
     let texts = findings.compactMap { $0.text("text") }
     for part in [
-      "every key is known", "Redis ", "keeps an append-only file", "of its memory", "answer",
-      "the user may do all that a worker does", "8 partitions, types and counts agree", "can be read",
-      "speaks TLSv1.3, h2", "in the chain", "files open", "libcurl ", "1 live workers, all of this version, 0.1.0",
+      "all keys are known", "Redis ", "has an append-only file", "of its memory", "answer",
+      "the Redis user has all rights of the role worker", "8 partitions; types and counts of keys agree", "can be read",
+      "speaks TLSv1.3, h2", "in the chain", "limit of open files", "libcurl ",
+      "1 live workers, all with this version, 0.1.0",
     ] {
       #expect(texts.contains { $0.contains(part) }, "\(part): \(texts)")
     }
@@ -59,7 +60,7 @@ struct DoctorTests {
     // The same report as text.
     let text = try await CarillonCommand.run(["doctor"], environment: world.environment).standardOutput
     #expect(
-      text.contains("ok  redis  ") && text.contains("?   versions  no worker is there to compare version 0.1.0 with"))
+      text.contains("ok  redis  ") && text.contains("?   versions  no worker runs, so version 0.1.0 can't be compared"))
     await server.stop()
   }
 
@@ -77,8 +78,10 @@ struct DoctorTests {
       (["CARILLON_APPS_NEWS_ENDPOINT": "https://127.0.0.1:1"], "network: 127.0.0.1:1: connect: Connection refused"),
       (["CARILLON_APPS_NEWS_TRUST_ROOTS": "/etc/hosts"], "network: apps.news.trustRoots: /etc/hosts"),
       (["CARILLON_WORKER_WINDOW": "none"], "configuration: worker.window"),
-      (["CARILLON_REDIS_PARTITIONS": "9"], "keys: the store has 8 partitions, and redis.partitions says 9"),
-      (["https_proxy": "http://127.0.0.1:9", "no_proxy": ""], "configuration: worker.engine: native does not look at"),
+      (["CARILLON_REDIS_PARTITIONS": "9"], "keys: the store has 8 partitions, but redis.partitions is 9"),
+      (
+        ["https_proxy": "http://127.0.0.1:9", "no_proxy": ""], "configuration: worker.engine: the engine native ignores"
+      ),
     ]
     for (changes, problem) in cases {
       let (exit, findings) = try await doctor(world, changes)
@@ -98,7 +101,7 @@ struct DoctorTests {
     try await server.command("sadd", "{\(world.namespace):3}:users", "ghost")
     var findings = try await doctor(world).findings
     #expect(problems(findings).contains { $0.hasPrefix("keys: the user is listed, but has no device") })
-    #expect(findings.contains { $0.text("cure") == "mend it: carillon store check --mend" })
+    #expect(findings.contains { $0.text("cure") == "repair it: carillon store check --mend" })
     try await server.command("srem", "{\(world.namespace):3}:users", "ghost")
     try await server.command("set", "{\(world.namespace)}:schedule", "x")
     findings = try await doctor(world).findings
@@ -125,10 +128,12 @@ struct DoctorTests {
       ]) { $1 }
       let (_, findings) = try await doctor(world, changes, "--role", role)
       #expect(
-        findings.contains { $0.text("text") == "the user may do all that a \(role) does" }, "\(role): \(findings)")
+        findings.contains { $0.text("text") == "the Redis user has all rights of the role \(role)" },
+        "\(role): \(findings)")
       guard role == "reader" else { continue }
       let missing = try await doctor(world, changes).findings
-      #expect(problems(missing).contains { $0.hasPrefix("redis: the user may not do what a worker does: bitpos") })
+      #expect(
+        problems(missing).contains { $0.hasPrefix("redis: the Redis user lacks rights of the role worker: bitpos") })
     }
     await server.kill(SIGKILL)
   }
@@ -137,7 +142,7 @@ struct DoctorTests {
   @Test func proxyIsTried() async throws {
     let (world, server) = try await healthy()
     let findings = try await doctor(world, ["CARILLON_APPS_NEWS_PROXY_URL": "http://127.0.0.1:1"]).findings
-    #expect(problems(findings).contains { $0.hasPrefix("network: not reached by way of the proxy http://127.0.0.1:1") })
+    #expect(problems(findings).contains { $0.hasPrefix("network: unreachable through the proxy http://127.0.0.1:1") })
     #expect(findings.contains { $0.text("text")?.contains("speaks TLSv1.3, h2") == true })
     await server.stop()
   }

@@ -22,16 +22,16 @@ struct ForeignImportCommandTests {
     #expect(output.standardError == "\(file):5: token: not hex of 1 to 200 bytes\n")
     let lines = output.standardOutput.split(separator: "\n").map(String.init)
     #expect(lines.contains("identifier        token"), "\(output.standardOutput)")
-    #expect(lines.contains("id                user, where there is no other, as onesignal:…"))
-    #expect(lines.contains("favourite         UNKNOWN, and left out"))
+    #expect(lines.contains("id                user, if no other column has it, as onesignal:…"))
+    #expect(lines.contains("favourite         UNKNOWN, omitted"))
     #expect(
       lines.contains {
         $0.hasPrefix(#"{"user":"ada","token":"\#(Self.token)","service":"apns","kind":"alert","app":"news""#)
       })
     let counts = try #require(lines.first { $0.hasPrefix(file) })
-    #expect(counts.hasSuffix(": 3 rows, 2 imported, 1 bad one skipped, 1 left out: Android"))
-    #expect(lines.contains("language: 1 values are left out, such as klingon!"))
-    #expect(lines.last == "a dry run: nothing is stored")
+    #expect(counts.hasSuffix(": 3 rows, 2 imported, 1 bad row skipped, 1 omitted: Android"))
+    #expect(lines.contains("language: 1 values are omitted, such as klingon!"))
+    #expect(lines.last == "dry run: nothing was stored")
 
     let json = try await world.run("devices", "import", file, "--from", "onesignal", "--dry-run", "--json")
     let report = try JSONObject(json.standardOutput)
@@ -62,6 +62,6 @@ struct ForeignImportCommandTests {
     let unknown = try await CarillonCommand.run(["devices", "import", "a.csv", "--from", "urbanairship"])
     unknown.expect(exit: 64, saying: "onesignal", "gorush")
     let both = try await CarillonCommand.run(["devices", "import", "a.csv", "--dry-run", "--resume"])
-    both.expect(exit: 64, saying: "leave --resume out")
+    both.expect(exit: 64, saying: "remove --resume")
   }
 }

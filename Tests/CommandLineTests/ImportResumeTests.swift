@@ -26,13 +26,13 @@ struct ImportResumeTests {
     import_.send(signal: SIGKILL)
     #expect(await import_.waitForExit() == .signal(SIGKILL))
     let output = try await world.run("devices", "import", file, "--resume")
-    output.expect(exit: 65, saying: "devices.csv: going on at line ")
+    output.expect(exit: 65, saying: "devices.csv: resuming at line ")
     // The killed run reported the first bad line.
     #expect(!output.standardError.contains("devices.csv:2:"))
     #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
     #expect(
       output.standardOutput.hasSuffix(
-        "devices.csv: 40,002 rows, 40,000 imported, 2 bad ones skipped, 1 kept without a time zone\n"))
+        "devices.csv: 40,002 rows, 40,000 imported, 2 bad rows skipped, 1 stored without a time zone\n"))
     let users = try await world.succeed("devices", "export", "--format", "csv").split(whereSeparator: \.isNewline)
       .dropFirst()
     #expect(Set(users.map { $0.prefix { $0 != "," } }).count == Self.rows)
@@ -48,8 +48,8 @@ struct ImportResumeTests {
     try await checkpoint(of: world)
     import_.send(signal: SIGINT)
     let hint = try #require(await import_.errorLine(containing: "--resume"))
-    #expect(hint.contains("go on with: carillon devices import \(file) --resume"))
-    #expect(hint.contains(" rows are in"))
+    #expect(hint.contains("continue with: carillon devices import \(file) --resume"))
+    #expect(hint.contains(" rows are imported"))
     #expect(await import_.waitForExit() == .status(1))
     let report = try JSONObject(try await world.run("devices", "import", file, "--resume", "--json").standardOutput)
     #expect(
@@ -62,16 +62,16 @@ struct ImportResumeTests {
     let world = try await CarillonWorld()
     let file = try file(in: world, rows: 3)
     let output = try await world.run("devices", "import", file, "--resume")
-    #expect(output.standardError.contains("devices.csv: no interrupted import of it is known: this is its beginning"))
+    #expect(output.standardError.contains("devices.csv: no interrupted import of this file is known; starting at the first row"))
     #expect(
       output.standardOutput.hasSuffix(
-        "devices.csv: 5 rows, 3 imported, 2 bad ones skipped, 1 kept without a time zone\n"))
+        "devices.csv: 5 rows, 3 imported, 2 bad rows skipped, 1 stored without a time zone\n"))
   }
 
   @Test func standardInputCannotBeResumed() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("devices", "import", "-", "--format", "csv", "--resume", input: "user,token\n")
-    output.expect(exit: 64, saying: "standard input can't be gone on with")
+    output.expect(exit: 64, saying: "--resume can't be used with standard input")
   }
 
   @Test func boundOfDevicesHoldsForImportAndRegister() async throws {

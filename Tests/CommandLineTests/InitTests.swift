@@ -28,7 +28,7 @@ struct InitTests {
     let output = try await CarillonCommand.run(words, folder: url)
     // Apple may be unreachable from here; nothing else is wrong.
     #expect(
-      output.standardOutput.hasPrefix("wrote conf/carillon.yaml\n\nok  configuration  1 app, every key is known\n"))
+      output.standardOutput.hasPrefix("wrote conf/carillon.yaml\n\nok  configuration  1 app, all keys are known\n"))
     #expect(output.standardOutput.contains("ok  credential  news: key ABC123DEFG of team DEF123GHIJ can be read"))
     let written = try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load()
     let app = try #require(written.apps["news"]?.apns)
@@ -37,7 +37,7 @@ struct InitTests {
     #expect(token.keyID == "ABC123DEFG" && token.keyFile.hasSuffix("/conf/../AuthKey_ABC123DEFG.p8"))
 
     let again = try await CarillonCommand.run(words, folder: url)
-    #expect(again.exit == .status(65) && again.standardError.contains("conf/carillon.yaml is there already"))
+    #expect(again.exit == .status(65) && again.standardError.contains("conf/carillon.yaml already exists"))
     #expect(try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load() == written)
   }
 
@@ -57,12 +57,12 @@ struct InitTests {
         "--app", "a", "--topic", "x", "--key-file", "AuthKey_ABC123DEFG.p8", "--team-id", "DEF123GHIJ",
       ], 65, "AuthKey_ABC123DEFG.p8: No such file"
     ),
-    (["--app", "a", "--topic", "x", "--certificate", "c", "--key-file", "k"], 64, "--certificate stands beside a key"),
+    (["--app", "a", "--topic", "x", "--certificate", "c", "--key-file", "k"], 64, "--certificate and a signing key can't be combined"),
     (
       [
         "--redis", "redis://:secret@h", "--app", "a", "--topic", "x", "--key-file", "k", "--key-id", "ABC123DEFG",
         "--team-id", "DEF123GHIJ",
-      ], 64, "--redis has a password"
+      ], 64, "--redis contains a password"
     ),
   ])
   func invalidOptionsWriteNoConfiguration(options: [String], status: Int, says: String) async throws {
@@ -85,7 +85,7 @@ struct InitTests {
       input: [world.server.url, "mail", "", key, "", "DEF123GHIJ"].joined(separator: "\n") + "\n")
     let said = output.standardOutput
     for question in [
-      "Where is Redis? [redis://127.0.0.1:6379/0]", "call the app? [news]", "[production]", "[ABC123DEFG]",
+      "Where is Redis? [redis://127.0.0.1:6379/0]", "name in jobs? [news]", "[production]", "[ABC123DEFG]",
     ] {
       #expect(said.contains(question), "\(said)")
     }

@@ -142,7 +142,7 @@ struct LintTests {
     let plain = try await alone.run("lint", "-", input: CarillonWorld.job("a"))
     #expect(plain.exit == .status(0) && plain.standardOutput.contains("not checked: templates"), "\(plain)")
     let named = try await alone.run("lint", "-", input: job)
-    #expect(named.exit == .status(1) && named.standardOutput.contains("template: is kept in the store"), "\(named)")
+    #expect(named.exit == .status(1) && named.standardOutput.contains("templates are kept in the store"), "\(named)")
   }
 
   @Test func nextRunsOfARepeatedJobAreShownByTheClocksOfItsZone() async throws {
@@ -157,7 +157,7 @@ struct LintTests {
     let berlin = try runs(#","repeat":{\#(cron)}"#, now: "2026-10-22T12:00:00Z")
     #expect(
       berlin.lines == [
-        "its next runs, by the clocks of Europe/Berlin:",
+        "next runs, in time zone Europe/Berlin:",
         "    2026-10-23T09:00  2026-10-23T07:00:00Z  digest~20261023T0900",
         "    2026-10-26T09:00  2026-10-26T08:00:00Z  digest~20261026T0900",
         "    2026-10-27T09:00  2026-10-27T08:00:00Z  digest~20261027T0900",
@@ -167,15 +167,15 @@ struct LintTests {
     let two = try runs(#","repeat":{\#(cron),"count":2}"#, now: "2026-10-22T12:00:00Z")
     #expect(two.runs == Array(berlin.runs.prefix(2)))
     let local = try runs(#","localTime":true,"repeat":{"cron":"0 9 * * *"}"#, now: "2026-11-30T12:00:00Z")
-    #expect(local.lines[0] == "its next runs, by each device's own clock:")
-    #expect(local.lines[1] == "    2026-12-01T09:00  begins 2026-11-30T19:00:00Z  digest~20261201T0900")
+    #expect(local.lines[0] == "next runs, in each device's local time:")
+    #expect(local.lines[1] == "    2026-12-01T09:00  starts 2026-11-30T19:00:00Z  digest~20261201T0900")
     let over = try runs(
       #","repeat":{"cron":"0 9 1 1 *","end":"2026-06-01T00:00:00Z"}"#, now: "2026-11-30T12:00:00Z")
-    #expect(over.lines == ["its runs: no time of '0 9 1 1 *' is left before its end"])
+    #expect(over.lines == ["no runs: no time of '0 9 1 1 *' remains before its end"])
     // Also with a template, which this call can't read; and through the command.
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"template":"welcome","repeat":{"cron":"0 9 * * *"}}"#
     let text = try await lint("-", input: job).standardOutput
-    #expect(text.contains("its next runs, by the clocks of UTC:\n") && text.contains("T09:00  2"), "\(text)")
+    #expect(text.contains("next runs, in time zone UTC:\n") && text.contains("T09:00  2"), "\(text)")
     let json = try JSONObject(try await lint("-", "--json", input: job).standardOutput)
     #expect(json.object("repeat")?.objects("runs")?.count == 5 && json.object("repeat")?.text("zone") == "UTC")
     let plain = try await lint("-", input: CarillonWorld.job("a"))

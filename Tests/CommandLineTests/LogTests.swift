@@ -113,7 +113,7 @@ struct LogTests {
     try FileManager.default.removeItem(atPath: file)
     try FileManager.default.moveItem(atPath: world.folder.path("next.yaml"), toPath: file)
     worker.send(signal: SIGHUP)
-    let line = try #require(await worker.errorLine(containing: "read the configuration again"))
+    let line = try #require(await worker.errorLine(containing: "reloaded the configuration"))
     #expect(line.contains(" info worker/configuration: ") && line.contains("changed=log"), "\(line)")
     #expect(await worker.terminate() == .status(0))
   }

@@ -23,20 +23,20 @@ struct ManifestTests {
     #expect(text.contains(#""what":"submit","by":"ada""#) && text.contains(#""what":"completed""#))
     // The manifest contains no users and no texts.
     #expect(!text.contains("u1") && !text.contains("alert"))
-    #expect(try await world.succeed("campaign", "manifest", "story", "--check", "-", input: text).contains("is as its"))
+    #expect(try await world.succeed("campaign", "manifest", "story", "--check", "-", input: text).contains("matches its"))
     // The manifest is the same for every user and at every time.
     #expect(try await world.succeed("campaign", "manifest", "story") == text)
     let changed = text.replacing(#""accepted":40"#, with: #""accepted":41"#)
     let output = try await world.run("campaign", "manifest", "story", "--check", "-", input: changed)
-    #expect(output.exit == .status(1) && output.standardError.contains("its SHA-256 does not hold"))
+    #expect(output.exit == .status(1) && output.standardError.contains("its SHA-256 does not match"))
     // Another program has changed a field of the campaign in Redis.
     try await world.server.command("hincrby", "{\(world.namespace)}:campaign:story", "pruned", "1")
     let late = try await world.run("campaign", "manifest", "story", "--check", "-", input: text)
-    #expect(late.exit == .status(1) && late.standardError.contains("another than its manifest says: pruned"))
+    #expect(late.exit == .status(1) && late.standardError.contains("differs from its manifest: pruned"))
     try await world.submit("other")
     #expect(try await world.run("campaign", "manifest", "other").exit == .status(1))
     let wrong = try await world.run("campaign", "manifest", "other", "--check", "-", input: text)
-    #expect(wrong.exit == .status(1) && wrong.standardError.contains("is of campaign 'story', not of 'other'"))
+    #expect(wrong.exit == .status(1) && wrong.standardError.contains("is the manifest of campaign 'story', not of 'other'"))
   }
 
   /// 20 users have a token for alerts, and 15 of them also have a token for widgets: 35 pushes to 20 users.
@@ -98,10 +98,10 @@ struct ManifestTests {
     var show = try await world.show("big")
     #expect(show.text("state") == "paused" && show.bool("needsApproval") == true && show.text("submittedBy") == "ada")
     #expect(
-      show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news sends to more than 30") == true)
+      show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news requires approval above 30") == true)
     #expect(show.number("estimate") == 40 && show.text("text") == "hi")
     let own = try await world.run("campaign", "approve", "big", "--by", "ada")
-    #expect(own.exit == .status(1) && own.standardError.contains("somebody else has to approve it"))
+    #expect(own.exit == .status(1) && own.standardError.contains("ask another person to approve it"))
     #expect(try await world.run("campaign", "resume", "big").exit == .status(1))
     #expect(try await world.succeed("campaign", "approve", "big", "--by", "grace") == "big active\n")
     try await world.drain()

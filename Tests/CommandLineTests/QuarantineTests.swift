@@ -78,7 +78,7 @@ import Testing
     try await world.submit("sale")
     try await world.until("sale") { $0.text("state") == "paused" && $0.number("inDoubt") == 0 }
     let shown = try await world.succeed("campaign", "show", "sale")
-    #expect(shown.contains("looks like the wrong environment for app news"), "\(shown)")
+    #expect(shown.contains("probably the wrong environment for app news"), "\(shown)")
     #expect(try await world.succeed("quarantine", "list").isEmpty)
 
     let before = try await sandbox.counters().number("received") ?? -1

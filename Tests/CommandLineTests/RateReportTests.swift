@@ -30,16 +30,16 @@ struct RateReportTests {
   @Test func rateOfTheJob() async throws {
     let (json, text) = try await show(["rate", "2.5"])
     #expect(json.double("rate") == 2.5 && json.text("spread") == nil)
-    #expect(text.contains("2.5 a second"))
+    #expect(text.contains("2.5 per second"))
     let plain = try await show([])
     #expect(plain.json.names.contains("rate") && plain.json.double("rate") == nil)
-    #expect(!plain.text.contains("a second"))
+    #expect(!plain.text.contains("per second"))
   }
 
   @Test func rateThatFollowsFromTheTargetsAndATime() async throws {
     let (json, text) = try await show(["spread", "80"])
     #expect(json.double("rate") == 10 && json.text("spread") == "80s")
-    #expect(text.contains("10 a second, over 80s"))
+    #expect(text.contains("10 per second, over 80s"))
   }
 
   @Test func rateThatFollowsFromAnEnd() async throws {
@@ -51,7 +51,7 @@ struct RateReportTests {
     // 400 targets took one minute.
     let late = try await show(["finishBy", "\(Self.now + 30_000)"])
     #expect(late.json.bool("isLate") == true)
-    #expect(late.text.contains("it will be late, at the speed that it had so far; start more workers"))
+    #expect(late.text.contains("will be late at the present speed; start more workers"))
     let past = try await show(["finishBy", "\(Self.now - 1000)"])
     #expect(past.json.bool("isLate") == true && past.json.double("rate") == nil)
   }

@@ -85,7 +85,7 @@ struct RedisAccessTests {
   @Test(arguments: [
     ("{ url: 'redis://:secret@h', passwordFile: p }", "redis.passwordFile: redis.url has a password too"),
     ("{ url: 'redis://u:secret@h', user: u }", "redis.user: redis.url has a user too"),
-    ("{ url: 'redis://h', user: u }", "redis.user: there is no password for it"),
+    ("{ url: 'redis://h', user: u }", "redis.user has no password"),
     ("{ url: 'redis://u@h' }", "redis.url: the URL can't be used: it has a user but no password"),
   ])
   func duplicateOrIncompleteSettingIsAnError(redis: String, says: String) throws {

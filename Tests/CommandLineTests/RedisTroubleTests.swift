@@ -19,7 +19,7 @@ struct RedisTroubleTests {
       }.flatMap { Int($0.dropFirst("used_memory:".count)) })
     try await server.command("config", "set", "maxmemory", String(used * 100 / 95))
     let output = try await submit(world)
-    output.expect(exit: 69, saying: "above 90 % no campaign is taken in", "hint: raise maxmemory")
+    output.expect(exit: 69, saying: "above 90 % no new campaign starts", "hint: raise maxmemory")
     try await server.command("config", "set", "maxmemory", "0")
     #expect(try await submit(world).exit == .status(0))
     await server.stop()
@@ -34,7 +34,7 @@ struct RedisTroubleTests {
     try await server.command("bgsave")
     while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await nextLook() }
     let output = try await submit(world)
-    output.expect(exit: 69, saying: "Redis fails to persist and refuses writes", "usually the disk is full")
+    output.expect(exit: 69, saying: "Redis can't save its data and refuses writes", "usually the disk is full")
     // SIGTERM would not end Redis, because it has unsaved writes.
     await server.kill(SIGKILL)
   }
@@ -44,7 +44,7 @@ struct RedisTroubleTests {
     let world = try await CarillonWorld(server: server)
     try await server.command("replicaof", "127.0.0.1", "1")
     let output = try await submit(world)
-    output.expect(exit: 69, saying: "read-only replica", "point redis.url at the primary")
+    output.expect(exit: 69, saying: "read-only replica", "set redis.url to the primary")
     await server.stop()
   }
 

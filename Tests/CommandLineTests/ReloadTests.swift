@@ -37,7 +37,7 @@ struct ReloadTests {
     ),
     (
       yaml().replacing("news:", with: "mail:").replacing("ABC123", with: "XYZ123"),
-      ["apps.mail (new)", "apps.news (gone)"], [], true
+      ["apps.mail (new)", "apps.news (removed)"], [], true
     ),
     (yaml().replacing("ABC123", with: "XYZ123"), ["apps.news"], [], true),
     (

@@ -77,8 +77,9 @@ struct SegmentTests {
       (["define", "others", "all"], "it would contain itself: all → others → all"),
       (["define", "vip", "*"], "'vip' is a segment already"), (["define", "x", "vpi"], "did you mean vip?"),
       (["define", "x", "*", "--where", "locale > 'a'"], "--where, column 10"),
-      (["define", "a b", "*"], "'a b' can't name a segment"), (["add", "others", "u1"], "is defined as !vip"),
-      (["import", "all", "-"], "is defined as vip | others"), (["remove", "others"], "defined by 'others': all"),
+      (["define", "a b", "*"], "'a b' is not a valid segment name"), (["add", "others", "u1"], "is defined as !vip"),
+      (["import", "all", "-"], "is defined as vip | others"),
+      (["remove", "others"], "definitions use the segment 'others': all"),
     ] {
       let output = try await CarillonCommand.run(["segment"] + arguments, environment: world.environment)
       #expect(output.exit == .status(65) && output.standardError.contains(says), "\(output.standardError)")
@@ -101,10 +102,10 @@ struct SegmentTests {
     let output = try await world.run("segment", "import", "vip", file)
     #expect(output.exit == .status(65))
     #expect(
-      output.standardOutput.hasSuffix("vip.txt: 5 rows, 2 imported, 2 of them without a device, 3 bad ones skipped\n"))
-    #expect(output.standardError.contains("vip.txt:2: a user id has at most 256 bytes, this one 257"))
+      output.standardOutput.hasSuffix("vip.txt: 5 rows, 2 imported, 2 of them without a device, 3 bad rows skipped\n"))
+    #expect(output.standardError.contains("vip.txt:2: a user id has at most 256 bytes, this one has 257"))
     #expect(output.standardError.contains("vip.txt:3: a user id must not have control characters"))
-    #expect(output.standardError.contains("vip.txt:4: a user id has at most 256 bytes, this one 514"))
+    #expect(output.standardError.contains("vip.txt:4: a user id has at most 256 bytes, this one has 514"))
     #expect(try await world.succeed("segment", "export", "vip").split(separator: "\n").sorted() == ["u1", "u3"])
   }
 
@@ -152,7 +153,7 @@ struct SegmentTests {
 
   @Test(arguments: [
     (["count", "vip & (sports"], "the expression, column 14:"), (["count", "vipp"], "there is no segment 'vipp'"),
-    (["export", "!"], "the expression, column 2:"), (["import", "v i p", "-"], "'v i p' can't name a segment"),
+    (["export", "!"], "the expression, column 2:"), (["import", "v i p", "-"], "'v i p' is not a valid segment name"),
   ])
   func wrongInputIsRefusedWithItsPlace(arguments: [String], says: String) async throws {
     let world = try await CarillonWorld()

@@ -10,8 +10,8 @@ struct StatusTests {
     let lonely = try await world.run("status")
     #expect(lonely.exit == .status(1) && lonely.standardError.isEmpty)
     let first = lonely.standardOutput.split(separator: "\n")
-    #expect(first[0].hasPrefix("\(world.namespace)  1 thing needs somebody"))
-    #expect(first[1] == "  ! no worker is there" && first[2] == "    start one: carillon worker")
+    #expect(first[0].hasPrefix("\(world.namespace)  1 open alarm"))
+    #expect(first[1] == "  ! no worker runs" && first[2] == "    start one: carillon worker")
 
     try await world.importDevices(20)
     let worker = try await world.start("worker", "--name", "ada")
@@ -30,14 +30,14 @@ struct StatusTests {
     #expect(ada.objects("pools")?.first?.text("endpoint") == "https://127.0.0.1:\(simulator.port)")
     #expect(json.objects("redis")?.first?.number("usedBytes") ?? 0 > 0)
     let text = try await world.succeed("status")
-    #expect(text.hasPrefix("\(world.namespace)  well  "))
+    #expect(text.hasPrefix("\(world.namespace)  ok  "))
     #expect(text.contains("workers    1 live  version 0.1.0") && text.contains("\nada "))
 
     try await world.server.command("lpush", "{\(world.namespace)}:campaigns", "no job")
     var dead = try await world.run("status")
     while dead.exit == .status(0) { dead = try await world.run("status") }
     #expect(dead.exit == .status(1))
-    #expect(dead.standardOutput.contains("  ! 1 jobs or events could not be run\n    see why: carillon dead list"))
+    #expect(dead.standardOutput.contains("  ! 1 jobs or events could not be run\n    check the reasons with carillon dead list"))
     #expect(await worker.terminate() == .status(0))
   }
 

@@ -8,7 +8,8 @@ import Testing
   @Test func checkPrintsFindingsAndExits1IfAnyRemain() async throws {
     let world = try await CarillonWorld(devices: 40)
     let well = try await world.succeed("store", "check")
-    #expect(well.hasPrefix("looked at ") && well.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: all is well\n"))
+    #expect(
+      well.hasPrefix("checked ") && well.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: no problems found\n"))
 
     let partition = "{\(world.namespace):3}:"
     try await world.server.command("sadd", partition + "users", "ghost")
@@ -20,7 +21,7 @@ import Testing
     #expect(lines.count == 4 && lines.last?.hasSuffix("3 found, 0 mended, 3 left") == true)
     #expect(
       lines.contains {
-        $0 == "\(partition)users ghost: the user is listed, but has no device; mend it: carillon store check --mend"
+        $0 == "\(partition)users ghost: the user is listed, but has no device; repair it: carillon store check --mend"
       })
 
     let mended = try await world.run("store", "check", "--mend", "--json")

@@ -28,7 +28,7 @@ struct StoreTests {
     let refused = try await world.run("devices", "register", "--user", "u1", "--token", CarillonWorld.token(5000))
     #expect(refused.exit == .status(69) && refused.standardError.contains("store repartition 32"))
     #expect(await command.errorLine(containing: #""event":"waiting","campaigns":1"#) != nil)
-    _ = try #require(await worker.errorLine(containing: "waits: the store is being given 32 partitions"))
+    _ = try #require(await worker.errorLine(containing: "waits: the store is being repartitioned to 32 partitions"))
     let said = try JSONObject(#require(await command.line(containing: "partitions")))
     #expect(await command.waitForExit() == .status(0))
     #expect(said.number("partitions") == 32 && said.number("before") == 8)
@@ -42,7 +42,7 @@ struct StoreTests {
     #expect(try await connections() == before)
     #expect(await worker.terminate() == .status(0))
     let again = try await world.succeed("store", "repartition", "32")
-    #expect(again == "the store has 32 partitions already\n")
+    #expect(again == "the store already has 32 partitions\n")
   }
 
   /// If the command is killed at any point, a second run continues, or restores the old partitions.
@@ -75,7 +75,7 @@ struct StoreTests {
     #expect(nothing.exit == .status(1) && nothing.standardError.contains("there is no store under namespace"))
     try await world.importDevices(1)
     for (count, says) in [
-      ("4", "has 8 partitions, and can't have fewer"), ("0", "1 to 16384"), ("16385", "1 to 16384"),
+      ("4", "has 8 partitions: the number can't be lowered to 4"), ("0", "1 to 16384"), ("16385", "1 to 16384"),
     ] {
       let output = try await world.run("store", "repartition", count, "--yes")
       #expect(output.exit == .status(64) && output.standardError.contains(says), "\(output.standardError)")

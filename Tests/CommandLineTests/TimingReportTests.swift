@@ -44,7 +44,7 @@ struct TimingReportTests {
     #expect(repetition.number("runs") == 3 && repetition.number("leftOut") == 1)
     #expect(repetition.text("last") == "digest~20261130T0900")
     let text = try await world.succeed("campaign", "show", "digest")
-    #expect(text.contains("repeated, the next time at 2026-12-01T09:00:00.000Z"))
-    #expect(text.contains("3, the last is digest~20261130T0900"))
+    #expect(text.contains("recurring, the next run at 2026-12-01T09:00:00.000Z"))
+    #expect(text.contains("3, the latest is digest~20261130T0900"))
   }
 }

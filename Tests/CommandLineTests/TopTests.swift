@@ -10,7 +10,7 @@ struct TopTests {
   @Test func withoutATerminalTopPrintsOneFrame() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("top")
-    #expect(output.exit == .status(1) && output.standardOutput.contains("  ! no worker is there"))
+    #expect(output.exit == .status(1) && output.standardOutput.contains("  ! no worker runs"))
     #expect(!output.standardOutput.contains("\u{1B}"))
     #expect(try JSONObject(try await world.run("top", "--json").standardOutput).bool("well") == false)
     #expect(try await world.run("top", "--interval", "0").exit == .status(64))
@@ -35,7 +35,7 @@ struct TopTests {
     #expect(said.contains("status 0"), "\(said) \(output.standardError)")
     let (shown, left) = (try #require(said.range(of: "\u{1B}[?1049h")), try #require(said.range(of: "\u{1B}[?1049l")))
     #expect(shown.upperBound < left.lowerBound && said.contains("\u{1B}[?25l") && said.contains("\u{1B}[?25h"))
-    #expect(said[shown.upperBound..<left.lowerBound].contains("no worker is there"))
+    #expect(said[shown.upperBound..<left.lowerBound].contains("no worker runs"))
     let before = try String(contentsOfFile: path("before"), encoding: .utf8)
     #expect(before.contains("icanon") && !before.contains("-icanon"))
     #expect(try String(contentsOfFile: path("after"), encoding: .utf8) == before)

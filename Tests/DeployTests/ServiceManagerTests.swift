@@ -11,7 +11,7 @@ struct ServiceManagerTests {
       ["worker", "--name", "served", "--json"],
       environment: ["NOTIFY_SOCKET": socket.address, "WATCHDOG_USEC": "200000"])
     let ready = try #require(await socket.message(containing: "READY=1"))
-    #expect(ready.contains("STATUS=worker served takes campaigns"))
+    #expect(ready.contains("STATUS=worker served is taking campaigns"))
     // The worker is registered at this point, so a program that waits for it can send jobs.
     #expect(try await world.server.command("ZCARD", "{\(world.namespace)}:workers") == "1")
     for _ in 0..<3 { _ = try #require(await socket.message(containing: "WATCHDOG=1")) }

@@ -16,7 +16,7 @@ struct MalformedJobTests {
       "payload.aps.alert: is not allowed in a background push"
     ),
     (CarillonWorld.job("g", more: #","pushType":"liveactivity""#), "rule activity-event: Apple, "),
-    (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good was used for another job"),
+    (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good is already used by another job"),
   ]
 
   @Test(arguments: PushEngineKind.one(for: "invalidJobIsDeadLetteredAndBlocksNoOther"))

@@ -47,7 +47,7 @@ import Testing
     count(&breaker, (outcome, 60), (.accepted, 140))
     #expect(
       breaker.tripReason?.hasPrefix(
-        "30 % of 200 answers called the token bad or of another topic: looks like the wrong environment for app "
+        "30 % of 200 answers rejected the token as bad or of another topic: probably the wrong environment for app "
           + "news") == true)
   }
 
@@ -248,7 +248,7 @@ import Testing
     let changed = breaker.goOn()
     #expect(changed)
     #expect(!breaker.isSuspended)
-    #expect(breaker.tripReason?.contains("looks like the wrong environment for app news") == true)
+    #expect(breaker.tripReason?.contains("probably the wrong environment for app news") == true)
   }
 
   @Test func asksAgainWhenTwiceAsManyAreBad() {
@@ -272,7 +272,7 @@ import Testing
     let reason = breaker.standDown()
     #expect(
       reason
-        == "100 % of 5 answers called the token bad or of another topic: looks like the wrong environment for app news, "
+        == "100 % of 5 answers rejected the token as bad or of another topic: probably the wrong environment for app news, "
         + "or the wrong topic")
     #expect(breaker.tripReason == reason)
     #expect(!breaker.isSuspended)

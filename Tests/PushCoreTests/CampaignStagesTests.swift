@@ -54,7 +54,7 @@ struct CampaignStagesTests {
   @Test(arguments: [
     ("7", "stages: must be an array of 1 to 8 stages"), ("[]", "stages: must be an array of 1 to 8 stages"),
     ("[7]", "stages[0]: must be a JSON object"), ("[{}]", "stages[0].users: and share are missing"),
-    (#"[{"users":["a"],"share":0.1}]"#, "stages[0].users: stands beside share"),
+    (#"[{"users":["a"],"share":0.1}]"#, "stages[0].users: can't be combined with share"),
     (#"[{"share":1}]"#, "stages[0].share: must be a number above 0 and below 1"),
     (#"[{"share":0}]"#, "stages[0].share: must be a share"),
     (#"[{"share":0.6},{"share":0.4}]"#, "stages: the shares add up to 1.0"),
@@ -168,7 +168,7 @@ struct CampaignStagesTests {
     let (early, late) = ("\"2026-12-01T11:00:00Z\"", "\"2026-12-01T11:00:01Z\"")
     for field in ["expiration", "finishBy"] {
       let error = #expect(throws: JobError.self) { try parse(stages, [field: early], now: now) }
-      #expect(error?.field == field && error?.message.contains("before the last pushes begin") == true)
+      #expect(error?.field == field && error?.message.contains("before the last pushes start") == true)
       #expect(throws: Never.self) { try parse(stages, [field: late], now: now) }
       #expect(throws: JobError.self) { try parse(stages, [field: late, "sendAt": "\"2026-12-01T09:00:01Z\""]) }
     }
@@ -243,10 +243,10 @@ struct CampaignStagesTests {
       ),
       // Devices that are gone are not failures, and count as answers.
       (#"{"share":0.1,"maxFailures":0.1}"#, [.accepted: 4, .unregistered: 5, .rejected: 1], 0, nil),
-      (#"{"share":0.1,"maxFailures":0}"#, [.capped: 5], 0, "stage 1: no push of it was answered"),
+      (#"{"share":0.1,"maxFailures":0}"#, [.capped: 5], 0, "stage 1: no push of the stage was answered"),
       (#"{"share":0.1,"minOpened":0.25}"#, [.accepted: 8], 2, nil),
       (#"{"share":0.1,"minOpened":0.25}"#, [.accepted: 8], 1, "stage 1: 1 of 8 users have opened it, less than 25 %"),
-      (#"{"share":0.1,"minOpened":0.25}"#, [.rejected: 8], 0, "stage 1: no push of it was accepted"),
+      (#"{"share":0.1,"minOpened":0.25}"#, [.rejected: 8], 0, "stage 1: no push of the stage was accepted"),
     ] as [(String, [Outcome: Int], Int, String?)])
   func gateChecksItsConditions(stage: String, outcomes: [Outcome: Int], opened: Int, says: String?) throws {
     let finding = StageGate.Finding(finishedAt: 1, outcomes: outcomes, opened: opened)
@@ -273,7 +273,7 @@ struct CampaignStagesTests {
       Issue.record("nine are too few")
       return
     }
-    #expect(reason.hasPrefix("stage 1: no winner: 9 opened in all, and it takes 10"), "\(reason)")
+    #expect(reason.hasPrefix("stage 1: no winner: 9 opened in total, 10 needed"), "\(reason)")
     #expect(try verdict(stage, finding([4, 5], isOverruled: true), variants: true) == .open(winner: 1))
     #expect(try verdict(stage, finding([4, 5], winner: 0), variants: true) == .open(winner: 0))
     let otherwise = #"{"share":0.1,"winner":{"minimum":10,"otherwise":"a"}}"#
@@ -298,7 +298,7 @@ struct CampaignStagesTests {
     #expect(
       try payload(run).hasSuffix(#","campaign":"c1~20261201T0900"}"#) && run.message.content?.needsTarget == false)
     for (key, says) in [
-      ("aps", "has a member 'aps' already"), ("push", "is the same as uniqueKey"), ("a b", "can't be a key"),
+      ("aps", "already has a member 'aps'"), ("push", "is the same as uniqueKey"), ("a b", "is not a valid key"),
     ] {
       let error = #expect(throws: JobError.self) {
         try parse("null", ["campaignKey": "\"\(key)\"", "uniqueKey": "\"push\""])

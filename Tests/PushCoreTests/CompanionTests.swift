@@ -56,15 +56,15 @@ struct CompanionTests {
 
   static let refused: [(changes: [String: String], says: String)] = [
     (["also": "\"widgets\""], "also: must be an array"),
-    (["also": #"["widget"]"#], "also[0]: 'widget' is no push that shows nothing by itself"),
-    (["also": #"["alert"]"#], "also[0]: 'alert' is no push that shows nothing by itself"),
-    (["also": #"["widgets","widgets"]"#], "also[1]: stands there twice"),
+    (["also": #"["widget"]"#], "also[0]: 'widget' is not a push type for refreshes without an alert"),
+    (["also": #"["alert"]"#], "also[0]: 'alert' is not a push type for refreshes without an alert"),
+    (["also": #"["widgets","widgets"]"#], "also[1]: is listed twice"),
     (
       ["pushType": "\"widgets\"", "payload": #"{"aps":{"content-changed":true}}"#],
       "also[0]: is the push type of the job itself"
     ),
-    (["audience": #"{"tokens":["aa01"]}"#], "also: needs users"),
-    (["audience": #"{"segment":"*","limit":5}"#], "also: stands beside audience.limit"),
+    (["audience": #"{"tokens":["aa01"]}"#], "also: needs an audience of users"),
+    (["audience": #"{"segment":"*","limit":5}"#], "also: can't be combined with audience.limit"),
   ]
 
   @Test(arguments: refused)

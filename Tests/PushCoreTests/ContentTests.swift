@@ -121,18 +121,18 @@ struct ContentTests {
   }
 
   @Test(arguments: [
-    (#"{"a":"{{}}"}"#, "", "payload.a", "names nothing"),
-    (#"{"a":["{{ | | }}","{{x{y}}"]}"#, "", "payload.a[1]", "names nothing"),
+    (#"{"a":"{{}}"}"#, "", "payload.a", "has no valid name"),
+    (#"{"a":["{{ | | }}","{{x{y}}"]}"#, "", "payload.a[1]", "has no valid name"),
     (#"{"a":1}"#, #","localized":[]"#, "localized", "must be an object"),
-    (#"{"a":1}"#, #","localized":{"x":{}}"#, "localized.x", "is no language tag"),
+    (#"{"a":1}"#, #","localized":{"x":{}}"#, "localized.x", "is not a language tag"),
     (#"{"a":1}"#, #","localized":{"de":1}"#, "localized.de", "must be an object"),
     (#"{"a":1}"#, #","localized":{"de-AT":{},"de_at":{}}"#, "localized.de_at", "means the same language as 'de-AT'"),
-    (#"{"a":1}"#, #","localized":{"de":{"a":"{{}}"}}"#, "localized.de.a", "names nothing"),
-    (#"{"a":1}"#, #","uniqueKey":"a b""#, "uniqueKey", "can't be a key"),
-    (#"{"a":1}"#, #","uniqueKey":"a""#, "uniqueKey", "has a member 'a' already"),
-    (#"{"a":1}"#, #","uniqueKey":"b","localized":{"de":{"b":1}}"#, "localized.de.b", "uniqueKey names"),
-    (#"{"a":1}"#, #","trim":"a""#, "trim", "is no string of the payload"),
-    (#"{"a":{"b":1}}"#, #","trim":"a.c""#, "trim", "is no string of the payload"),
+    (#"{"a":1}"#, #","localized":{"de":{"a":"{{}}"}}"#, "localized.de.a", "has no valid name"),
+    (#"{"a":1}"#, #","uniqueKey":"a b""#, "uniqueKey", "is not a valid key"),
+    (#"{"a":1}"#, #","uniqueKey":"a""#, "uniqueKey", "already has a member 'a'"),
+    (#"{"a":1}"#, #","uniqueKey":"b","localized":{"de":{"b":1}}"#, "localized.de.b", "is the key in uniqueKey"),
+    (#"{"a":1}"#, #","trim":"a""#, "trim", "is not a string in the payload"),
+    (#"{"a":{"b":1}}"#, #","trim":"a.c""#, "trim", "is not a string in the payload"),
   ])
   func errorNamesTheInvalidContent(payload: String, members: String, field: String, says: String) {
     let error = #expect(throws: JobError.self) { try Self.content(payload, members) }

@@ -83,8 +83,8 @@ struct DeviceRowReaderTests {
       "a 00", "3: token: not hex of 1 to 200 bytes", "4: user: is missing", "5: 2 fields, but the header has 3",
       "6: 4 fields, but the header has 3",
       "7: registeredAt: 'yesterday' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
-      "8: text behind a closing quote", "9: a quote inside a field that doesn't begin with one",
-      "10: a user id must not have control characters", "k 02", "13: a quote is never closed", "m 03",
+      "8: text after a closing quote", "9: a quote inside a field that doesn't begin with one",
+      "10: a user id must not have control characters", "k 02", "13: a quote is not closed", "m 03",
       "15: registeredAt: '-1' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
     ]
     #expect(summary(try read(text.utf8, as: .csv, chunk: size)) == expected)
@@ -124,7 +124,7 @@ struct DeviceRowReaderTests {
     let lines = summary(
       try read(("user,token\n\"open,00\n" + rows.joined(separator: "\n")).utf8, as: .csv, chunk: 4096))
     #expect(lines.count == 5001)
-    #expect(lines.first == "2: longer than 16384 bytes, or a quote is never closed")
+    #expect(lines.first == "2: longer than 16384 bytes, or a quote is not closed")
   }
 
   @Test func bytesThatAreNotUTF8AreABadRow() throws {
@@ -139,7 +139,7 @@ struct DeviceRowReaderTests {
     ("usr,token\n", "no column 'user'; is 'usr' meant?"),
     ("a,00\n", "no column 'user'"),
     ("user,token,user\n", "two columns are named 'user'"),
-    ("user,token,\n", "column 3: '' can't name an attribute"),
+    ("user,token,\n", "column 3: '' is not a valid attribute name"),
     ("user,token,registered_at\n", "column 3: 'registered_at' is nearly the column registeredAt: name it so, or say"),
     ("user,token,appversion\n", "'appversion' is nearly the column appVersion"),
     ("user,token,Last Seen\n", "'Last Seen' is nearly the column lastSeen"),
@@ -157,10 +157,10 @@ struct DeviceRowReaderTests {
     #expect(
       summary(rows) == [
         "a 01", "b 02",
-        "3: timezone: 'Mars/Phobos' is no time zone, such as Europe/Berlin or UTC; give the IANA name, or an offset such as "
-          + "+02:00 (the device is kept without a time zone)", "c 03", "d 04",
-        "5: timezone: 'Europe/Berln' is no time zone, such as Europe/Berlin or UTC; did you mean 'Europe/Berlin'? (the "
-          + "device is kept without a time zone)", "e 05", "f 06",
+        "3: timezone: 'Mars/Phobos' is not a time zone; examples are Europe/Berlin and UTC; use the IANA name, or an offset such as "
+          + "+02:00 (the device is stored without a time zone)", "c 03", "d 04",
+        "5: timezone: 'Europe/Berln' is not a time zone; examples are Europe/Berlin and UTC; did you mean 'Europe/Berlin'? (the "
+          + "device is stored without a time zone)", "e 05", "f 06",
       ])
     let zones = rows.compactMap { try? $0.get() }.map(\.timezone)
     #expect(zones == ["Europe/Berlin", nil, "UTC", nil, "US/Eastern", nil])
@@ -187,8 +187,8 @@ struct DeviceRowReaderTests {
     #expect(
       summary(try read(text.utf8, as: .csv, known)) == [
         "a 00", "3: app: no app 'newz' in the configuration; did you mean 'news'?",
-        "4: locale: 'xx_YY!' is no language tag; write it as en, pt-BR or zh-Hans", "d 03",
-        "6: locale: 'e' is no language tag; write it as en, pt-BR or zh-Hans",
+        "4: locale: 'xx_YY!' is not a language tag; write it as en, pt-BR or zh-Hans", "d 03",
+        "6: locale: 'e' is not a language tag; write it as en, pt-BR or zh-Hans",
       ])
     // Without a configuration the apps are unknown.
     #expect(summary(try read("user,token,app\na,00,newz\n".utf8, as: .csv)) == ["a 00"])

@@ -76,7 +76,7 @@ struct ForeignImportTests {
     #expect(imported.foreign.leftOut == ["Android": 1, "unsubscribed": 1, "e-mail": 1, "no token": 1])
     #expect(imported.foreign.unknown == ["favourite"])
     #expect(imported.errors.count == 1)
-    #expect(imported.errors.first?.hasPrefix("8: device_type: '23' is none that onesignal is known to have") == true)
+    #expect(imported.errors.first?.hasPrefix("8: device_type: '23' is not a known value of onesignal") == true)
   }
 
   @Test func unknownColumnBecomesAnAttributeWhenItIsNamed() throws {
@@ -101,7 +101,7 @@ struct ForeignImportTests {
     let error = #expect(throws: DeviceRowReader.FileError.self) {
       try Imported("external_user_id,language\nada,en\n", .onesignal, .csv)
     }
-    #expect(error?.description == "no column of it is one in which onesignal has tokens: identifier")
+    #expect(error?.description == "it has no column with tokens of onesignal: identifier")
   }
 
   @Test func brazeHasAllDevicesOfAUserOnALine() throws {
@@ -186,7 +186,7 @@ struct ForeignImportTests {
     #expect(imported.rows.first?.lastSeen == 1_793_527_872_000)
     #expect(imported.rows[1].registeredAt == 1_709_251_200_000)
     #expect(
-      imported.foreign.leftOut == ["an FCM token, of which only the app knows the APNs token": 1, "Android": 1])
+      imported.foreign.leftOut == ["an FCM token; only the app knows its APNs token": 1, "Android": 1])
     #expect(imported.errors == ["5: user: is missing"])
   }
 

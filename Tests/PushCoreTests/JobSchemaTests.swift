@@ -98,20 +98,20 @@ struct JobSchemaTests {
   /// expressions, schedules, zones, ids and other texts; sizes in bytes; values of the push service; and combinations
   /// of two members.
   private static let beyondSchema: Set<String> = [
-    "app: did you mean 'news'?", "app: known: news, shop", "audience.activity: this push is not for those",
+    "app: did you mean 'news'?", "app: known: news, shop", "audience.activity: this push type can't use them",
     "audience.channel: is not Base64", "audience.channel: longer than 200", "audience.exclude.segment: column 6",
     "audience.segment: column 7: expected a segment name", "audience.tokens[1]: is not a device token",
     "audience.users[1]: has vars twice", "audience.where: column 10: this field has no order",
     "audience: names the campaign itself", "collapseId: 66 bytes, which is 2 over the 64",
     "defaultTimezone: did you mean 'Europe/Berlin'?", "expiration: RFC 3339", "expiration: is not after sendAt",
     "finishBy: is not after sendAt", "localized.de.aps.sound: must be",
-    "localized.de: over the 4096", "localized: nothing is known of tokens", "payload.aps.alert.title: names nothing",
-    "payload: for user 'ada', which is", "payload: nothing is known of tokens",
+    "localized.de: over the 4096", "localized: which tokens do not have", "payload.aps.alert.title: has no valid name",
+    "payload: for user 'ada', which is", "payload: which tokens do not have",
     // In JSON Schema 5 and 5.0 are the same number.
     "priority: must be the number 10, 5 or 1", "priority: use 5", "pushType: a channel takes liveactivity only",
-    "pushType: did you mean 'alert'?", "quietHours.to: always be quiet, or never",
-    "repeat.cron: '25' is no hour: it must be 0 to 23", "repeat.zone: is no time zone",
-    "spread: from 1s to 7d", "template: is kept in the store", "ttl: is not a duration",
+    "pushType: did you mean 'alert'?", "quietHours.to: must differ from",
+    "repeat.cron: '25' is not a valid hour: it must be 0 to 23", "repeat.zone: is not a time zone",
+    "spread: from 1s to 7d", "template: templates are kept in the store", "ttl: is not a duration",
   ]
 
   @Test(

@@ -21,7 +21,7 @@ struct JobTimesTests {
     (["sendAt": "2026-12-01T08:00:00Z", "late": "3h"], "sendAt", "more than 3h"),
     (["sendAt": "2027-12-03T12:00:00Z"], "sendAt", "more than 366 days ahead"),
     (["sendAt": "2026-12-01T09:59:00", "localTime": "true", "late": "0s"], "", ""),
-    (["sendAt": "2026-11-30T20:00:00", "localTime": "true"], "sendAt", "nobody would get it"),
+    (["sendAt": "2026-11-30T20:00:00", "localTime": "true"], "sendAt", "no user would get it"),
     (["expiration": "2026-12-01T12:00:00Z"], "expiration", "has passed"),
     (["finishBy": "2026-12-01T11:00:00Z"], "finishBy", "has passed"),
     (["repeat": #"{"cron":"0 9 * * *","end":"2026-12-01T11:00:00Z"}"#], "repeat.end", "has passed"),

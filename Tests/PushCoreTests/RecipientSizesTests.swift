@@ -104,7 +104,7 @@ struct RecipientSizesTests {
       _ = try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
       Issue.record("it was accepted")
     } catch {
-      #expect(error.field == "payload" && error.message == "has 17020 bytes, and no push can have more than 16384")
+      #expect(error.field == "payload" && error.message == "has 17020 bytes, more than the limit of 16384 for a push")
     }
     let patch =
       #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"#

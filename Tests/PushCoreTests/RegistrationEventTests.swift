@@ -48,7 +48,7 @@ struct RegistrationEventTests {
 
   @Test(arguments: [
     ("[]", "must be a JSON object, not an array"), ("{", "not valid JSON"), ("{}", "op: is missing"),
-    (#"{"op":"registr"}"#, "is none of register, login"), (#"{"op":"register","user":"a"}"#, "token: is missing"),
+    (#"{"op":"registr"}"#, "is not one of register, login"), (#"{"op":"register","user":"a"}"#, "token: is missing"),
     (#"{"op":"register","token":"00"}"#, "user: is missing"), (#"{"op":"login","user":"a","token":"x"}"#, "token: not"),
     (#"{"op":"register","user":"a","token":"00","app":"nwes"}"#, "did you mean 'news'?"),
     (#"{"op":"register","user":"a","token":"00","app_version":"5"}"#, "nearly the column appVersion"),
@@ -57,8 +57,8 @@ struct RegistrationEventTests {
     (#"{"op":"register","user":"a","token":"00","tags":["vip"]}"#, "must be a string or a number"),
     (#"{"op":"tag","user":"a"}"#, "tags: is missing"), (#"{"op":"tag","user":"a","tags":[]}"#, "1 to 100"),
     (#"{"op":"tag","user":"a","tags":["~news"]}"#, "a segment's name is"),
-    (#"{"op":"tag","user":"a","tags":["x"],"token":"00"}"#, "'token': there is no such field in this event"),
-    (#"{"op":"unregister","token":"00","user":"a"}"#, "'user': there is no such field in this event"),
+    (#"{"op":"tag","user":"a","tags":["x"],"token":"00"}"#, "'token': unknown field in this event"),
+    (#"{"op":"unregister","token":"00","user":"a"}"#, "'user': unknown field in this event"),
     (#"{"op":"attribute","user":"a"}"#, "no attribute is given"),
     (#"{"op":"preference","user":"a","app":"news"}"#, "allowed: is missing"),
     (#"{"op":"badge","user":"a","app":"news"}"#, "value: is missing"),

@@ -32,7 +32,7 @@ struct SegmentDefinitionTests {
     for number in 2...8 { chain["d\(number)"] = "d\(number - 1) & x" }
     try definitions(chain).check()
     chain["d9"] = "d8"
-    #expect(try error(chain).map { "\($0)" }?.contains("deeper than 8 definitions") == true)
+    #expect(try error(chain).map { "\($0)" }?.contains("more than 8 levels of definitions") == true)
     // Each rule names the one before it ten times.
     var doubled = ["d1": "x"]
     for number in 2...4 {

@@ -5,15 +5,15 @@ import Testing
 /// Placeholders in the texts of a payload.
 struct TemplateTextTests {
   @Test(arguments: [
-    ("Hi {{name", "nothing closes"), ("{{a}} and {{b", "nothing closes"), ("{{name}", "nothing closes"),
+    ("Hi {{name", "not closed"), ("{{a}} and {{b", "not closed"), ("{{name}", "not closed"),
     ("{{first name}}", "a blank"), ("{{na\u{200B}me}}", "U+200B"), ("{{name\u{FEFF}}}", "U+FEFF"),
     ("{{\u{A0}name}}", "U+A0"), ("{{na\u{AD}me}}", "U+AD"), ("{{\u{301}name}}", "U+301"), ("{{a\tb}}", "U+9"),
     (#"{{ x | default: "y" }}"#, "the filter default"), (#"{{x|default('y')}}"#, "the filter default"),
     (#"{{ x | upcase | default: "y" }}"#, "the filter upcase"), ("{{ x | downcase }}", "the filter downcase"),
     ("{{x || 'y'}}", "two bars"), ("{{#if x}}a{{/if}}", "Mustache"), ("{{/if}}", "Mustache"), ("{{^x}}", "Mustache"),
     ("{{> part}}", "Mustache"), ("{% if x %}a{% endif %}", "another template language"),
-    ("a {%- assign x = 1 -%}", "another template language"), ("{{${name}}}", "names nothing"),
-    ("{{}}", "names nothing"), ("{{x:nowhere}}", "names a format"),
+    ("a {%- assign x = 1 -%}", "another template language"), ("{{${name}}}", "no valid name"),
+    ("{{}}", "no valid name"), ("{{x:nowhere}}", "has an unknown format"),
   ])
   func ambiguousTextIsAnError(text: String, part: String) {
     let problem = #expect(throws: TemplateText.Problem.self) { _ = try TemplateText(text) }

@@ -56,7 +56,9 @@ struct VariantContentTests {
       try self.content(
         #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+2"}}}]"#)
     }
-    #expect(error?.reason.hasPrefix("variants[1].payload.aps.badge: is another step") == true, "\(error?.reason ?? "")")
+    #expect(
+      error?.reason.hasPrefix("variants[1].payload.aps.badge: differs from the badge step") == true,
+      "\(error?.reason ?? "")")
   }
 
   @Test func templatesReplacePayloads() throws {
@@ -79,7 +81,7 @@ struct VariantContentTests {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.templates(of: Array(#"{"variants":[{"template":"a b"}]}"#.utf8))
     }
-    #expect(error?.reason == "variants[0].template: names no template")
+    #expect(error?.reason == "variants[0].template: is not a valid template reference")
   }
 
   /// For any languages of the variants, a variant has the same content for a device as a campaign of that variant

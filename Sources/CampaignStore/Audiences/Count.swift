@@ -46,8 +46,8 @@ extension Audiences {
     campaign.recipients.definitions = try await store.queue.check(campaign)
     if let id = try await unfinishedEarlier(of: campaign) {
       throw StoreError(
-        .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
-        hint: "wait for it, or submit the job: its campaign waits")
+        .invalid, "the audience refers to campaign \(id), which has not ended, so its recipients are not final",
+        hint: "wait for its end, or submit the job: its campaign waits automatically")
     }
     campaign = try await withEarlierParts(campaign)
     switch campaign.recipients.audience {

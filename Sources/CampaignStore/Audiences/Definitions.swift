@@ -50,7 +50,7 @@ extension Audiences {
     try await change(name, definition.json) { lists, definitions throws(StoreError) in
       guard !lists.contains(name) else {
         throw StoreError(
-          .invalid, "\(Excerpt.quoted(name)) is a segment already, with users of its own",
+          .invalid, "\(Excerpt.quoted(name)) already exists as a segment with its own users",
           hint: "choose another name, or remove that one first: carillon segment remove \(name)")
       }
       let changed = definitions.with(definition, named: name)
@@ -63,11 +63,12 @@ extension Audiences {
       do {
         try changed.check()
       } catch {
-        throw StoreError(.invalid, "\(Excerpt.quoted(name)) can't be defined so: \(error)", hint: "define it otherwise")
+        throw StoreError(
+          .invalid, "invalid definition of \(Excerpt.quoted(name)): \(error)", hint: "change the expression")
       }
       guard changed.all.count <= SegmentDefinitions.maximumCount else {
         throw StoreError(
-          .invalid, "there are \(SegmentDefinitions.maximumCount) definitions of segments, and no more are kept",
+          .invalid, "the store already has \(SegmentDefinitions.maximumCount) definitions of segments, the maximum",
           hint: "remove some: carillon segment list, carillon segment remove NAME")
       }
     }
@@ -89,8 +90,8 @@ extension Audiences {
     let users = definitions.users(of: name)
     guard !users.isEmpty else { return }
     throw StoreError(
-      .invalid, "segments are defined by \(Excerpt.quoted(name)): \(users.joined(separator: ", "))",
-      hint: "define them otherwise, or remove them first")
+      .invalid, "definitions use the segment \(Excerpt.quoted(name)): \(users.joined(separator: ", "))",
+      hint: "change or remove these definitions first")
   }
 
   private func change(
@@ -118,7 +119,7 @@ extension Audiences {
     let definition = known[name].map { "\($0)" } ?? (known.unreadable.contains(name) ? "something unreadable" : nil)
     guard let definition else { return }
     throw StoreError(
-      .invalid, "the segment \(Excerpt.quoted(name)) is defined as \(definition): nobody is put into it",
+      .invalid, "the segment \(Excerpt.quoted(name)) is defined as \(definition): it can't have users of its own",
       hint: "choose another name, or remove that one first: carillon segment remove \(name)")
   }
 }

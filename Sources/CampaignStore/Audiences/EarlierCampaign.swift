@@ -12,21 +12,21 @@ extension Audiences {
       // The job is submitted, and will become a campaign.
       if try await store.queue.memory(of: id) == .submitted { return nil }
       return StoreError(
-        .invalid, "the audience refers to campaign \(Excerpt.quoted(id)), and there is none",
-        hint: "what became of a campaign is kept for its ttl after its end, a week unless its job says otherwise; see "
+        .invalid, "the audience refers to campaign \(Excerpt.quoted(id)), which does not exist",
+        hint: "results of a campaign expire after its ttl (default: one week after its end); see "
           + "`carillon campaign list`")
     }
     guard record.placement.partitions == keys.partitions || record.state == .scheduled else {
       return StoreError(
-        .invalid, "the audience refers to campaign \(id), which is of before `carillon store repartition`",
-        hint: "its users are spread otherwise; export them: carillon results export \(id), and import them as a segment"
+        .invalid, "the audience refers to campaign \(id), which started before `carillon store repartition`",
+        hint: "export its users with carillon results export \(id), then import them as a segment"
       )
     }
     switch try? record.campaign(job, .any(services.service(ofApp: record.app))).recipients.audience {
     case .tokens?, .channel?:
       return StoreError(
-        .invalid, "the audience refers to campaign \(id), which went to no users",
-        hint: "a campaign to tokens or a channel does not know whose they are")
+        .invalid, "the audience refers to campaign \(id), which had no audience of users",
+        hint: "a campaign to tokens or to a channel has no users; refer to another campaign")
     case .segment?, .users?, .campaign?, .activity?, nil: return nil
     }
   }
@@ -56,7 +56,7 @@ extension Audiences {
       if left != -1, left < Self.margin {
         throw StoreError(
           .invalid, "the audience refers to campaign \(id), whose results are about to expire",
-          hint: "give campaigns that others refer to a longer ttl")
+          hint: "use a longer ttl for campaigns that other jobs refer to")
       }
     }
     return nil

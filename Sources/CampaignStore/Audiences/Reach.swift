@@ -77,7 +77,7 @@ extension Audiences {
     do {
       return try await definitions().or(campaign.recipients.definitions).reached(from: expressions)
     } catch let error as SegmentDefinitionError {
-      throw StoreError(.invalid, "\(error)", hint: "see `carillon segment list`, and define it otherwise")
+      throw StoreError(.invalid, "\(error)", hint: "check `carillon segment list`, and change the definition")
     }
   }
 

@@ -19,7 +19,7 @@ extension Audiences {
         .invalid,
         "the list is of \(Timestamp.format(milliseconds: instant)); the times of opt-outs are known for "
           + "\(Registry.memory / 86_400_000) days",
-        hint: "export the list again, or say of when it is: --as-of TIME")
+        hint: "export the list again, or set its time: --as-of TIME")
     }
     let known = try await lastReplaced(segment)
     guard known <= instant else {
@@ -27,7 +27,7 @@ extension Audiences {
         .invalid,
         "the list is of \(Timestamp.format(milliseconds: instant)), and the whole of \(Excerpt.quoted(segment)) was "
           + "replaced or removed as of \(Timestamp.format(milliseconds: known)), which is later",
-        hint: "export the list again, or say of when it is: --as-of TIME")
+        hint: "export the list again, or set its time: --as-of TIME")
     }
     if SuppressionList(segment: segment) != nil { try await noteArrivals(on: segment, from: now) }
     return SegmentReplacement(of: segment, at: instant, began: now)

@@ -93,7 +93,7 @@ extension Audiences {
     let named = users.prefix(Self.usersNamed).joined(separator: ", ")
     let more = users.count > Self.usersNamed ? " and \(users.count - Self.usersNamed) more" : ""
     throw StoreError(
-      .invalid, "the segment \(Excerpt.quoted(name)) is named by campaigns that have not ended: \(named)\(more)",
+      .invalid, "the segment \(Excerpt.quoted(name)) is in use by campaigns that have not ended: \(named)\(more)",
       hint:
         "wait until they have ended, or cancel them: carillon campaign cancel \(first); to empty the segment instead, "
         + "import an empty file: carillon segment import \(name) FILE --replace --allow-shrink")

@@ -99,8 +99,8 @@ extension Campaigns {
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
     if let record = try await find(CampaignID(id).whole), record.approval.isNeeded, record.state == .paused {
       throw StoreError(
-        .unapproved, "campaign \(id) needs approval before it goes on",
-        hint: "somebody else than who submitted it: carillon campaign approve \(id) --by NAME")
+        .unapproved, "campaign \(id) needs approval before it continues",
+        hint: "the approver must not be the submitter: carillon campaign approve \(id) --by NAME")
     }
     return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person).0
   }
@@ -119,12 +119,13 @@ extension Campaigns {
     }
     guard record.approval.isNeeded, record.state == .paused else {
       throw StoreError(
-        .unapproved, "campaign \(id) waits for no approval: it is \(record.state.rawValue)",
+        .unapproved, "campaign \(id) needs no approval: it is \(record.state.rawValue)",
         hint: "see: carillon campaign show \(id)")
     }
     guard record.approval.submittedBy != person else {
       throw StoreError(
-        .unapproved, "\(Excerpt.quoted(person)) has submitted campaign \(id)", hint: "somebody else has to approve it")
+        .unapproved, "\(Excerpt.quoted(person)) submitted campaign \(id) and can't approve it",
+        hint: "ask another person to approve it")
     }
     return try await raise(whole, .approve, "", unguarded: false, isByPerson: true, person).0
   }

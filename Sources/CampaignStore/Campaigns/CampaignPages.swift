@@ -80,7 +80,8 @@ extension Campaigns {
       let parts = text.split(separator: "-", maxSplits: 1).map(String.init)
       guard parts.count == 2, let createdAt = Int(parts[0]), CampaignID.isValid(CampaignID(parts[1]).whole)
       else {
-        throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
+        throw StoreError(
+          .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
       }
       self.init(createdAt: createdAt, id: parts[1])
     }

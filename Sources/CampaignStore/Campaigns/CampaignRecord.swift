@@ -106,9 +106,9 @@ public struct CampaignRecord: Sendable {
     if counters.control > 0 { causes.append("\(counters.control) in a control group") }
     let events =
       placement.overtookEvents > 0
-      ? "; \(placement.overtookEvents) registration events were not applied when it began" : ""
+      ? "; \(placement.overtookEvents) registration events were not applied at the start" : ""
     guard !causes.isEmpty else { return "its audience has no user" + events }
-    return "users of its audience: \(counters.meant), of them " + causes.joined(separator: ", ") + events
+    return "\(counters.meant) users in its audience: " + causes.joined(separator: ", ") + events
   }
 
   /// Number of targets without an outcome so far.
@@ -233,6 +233,6 @@ public struct CampaignRecord: Sendable {
       outcome.isRefusal ? counters.outcomes[outcome].map { "\($0) \(outcome.name)" } : nil
     }
     return "none of its \(counters.targets) pushes was accepted: \(refusals.joined(separator: ", ")); see `carillon "
-      + "results export \(id)` for the reasons, mend the job or app \(app), and submit it under another id"
+      + "results export \(id)` for the reasons, fix the job or app \(app), and submit the job with another id"
   }
 }

@@ -194,6 +194,6 @@ public struct Campaigns: StoreRoom {
   public func noSuchCampaign(_ id: String) -> StoreError {
     StoreError(
       .notFound, "there is no campaign \(Excerpt.quoted(id))",
-      hint: "see `carillon campaign list`, and `carillon dead list` for jobs that could not be run")
+      hint: "check `carillon campaign list`, and `carillon dead list` for jobs that could not be run")
   }
 }

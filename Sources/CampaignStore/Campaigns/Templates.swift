@@ -23,8 +23,8 @@ extension Campaigns {
     let version = try await run(pipeline)[0].integer ?? 0
     guard version > 0 else {
       throw StoreError(
-        .refused, "template \(name) has \(Self.mostVersions) versions, and can't have more",
-        hint: "give the next one another name")
+        .refused, "template \(name) already has \(Self.mostVersions) versions, the maximum",
+        hint: "use another name for the next template")
     }
     return version
   }
@@ -97,8 +97,8 @@ extension Campaigns {
     throw StoreError(
       .invalid, "template: there is no template \(Excerpt.quoted(reference.description))",
       hint: names.contains(reference.name)
-        ? "carillon template list tells which versions there are"
+        ? "see carillon template list for the versions"
         : Nearest.match(reference.name, among: names).map { "did you mean \($0)?" }
-          ?? "put it there first: carillon template put \(reference.name) FILE")
+          ?? "store it first: carillon template put \(reference.name) FILE")
   }
 }

@@ -158,8 +158,8 @@ extension Campaigns {
     guard let variants = campaign?.message.variants, let stages = campaign?.delivery.stages, stages.winnerPlace != nil
     else {
       throw StoreError(
-        .invalid, "no stage of campaign \(id) looks for a winner",
-        hint: "that takes variants in its job, and a stage with winner")
+        .invalid, "no stage of campaign \(id) chooses a winner",
+        hint: "a job needs variants and a stage with winner")
     }
     guard let place = variants.place(named: name) else {
       throw StoreError(
@@ -168,7 +168,7 @@ extension Campaigns {
     }
     guard !record.state.isFinal else {
       throw StoreError(
-        .decided, "campaign \(id) is \(record.state.rawValue): nobody waits any more",
+        .decided, "campaign \(id) is \(record.state.rawValue): no user waits for the winner",
         hint: "see: carillon campaign show \(id)")
     }
     var pipeline = RedisPipeline()
@@ -182,8 +182,8 @@ extension Campaigns {
     guard decision.winner == place else {
       throw StoreError(
         .decided,
-        "variant \(variants.all[min(decision.winner, variants.all.count - 1)].name) of campaign \(id) was named already",
-        hint: "what was sent to some of a stage is sent to all; see: carillon campaign show \(id)")
+        "variant \(variants.all[min(decision.winner, variants.all.count - 1)].name) of campaign \(id) was already chosen",
+        hint: "the choice can't be changed, because pushes may have been sent; see: carillon campaign show \(id)")
     }
     if record.state == .paused, record.staging.verdict == stages.winnerPlace, !record.approval.isNeeded {
       return (decision, try await resume(id, unguarded: record.resumes.isUnguarded, by: person))

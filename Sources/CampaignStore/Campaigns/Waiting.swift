@@ -63,6 +63,6 @@ extension Campaigns {
     let latest = try await run(pipeline)[0]
     let since = latest.count == 2 ? latest[1].integer : nil
     if let since, try await store.time() / 1000 - since < lease { return nil }
-    return CampaignWait(reason: "no worker is there; start one: carillon worker", since: since)
+    return CampaignWait(reason: "no worker runs; start one: carillon worker", since: since)
   }
 }

@@ -104,15 +104,15 @@ extension FleetSnapshot {
 
   private func addWorkers(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
     if presence.live == 0 {
-      let last = presence.workers.map(\.heardAt).max().map { ", the last was heard \(Self.age(at - $0)) ago" } ?? ""
-      alarms.append(FleetAlarm(.noWorker, "fleet", "no worker is there\(last)", remedy: "start one: carillon worker"))
+      let last = presence.workers.map(\.heardAt).max().map { ", the last heartbeat was \(Self.age(at - $0)) ago" } ?? ""
+      alarms.append(FleetAlarm(.noWorker, "fleet", "no worker runs\(last)", remedy: "start one: carillon worker"))
     }
     for worker in presence.workers where !worker.isAlive && presence.live > 0 && at - worker.heardAt >= limits.silence {
       alarms.append(
         FleetAlarm(
           .silentWorker, worker.name,
-          "worker \(worker.name) is silent for \(Self.age(at - worker.heardAt)), and what it held is still its own",
-          remedy: "look at the logs of the other workers: one of them should take over within seconds"))
+          "no heartbeat from worker \(worker.name) for \(Self.age(at - worker.heardAt)), and its slices were not taken over",
+          remedy: "check the logs of the other workers: one of them should take over within seconds"))
     }
     // One alarm covers all workers with the same problem.
     var credentials: [(apps: [String], credential: WorkerReport.Credential, workers: [String])] = []
@@ -139,7 +139,7 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .credentialStopped, subject, "\(Self.names(names)) of app \(subject): \(stopped)",
-            remedy: "mend it, and exchange the file: workers look at it every five seconds"))
+            remedy: "replace the credential's file; workers check it every five seconds"))
       }
       if let end = credential.expiresAt, end - at < limits.expiry {
         alarms.append(
@@ -148,14 +148,14 @@ extension FleetSnapshot {
             end < at
               ? "the certificate of app \(subject) has expired"
               : "the certificate of app \(subject) expires in \(Self.age(end - at))",
-            remedy: "renew it, and exchange the file"))
+            remedy: "renew the certificate and replace its file"))
       }
     }
     for (pool, names) in pools {
       alarms.append(
         FleetAlarm(
           .pushService, pool.endpoint, "\(pool.endpoint) is \(Self.words(pool.health)) for \(Self.names(names))",
-          remedy: "carillon doctor looks at the way there; campaigns go on by themselves"))
+          remedy: "check the connection with carillon doctor; campaigns continue automatically"))
     }
   }
 
@@ -166,19 +166,19 @@ extension FleetSnapshot {
         let start = record.start
         let when =
           start > at
-          ? "it is to begin in \(Self.age(start - at))" : "it was to begin \(Self.age(at - start)) ago"
+          ? "its start is due in \(Self.age(start - at))" : "its start was due \(Self.age(at - start)) ago"
         alarms.append(
           FleetAlarm(
             record.isApprovalUrgent(at: at) ? .approvalUrgent : .approvalWaits, record.id,
             "campaign \(record.id) waits for approval, and \(when)",
-            remedy: "see carillon campaign show \(record.id), then carillon campaign approve \(record.id) --by NAME, "
+            remedy: "check carillon campaign show \(record.id), then run carillon campaign approve \(record.id) --by NAME, "
               + "or cancel it"))
       } else if record.state == .paused, record.pausedItself {
         alarms.append(
           FleetAlarm(
             .campaignPaused, record.id,
             "campaign \(record.id) has paused itself: \(record.reason ?? "no reason is known")",
-            remedy: "mend what it says, then carillon campaign resume \(record.id)"))
+            remedy: "fix the reported cause, then run carillon campaign resume \(record.id)"))
       }
       // A rate is intended, and an earlier campaign will end without an action of the operator.
       if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
@@ -187,7 +187,7 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .campaignWaits, record.id, "campaign \(record.id) waits for \(Self.age(at - since)): \(waiting.reason)",
-            remedy: "it goes on by itself when that is mended"))
+            remedy: "fix the reported cause; the campaign then continues automatically"))
       }
     }
   }
@@ -197,9 +197,9 @@ extension FleetSnapshot {
       alarms.append(
         FleetAlarm(
           .intakeWaits, "campaigns",
-          "\(queues.intake.count) jobs wait to be taken in, the oldest for \(Self.age(at - since))",
+          "\(queues.intake.count) jobs wait in the queue, the oldest for \(Self.age(at - since))",
           remedy: store.nextPartitions == nil
-            ? "look at the logs of the workers" : "nothing begins before carillon store repartition is done"))
+            ? "check the logs of the workers" : "no campaign starts before carillon store repartition has finished"))
     }
     for backlog in queues.lanes {
       guard let limit = limits.lanes[backlog.lane], let since = backlog.since, at - since >= limit else { continue }
@@ -208,34 +208,34 @@ extension FleetSnapshot {
           .laneWaits, backlog.lane.rawValue,
           "\(backlog.slices) slices of lane \(backlog.lane.rawValue) wait for a worker, the oldest campaign for "
             + Self.age(at - since),
-          remedy: "start more workers, or look at why those that are there take none"))
+          remedy: "start more workers, or check why the running workers take none"))
     }
     let lag = queues.scheduled.lag(at: at)
     if lag >= limits.lag, presence.live > 0 {
       alarms.append(
         FleetAlarm(
           .scheduleLate, "schedule", "a scheduled campaign is \(Self.age(lag)) late",
-          remedy: "look at the logs of the workers"))
+          remedy: "check the logs of the workers"))
     }
     for list in EventList.allCases {
       guard let count = queues.events[list], count >= limits.events else { continue }
       alarms.append(
         FleetAlarm(
           .eventsWait, list.rawValue, "\(count) \(list.rawValue) wait to be applied",
-          remedy: "one worker applies some thousands a second: wait, or look at the logs of the workers"))
+          remedy: "wait, because a worker applies a few thousand per second, or check the logs of the workers"))
     }
     for webhook in webhooks where webhook.failures >= limits.webhookFailures {
       alarms.append(
         FleetAlarm(
           .webhook, webhook.name,
-          "webhook \(webhook.name) is not told of \(webhook.backlog) changes: \(webhook.error)",
-          remedy: "mend it: it is tried again by itself; the latest 1000 changes are kept"))
+          "webhook \(webhook.name) has \(webhook.backlog) undelivered events: \(webhook.error)",
+          remedy: "fix the receiver; delivery is retried automatically, and the latest 1000 events are kept"))
     }
     if leftovers.dead > 0 {
       alarms.append(
         FleetAlarm(
           .dead, "dead", "\(leftovers.dead) jobs or events could not be run",
-          remedy: "see why: carillon dead list; then retry or drop them"))
+          remedy: "check the reasons with carillon dead list, then retry or drop them"))
     }
   }
 
@@ -245,25 +245,25 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .memory, node.endpoint, "the Redis at \(node.endpoint) uses \(percent) % of its memory",
-            remedy: "raise maxmemory, or wait until ended campaigns expire: above 90 % no campaign is taken in"))
+            remedy: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts"))
       }
       if let policy = node.info.evictionPolicy, policy != "noeviction" {
         alarms.append(
           FleetAlarm(
-            .redis, node.endpoint, "the Redis at \(node.endpoint) evicts keys when it is full: \(policy)",
+            .redis, node.endpoint, "the Redis at \(node.endpoint) evicts keys when memory is full: maxmemory-policy is \(policy)",
             remedy: "set maxmemory-policy to noeviction"))
       }
       if node.info.role == .replica {
         alarms.append(
           FleetAlarm(
-            .redis, node.endpoint, "the Redis at \(node.endpoint) is a replica, and takes no writes",
-            remedy: "point redis.url at the primary"))
+            .redis, node.endpoint, "the Redis at \(node.endpoint) is a replica and refuses writes",
+            remedy: "set redis.url to the primary"))
       }
       if !node.info.isPersistenceHealthy {
         alarms.append(
           FleetAlarm(
-            .redis, node.endpoint, "the Redis at \(node.endpoint) fails to persist",
-            remedy: "look at its log; usually the disk is full"))
+            .redis, node.endpoint, "the Redis at \(node.endpoint) can't save its data",
+            remedy: "check its log; usually the disk is full"))
       }
     }
   }
@@ -274,7 +274,7 @@ extension FleetSnapshot {
 
   private static func words(_ health: String) -> String {
     switch WorkerReport.Pool.Health(rawValue: health) {
-    case .breakerOpen: "answering nearly everything with 503"
+    case .breakerOpen: "answering almost everything with 503"
     case .unresponsive: "not answering"
     default: health
     }

@@ -46,8 +46,8 @@ public struct MemoryUse: Equatable, Sendable {
     guard let room, room < 0 else { return nil }
     return StoreError(
       .full,
-      "\(name) uses \(standing): above \(Self.mark) % no campaign is taken in",
-      hint: "raise maxmemory, or wait until ended campaigns expire (ttl); campaigns that run go on")
+      "\(name) uses \(standing): above \(Self.mark) % no new campaign starts",
+      hint: "raise maxmemory, or wait until ended campaigns expire (ttl); running campaigns continue")
   }
 
   /// Returns the reason why work of this size should not begin; `nil` if there is room.
@@ -57,8 +57,9 @@ public struct MemoryUse: Equatable, Sendable {
   ///   - bytes: the size from ``Limits/estimate(of:)``.
   public func shortage(of what: String, taking bytes: Int) -> String? {
     guard let room, room < bytes else { return nil }
-    return "memory: \(what) takes some \(Self.mebibytes(bytes)) MiB, and \(name) uses \(standing) already, of which "
-      + "\(Self.mark) % may be used"
+    return
+      "memory: \(what) needs about \(Self.mebibytes(bytes)) MiB, and \(name) already uses \(standing); the limit is "
+      + "\(Self.mark) %"
   }
 
   private var name: String { endpoint.map { "the Redis at \($0)" } ?? "Redis" }
@@ -142,7 +143,7 @@ extension Limits {
     guard let shortage = memory.shortage(of: "the campaign", taking: bytes) else { return }
     throw StoreError(
       .full, shortage,
-      hint: "raise maxmemory, send it to fewer, or wait until ended campaigns expire (ttl)")
+      hint: "raise maxmemory, choose a smaller audience, or wait until ended campaigns expire (ttl)")
   }
 
   /// Number of partitions that are read for an estimate. Users are spread evenly over all partitions.

@@ -74,7 +74,8 @@ extension Limits {
     pipeline.script(StoreScripts.rate, keys: names) { RateBucket.write(wanted, rate, returned, known, to: &$0) }
     let reply = try await run(pipeline)[0]
     guard let answer = RateBucket.answer(reply), 0...max(0, wanted) ~= answer.lent, answer.wait >= 0 else {
-      throw StoreError(.refused, "the script of rates answered \(reply)", hint: "report this: it is a defect")
+      throw StoreError(
+        .refused, "the rate script returned \(reply)", hint: "this is a bug in Carillon: please report it")
     }
     return answer
   }

@@ -124,7 +124,7 @@ extension Queue {
   func noSuchDeadJob(_ key: String) -> StoreError {
     StoreError(
       .notFound, "there is no job \(Excerpt.quoted(key)) in the dead list",
-      hint: "`carillon dead list` shows the keys; the newest \(Self.deadJobs) jobs are kept")
+      hint: "`carillon dead list` shows the keys; the list keeps the newest \(Self.deadJobs) jobs")
   }
 
   private func deadPage(before end: String) async throws -> [DeadJob] {

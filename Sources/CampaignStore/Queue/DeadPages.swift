@@ -7,7 +7,8 @@ extension Queue {
   /// - Parameter cursor: the cursor of the previous page; `nil` for the first page.
   public func deadJobs(from cursor: String?, count: Int) async throws -> StorePage<DeadJob> {
     if let cursor, !Self.isStreamKey(cursor) {
-      throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
+      throw StoreError(
+        .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
     }
     var pipeline = RedisPipeline()
     pipeline.append("XREVRANGE", keys.dead, cursor.map { "(" + $0 } ?? "+", "-", "COUNT", count)

@@ -51,7 +51,7 @@ extension Queue {
     do {
       reached = try definitions.reached(from: [expression])
     } catch {
-      throw StoreError(.invalid, "\(field): \(error)", hint: "see `carillon segment list`, and define it otherwise")
+      throw StoreError(.invalid, "\(field): \(error)", hint: "check `carillon segment list`, and change the definition")
     }
     let all = reached.all.values.reduce(into: names) { $0.formUnion($1.expression.segmentNames) }
     for name in all.sorted() where !known.contains(name) && reached[name] == nil {
@@ -59,7 +59,7 @@ extension Queue {
       throw StoreError(
         .invalid,
         "\(field): there is no segment \(Excerpt.quoted(name))"
-          + (names.contains(name) ? "" : user.map { ", by which \($0) is defined" } ?? ""),
+          + (names.contains(name) ? "" : user.map { ", which the definition of \($0) uses" } ?? ""),
         hint: Nearest.match(name, among: known + definitions.all.keys).map { "did you mean \($0)?" }
           ?? "import it first: carillon segment import \(name) FILE")
     }

@@ -23,8 +23,8 @@ extension Queue {
   public func put(_ values: [(user: String, json: [UInt8])], of id: String) async throws {
     guard try await store.campaigns.standing(of: id) == nil else {
       throw StoreError(
-        .invalid, "campaign \(id) has been taken in: its values are fixed",
-        hint: "bring them before its job is submitted")
+        .invalid, "campaign \(id) is already activated: its values can't be changed",
+        hint: "upload the values before you submit the job")
     }
     var groups: [Int: [Int]] = [:]
     for index in values.indices {

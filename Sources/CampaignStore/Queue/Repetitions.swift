@@ -14,7 +14,7 @@ extension Queue {
       let run = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))
     else {
       throw StoreError(
-        .invalid, "repeat: no time of \(Excerpt.quoted(repetition.text)) is left before its end", hint: "check the year"
+        .invalid, "repeat: no time of \(Excerpt.quoted(repetition.text)) remains before its end", hint: "check the year"
       )
     }
     return run.begins * 1000
@@ -23,8 +23,8 @@ extension Queue {
   private func rules(of repetition: Repetition) throws -> ZoneRules {
     if let rules = zones.rules(repetition.zone) { return rules }
     throw StoreError(
-      .invalid, "repeat.zone: there is no \(repetition.zone) among the time zones of this machine, in \(zones.folder)",
-      hint: "install the package tzdata, or set zoneinfo")
+      .invalid, "repeat.zone: this machine has no time zone \(repetition.zone) in \(zones.folder)",
+      hint: "install the package tzdata, or set worker.zoneinfo")
   }
 
   /// Begins the due runs of the recurring campaigns among these campaigns.
@@ -173,8 +173,8 @@ extension Queue {
   public func retry(run id: String, from key: String) async throws {
     guard let (parent, _) = Repetition.run(id), try await store.campaigns.find(parent)?.repetition?.lastRun == id else {
       throw StoreError(
-        .invalid, "\(id) is not the last run of a repeated campaign",
-        hint: "the next run comes in its turn; drop this one: carillon dead drop \(key)")
+        .invalid, "\(id) is not the latest run of a recurring campaign",
+        hint: "drop this run: carillon dead drop \(key); the next run starts at its time")
     }
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.campaign(parent), "pending", 1)

@@ -24,7 +24,7 @@ extension Queue {
     let answers = isThere ? try await run(pipeline, timeout: timeout + .seconds(10)) : []
     guard isThere, answers.count == 1 || answers[0].integer == 1 else {
       throw StoreError(
-        .notFound, "Redis has lost the job \(id): it failed over or was restarted in this moment",
+        .notFound, "Redis has lost the job \(id): it failed over or restarted at this moment",
         hint: "submit it again")
     }
     return answers.last?.integer ?? 0

@@ -53,6 +53,6 @@ extension Registry {
     guard try await run(pipeline)[0].integer == 0 else { return }
     throw StoreError(
       .invalid, "audience.activity: no token of an activity \(Excerpt.quoted(activity)) has registered",
-      hint: "apps register them: kind liveactivity, activity \(activity); what is older than two days is forgotten")
+      hint: "the app must register tokens with kind liveactivity and activity \(activity); they expire after two days")
   }
 }

@@ -70,7 +70,7 @@ public struct DeviceRecord: Equatable, Sendable {
     guard length <= UInt16.max else {
       throw StoreError(
         .invalid, "a device has \(length) bytes with its attributes, at most \(UInt16.max) can be stored",
-        hint: "give it fewer or shorter attributes")
+        hint: "use fewer or shorter attributes")
     }
     bytes[start] = UInt8(length >> 8)
     bytes[start + 1] = UInt8(length & 255)

@@ -71,7 +71,7 @@ extension Registry {
       for event in dead {
         $0.append(event.event.prefix(Queue.deadJobSize))
         $0.append(event.reason)
-        $0.append("push a mended one and drop this, or mend the settings and put it back: carillon dead retry")
+        $0.append("push a corrected event and drop this one, or fix the settings and run carillon dead retry")
       }
     }
     return try await run(pipeline)[0].integer == 1

@@ -38,10 +38,10 @@ extension StoreError {
     let hint =
       switch damage {
       case .slice, .campaign:
-        "workers take it out and go on with the rest, see `carillon dead list`; find out who else writes to this Redis"
-      case .list: "workers set it aside and make it anew; find out who else writes to this Redis"
+        "workers isolate it and continue with the rest, see `carillon dead list`; find other programs that write to this Redis"
+      case .list: "workers move it aside and rebuild it; find other programs that write to this Redis"
       case .partition, .catalog, .shared:
-        "mend or delete the key, or restore Redis from a backup; find out who else writes to this Redis"
+        "fix or delete the key, or restore Redis from a backup; find other programs that write to this Redis"
       }
     self.init(.damaged, what, hint: hint)
     self.damage = damage
@@ -49,6 +49,6 @@ extension StoreError {
 
   /// Returns the error for a key of a wrong type.
   static func type(of key: StoredKey, is found: String) -> StoreError {
-    StoreError(key.damage, "the key \(key.name) is a \(found), but should be a \(key.type)")
+    StoreError(key.damage, "the key \(key.name) has type \(found), expected \(key.type)")
   }
 }

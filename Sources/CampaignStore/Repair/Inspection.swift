@@ -19,7 +19,7 @@ extension Repair {
     let stored = names.compactMap { StoredKey($0, keys) }
     guard error.code == .wrongType || Self.isOfValue(error), let found = await inspect(stored) else {
       guard Self.isOfValue(error), let damage = Self.subject(of: stored) else { return StoreError(error) }
-      return StoreError(damage, "values of \(names.joined(separator: ", ")) can't be right: \(error.message)")
+      return StoreError(damage, "values of \(names.joined(separator: ", ")) are corrupt: \(error.message)")
     }
     await setAside(found, error.code == .wrongType ? stored : [])
     return found
@@ -32,7 +32,7 @@ extension Repair {
     let stored = names.compactMap { StoredKey($0, keys) }
     let found =
       await inspect(stored)
-      ?? StoreError(stored.first?.damage ?? .shared, "the value of the key \(names[0]) can't be right")
+      ?? StoreError(stored.first?.damage ?? .shared, "the value of the key \(names[0]) is corrupt")
     await setAside(found, [])
     return found
   }
@@ -65,7 +65,7 @@ extension Repair {
           !(0...StoredHash.mostCounted ~= epoch.integer ?? -1)
         {
           return StoreError(
-            key.damage, "the key \(key.name) is \(Excerpt.quoted(epoch.string ?? "")), but should be a whole number")
+            key.damage, "the key \(key.name) is \(Excerpt.quoted(epoch.string ?? "")), expected a whole number")
         }
         guard let hash = key.hash else { continue }
         let fields = try await read(hash.fields, of: key)

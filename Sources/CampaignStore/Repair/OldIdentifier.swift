@@ -35,7 +35,7 @@ struct OldIdentifier {
 
   /// Returns the problem and its consequence for a member of a list of users.
   func danger(in list: String) -> String {
-    let user = present.map(Excerpt.quoted) ?? "the user who is meant"
+    let user = present.map(Excerpt.quoted) ?? "the intended user"
     let effect =
       SuppressionList(segment: list) == nil
       ? "audiences and exclusions by this segment miss \(user)"
@@ -45,9 +45,9 @@ struct OldIdentifier {
 
   /// The problem and its consequence for an id with devices or other data.
   var dangerOfUser: String {
-    let user = present.map(Excerpt.quoted) ?? "the user who is meant"
+    let user = present.map(Excerpt.quoted) ?? "the intended user"
     return "\(Excerpt.quoted(stored)) \(text); an opt-out of \(user) does not stop pushes to these devices"
   }
 
-  private var text: String { present == nil ? "can't be used: \(fault)" : fault }
+  private var text: String { present == nil ? "is unusable: \(fault)" : fault }
 }

@@ -62,7 +62,7 @@ extension StoreCheck {
       switch what {
       case "state": open(.damagedCampaign, keys.campaign(id), id, "it has no state")
       case "outcomes": open(.wrongTotals, keys.campaign(id), id, "the outcomes don't add up to the targets")
-      case "slices": open(.wrongTotals, keys.campaign(id), id, "other slices are finished than it counts")
+      case "slices": open(.wrongTotals, keys.campaign(id), id, "the number of finished slices is wrong")
       default:
         what.hasPrefix("+")
           ? finding(.missingFromList, list(String(what.dropFirst())), id) : finding(.wrongList, list(what), id)

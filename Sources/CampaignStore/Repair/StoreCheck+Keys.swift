@@ -150,7 +150,7 @@ extension StoreCheck {
   }
 
   private func retype(_ key: StoredKey, _ type: String, _ names: inout Names) async -> StoreFinding {
-    let detail = "it is a \(type), but should be a \(key.type)"
+    let detail = "its type is \(type), expected \(key.type)"
     switch key.damage {
     case .list where mends:
       await store.repair.setAside(damaged: key.name)

@@ -42,8 +42,8 @@ public struct StoreFinding: Hashable, Sendable {
   /// The next step for the operator.
   public var remedy: String {
     switch standing {
-    case .mended: "nothing: it is mended"
-    case .mendable: "mend it: carillon store check --mend"
+    case .mended: "repaired, no action needed"
+    case .mendable: "repair it: carillon store check --mend"
     case .open: kind.remedy
     }
   }
@@ -55,64 +55,64 @@ extension StoreFinding.Kind {
     switch self {
     case .userWithoutDevices: "the user is listed, but has no device"
     case .userNotListed: "the user has devices, but is not listed"
-    case .attributesOfNobody: "there are attributes of a user without devices"
-    case .pressureOfNobody: "something is counted for a user without devices"
+    case .attributesOfNobody: "a user without devices has attributes"
+    case .pressureOfNobody: "a user without devices has frequency cap counters"
     case .unreadableRecord: "the user's devices can't be read"
     case .misplacedUser: "the user belongs to another partition"
-    case .quarantinedWithoutNote: "a device is in quarantine, and nobody knows why"
-    case .noteOfNoDevice: "the quarantine names a device that is not in it"
-    case .ownerWithoutDevice: "the token has an owner, who doesn't have the device"
+    case .quarantinedWithoutNote: "a device is in quarantine without a recorded reason"
+    case .noteOfNoDevice: "the quarantine has an entry for a device that is not quarantined"
+    case .ownerWithoutDevice: "the token's owner does not have the device"
     case .deviceWithoutOwner: "the device's token has no owner"
     case .deviceOfTwo: "two users have the device"
     case .misplacedOwner: "the token's owner belongs to another partition"
     case .unreadableOwner: "the token's owner can't be read"
-    case .leftRegistration: "a registration has begun and not ended"
+    case .leftRegistration: "a registration was started and not completed"
     case .misplacedMember: "a user of the segment belongs to another partition"
-    case .unnormalizedUser: "an older version stored the user under an id that nothing looks up"
-    case .unnormalizedMember: "an older version stored a member under an id that nothing looks up"
-    case .unusableID: "an older version stored an id that no file, event or command can name"
+    case .unnormalizedUser: "an older version stored the user under an id that Carillon no longer uses"
+    case .unnormalizedMember: "an older version stored a member under an id that Carillon no longer uses"
+    case .unusableID: "an older version stored an id that files, events and commands can't contain"
     case .unlistedSegment: "the segment is not listed"
     case .unreadableDefinition: "the segment's definition can't be read"
-    case .wrongList: "the campaign should not be there"
-    case .missingFromList: "the campaign should be there"
-    case .lostSlice: "the slice is not finished, and in no list"
-    case .unlistedWorker: "something is left of a worker that nobody knows"
-    case .damagedCampaign: "the campaign can't be right"
-    case .wrongTotals: "the campaign's numbers don't agree"
-    case .lostRetry: "a target waits, and is not in the list of those that do"
-    case .retryOfNothing: "a target is in the list of those that wait, and doesn't"
-    case .damagedSlice: "the slice can't be right"
-    case .wrongCounters: "the slice's counters don't agree with its ledger"
-    case .wrongType: "the key has another type than it should"
-    case .orphan: "the key is of a campaign that is gone"
-    case .neverExpires: "the key should expire, and doesn't"
-    case .unknownKey: "no version of this layout has such a key"
+    case .wrongList: "the campaign should not be in this list"
+    case .missingFromList: "the campaign is missing from this list"
+    case .lostSlice: "the slice is unfinished but in no list"
+    case .unlistedWorker: "data remains of an unknown worker"
+    case .damagedCampaign: "the campaign's data is corrupt"
+    case .wrongTotals: "the campaign's counters are inconsistent"
+    case .lostRetry: "a waiting target is missing from the retry list"
+    case .retryOfNothing: "the retry list contains a target that does not wait"
+    case .damagedSlice: "the slice's data is corrupt"
+    case .wrongCounters: "the slice's counters differ from its ledger"
+    case .wrongType: "the key has a wrong type"
+    case .orphan: "the key belongs to an expired campaign"
+    case .neverExpires: "the key should expire, but has no expiry"
+    case .unknownKey: "the key is unknown in this version of the layout"
     }
   }
 
   /// The next step for the operator.
   var remedy: String {
     switch self {
-    case .unreadableRecord: "look at it with HGET; delete the field, and import the user again"
-    case .unreadableOwner: "look at it with HGET, and delete the field; --mend then writes what is true"
+    case .unreadableRecord: "read it with HGET, delete the field and import the user again"
+    case .unreadableOwner: "read it with HGET and delete the field; --mend then writes the right owner"
     case .unnormalizedUser, .unnormalizedMember:
-      "run carillon store check --mend again; what stays has a device of a service that is not configured, or a device "
-        + "record that can't be read, or an erasure that has not ended"
+      "run carillon store check --mend again; if the finding remains, the user has a device of an unconfigured service, an "
+        + "unreadable device record or an unfinished erasure"
     case .unusableID:
-      "pause campaigns to this user; find out which id is meant and enter it (carillon suppression add, segment add, "
+      "pause campaigns to this user; find the intended id and add it (carillon suppression add, segment add, "
         + "devices import); then delete this entry with SREM or HDEL"
     case .unlistedSegment:
-      "import it again with --replace, or remove it: carillon segment remove; an import or a removal did not end"
+      "import it again with --replace, or remove it: carillon segment remove; an import or a removal was interrupted"
     case .unreadableDefinition:
-      "define it again: carillon segment define, or remove it: carillon segment remove; jobs that name it are refused"
-    case .damagedCampaign: "workers take it out; start one, then see carillon dead list"
-    case .damagedSlice: "workers take it out; start one, then see carillon dead list"
+      "define it again: carillon segment define, or remove it: carillon segment remove; jobs that use it are refused"
+    case .damagedCampaign: "workers isolate it; start one, then check carillon dead list"
+    case .damagedSlice: "workers isolate it; start one, then check carillon dead list"
     case .wrongTotals, .wrongCounters:
-      "find out who else writes to this Redis; carillon results export has what the ledger knows, and carillon campaign "
-        + "cancel ends a campaign that does not end by itself"
-    case .wrongType: "find out who else writes to this Redis; mend or delete the key, or restore a backup"
-    case .unknownKey: "find out who else writes to this Redis, and delete it"
-    default: "report this: it is a defect"
+      "find other programs that write to this Redis; carillon results export prints the ledger's outcomes, and carillon "
+        + "campaign cancel ends a campaign that does not end"
+    case .wrongType: "find other programs that write to this Redis; fix or delete the key, or restore a backup"
+    case .unknownKey: "find other programs that write to this Redis, and delete the key"
+    default: "this is a bug in Carillon: please report it"
     }
   }
 }

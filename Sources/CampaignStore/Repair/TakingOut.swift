@@ -30,7 +30,7 @@ extension Repair {
     pipeline.script(StoreScripts.takeOutSlice, keys: [keys.campaign(id), keys.finished(id), keys.dead]) {
       $0.append(slice.partition)
       $0.append(id)
-      $0.append("slice \(slice) was taken out: \(reason)")
+      $0.append("slice \(slice) was isolated: \(reason)")
       $0.append(hint)
       $0.append(Queue.deadJobs)
       $0.append(Queue.deadJobSize)
@@ -51,7 +51,7 @@ extension Repair {
       ]
     ) {
       $0.append(id)
-      $0.append("campaign \(id) was taken out: \(reason)")
+      $0.append("campaign \(id) was isolated: \(reason)")
       $0.append(hint)
       $0.append(Queue.deadJobs)
       $0.append(Queue.deadJobSize)

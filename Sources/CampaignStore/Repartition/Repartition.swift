@@ -36,7 +36,7 @@ public struct Repartition: StoreRoom {
     to count: Int, spread: Int, progress: (_ pass: Int, _ done: Int) async throws -> Void = { _, _ in }
   ) async throws -> RepartitionTally {
     guard let wanted = Keyspace(namespace: keys.namespace, partitions: count) else {
-      throw StoreError(.invalid, "a store can't have \(count) partitions", hint: "it can have 1 to 16384")
+      throw StoreError(.invalid, "\(count) is not a valid number of partitions", hint: "choose 1 to 16384")
     }
     var move = RepartitionMove(here: store, there: store.withPartitions(of: wanted))
     try await move.settle(0..<spread)
@@ -59,8 +59,8 @@ public struct Repartition: StoreRoom {
     pipeline.script(StoreScripts.repartition, keys: [keys.store, keys.epoch, keys.wake]) { $0.append(count) }
     guard try await run(pipeline)[0].integer == 1 else {
       throw StoreError(
-        .conflict, "the store is not held for \(count) partitions any more",
-        hint: "somebody else runs carillon store repartition")
+        .conflict, "the store is no longer locked for the change to \(count) partitions",
+        hint: "check whether another carillon store repartition runs, then run the command again")
     }
     return move.tally
   }

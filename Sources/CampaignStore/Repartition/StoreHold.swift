@@ -43,7 +43,7 @@ extension Repartition {
     guard spread > 0 else {
       throw StoreError(
         .notFound, "there is no store under namespace \(keys.namespace)",
-        hint: "check redis.namespace; a store begins with carillon devices import or a worker")
+        hint: "check redis.namespace; carillon devices import or a worker creates the store")
     }
     return spread
   }
@@ -59,7 +59,8 @@ extension Repartition {
   func whyHeld() async throws -> StoreError {
     if let next = try await heldFor() { return StoreError.held(for: next) }
     return StoreError(
-      .held, "the store has other partitions than when this worker began", hint: "the worker starts again by itself")
+      .held, "the number of partitions has changed since this worker started", hint: "the worker restarts automatically"
+    )
   }
 
   /// Returns whether all campaigns that have begun have ended.

@@ -59,7 +59,8 @@ extension Results {
   /// - Parameter cursor: cursor of the previous page; `nil` for the first page.
   public func auditLog(from cursor: String?, count: Int) async throws -> StorePage<AuditEntry> {
     if let cursor, !Queue.isStreamKey(cursor) {
-      throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
+      throw StoreError(
+        .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
     }
     var pipeline = RedisPipeline()
     pipeline.append("XREVRANGE", keys.audit, cursor.map { "(" + $0 } ?? "+", "-", "COUNT", count)

@@ -150,8 +150,8 @@ public struct Results: StoreRoom {
     guard let service = services[record.service] else {
       throw StoreError(
         .mismatch,
-        "campaign \(record.id) is of the push service \(Excerpt.quoted(record.service)), which this program doesn't know",
-        hint: "run the version of Carillon that took it in")
+        "campaign \(record.id) has the unknown push service \(Excerpt.quoted(record.service))",
+        hint: "use the version of Carillon that activated the campaign")
     }
     return service
   }
@@ -177,8 +177,8 @@ public struct Results: StoreRoom {
       guard chunk.count == last + 1 - first else {
         throw StoreError(
           .slice(slice.reference),
-          "the key \(keys.targets(partition, id)) should have \(slice.count) targets, but what stands at "
-            + "\(first + chunk.count) is none")
+          "the key \(keys.targets(partition, id)) should have \(slice.count) targets, but entry "
+            + "\(first + chunk.count) is not a target")
       }
       let page = try replies[1].withBytes { records in
         try chunk.places.indices.map { position -> TargetResult in

@@ -58,7 +58,7 @@ extension SliceLedger {
     guard let times = SendTimes(Array(bytes)[...]) else {
       throw StoreError(
         .slice(slice),
-        "the field times of the key \(String(decoding: sliceKey, as: UTF8.self)) is nothing that a seal has written")
+        "the field times of the key \(String(decoding: sliceKey, as: UTF8.self)) is corrupt: Carillon did not write it")
     }
     return times
   }

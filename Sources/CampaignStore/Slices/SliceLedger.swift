@@ -191,12 +191,12 @@ public struct SliceLedger: Sendable {
     guard slice[0].string == "sealed", slice[1].withBytes({ $0.elementsEqual(seal) }), slice[2].integer == sealed else {
       throw StoreError(
         .mismatch, "slice \(self.slice) has no target \(first + again.count), though it was sealed with \(sealed)",
-        hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+        hint: "Redis lost acknowledged writes; check its persistence settings")
     }
     throw StoreError(
       .slice(self.slice),
-      "the key \(String(decoding: targets, as: UTF8.self)) should have \(sealed) targets, but what stands at "
-        + "\(first + again.count) is none")
+      "the key \(String(decoding: targets, as: UTF8.self)) should have \(sealed) targets, but entry "
+        + "\(first + again.count) is not a target")
   }
 
   /// Reads records. A record that was never written reads as zero bytes: the target is untouched or has just been
@@ -256,8 +256,8 @@ public struct SliceLedger: Sendable {
     guard (-1...Self.longestRetry).contains(due) else {
       throw StoreError(
         .slice(slice),
-        "the key \(String(decoding: commitKeys[2], as: UTF8.self)) has a target that is due in \(due) ms, but it should be "
-          + "at most \(Self.longestRetry)")
+        "the key \(String(decoding: commitKeys[2], as: UTF8.self)) has a target that is due in \(due) ms, more than the limit of "
+          + "\(Self.longestRetry)")
     }
     let granted = try await number(reply[2], upTo: StoredHash.mostTargets)
     return CommitAnswer(

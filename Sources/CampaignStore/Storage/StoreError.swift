@@ -57,15 +57,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   init(unreadable slice: SliceReference, version: Int?) {
     self.init(
       .mismatch, "slice \(slice) has targets and a ledger of version \(version ?? 0), not \(TargetPage.formatVersion)",
-      hint: "run the version of Carillon that sealed it until its campaign has ended")
+      hint: "use the version of Carillon that sealed it until its campaign has ended")
   }
 
   /// Returns the error of a store that is being repartitioned.
   static func held(for partitions: Int) -> StoreError {
     StoreError(
       .held,
-      "the store is being given \(partitions) partitions: no campaign begins, and devices and segments stay as they are",
-      hint: "wait until it is done; if nobody is at it any more, run carillon store repartition \(partitions)")
+      "the store is being repartitioned to \(partitions) partitions: no campaign starts, and devices and segments can't change",
+      hint: "wait for its end; if the command was interrupted, run carillon store repartition \(partitions)")
   }
 
   /// Creates the error for a refusal by the server.
@@ -74,52 +74,52 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .readOnly:
       self.init(
         .readOnly, "this Redis is a read-only replica",
-        hint: "point redis.url at the primary")
+        hint: "set redis.url to the primary")
     case .primaryDown:
       self.init(
-        .readOnly, "this Redis is a replica that has lost its primary, and answers nothing",
-        hint: "point redis.url at the primary, or wait until there is one")
+        .readOnly, "this Redis is a replica without a connection to its primary and refuses commands",
+        hint: "set redis.url to the primary, or wait for a new primary")
     case .outOfMemory:
       self.init(
         .readOnly, "Redis is out of memory and refuses writes",
-        hint: "raise maxmemory, or let results and old campaigns expire")
+        hint: "raise maxmemory, or wait until ended campaigns expire (ttl)")
     case .misconfigured:
       self.init(
-        .readOnly, "Redis fails to persist and refuses writes",
-        hint: "look at its log; usually the disk is full")
+        .readOnly, "Redis can't save its data and refuses writes",
+        hint: "check its log; usually the disk is full")
     case .loading:
       self.init(
-        .readOnly, "Redis is loading its data", hint: "try again when it has; its log says how far it is")
+        .readOnly, "Redis is loading its data", hint: "try again when Redis has loaded them; its log shows the progress")
     case .noReplicas:
       self.init(
         .readOnly, "Redis has too few replicas and refuses writes",
-        hint: "see min-replicas-to-write and the state of the replicas: INFO replication")
+        hint: "check min-replicas-to-write and the replicas: INFO replication")
     case .busy:
       self.init(
-        .readOnly, "a script has kept Redis busy for too long",
-        hint: "try again; if it stays so, find out whose script it is and stop it: SCRIPT KILL")
+        .readOnly, "a script blocks Redis for too long",
+        hint: "try again; if the error remains, find the script's client and stop the script: SCRIPT KILL")
     case .noPermission:
       self.init(
         .forbidden, "the Redis user lacks a right: \(error.message)",
-        hint: "ACL LOG on the server names it; deploy/operations/redis.md has the rights of each role")
+        hint: "ACL LOG on the server shows the refused command; deploy/operations/redis.md lists the rights of each role")
     case .noAuthentication, .wrongPassword:
       self.init(
         .forbidden, "Redis refused the login: \(error)",
         hint: "check redis.user and redis.passwordFile, or user and password in redis.url")
     case .moved, .ask:
       self.init(
-        .unfit, "this Redis is a node of a cluster, and the key is at another: \(error)",
-        hint: "write cluster://HOST,HOST in redis.url")
+        .unfit, "this Redis is a node of a cluster, and the key is on another node: \(error)",
+        hint: "use cluster://HOST,HOST in redis.url")
     case .tryAgain:
       self.init(
-        .readOnly, "a slot of the Redis cluster is on its way to another node: \(error.message)",
-        hint: "try again when it has arrived; CLUSTER NODES shows slots that have been left open")
+        .readOnly, "a slot of the Redis cluster is being migrated: \(error.message)",
+        hint: "try again after the migration; CLUSTER NODES shows open slots")
     case .clusterDown:
       self.init(
-        .readOnly, "nobody serves a slot of the Redis cluster: \(error.message)",
-        hint: "try again when a replica has taken over; CLUSTER INFO and CLUSTER NODES say what is missing")
+        .readOnly, "no node serves a slot of the Redis cluster: \(error.message)",
+        hint: "try again after the failover to a replica; CLUSTER INFO and CLUSTER NODES show the missing nodes")
     default:
-      self.init(.refused, "Redis refused: \(error)", hint: "see the log of Redis")
+      self.init(.refused, "Redis refused: \(error)", hint: "check the log of Redis")
     }
   }
 
@@ -130,7 +130,7 @@ extension StoreError {
   /// Returns the error for a token of a push service that the program does not know.
   static func unknownService(_ name: String) -> StoreError {
     StoreError(
-      .mismatch, "a token is of the push service \(Excerpt.quoted(name)), which this program doesn't know",
-      hint: "run the version of Carillon that registered it")
+      .mismatch, "a token has the unknown push service \(Excerpt.quoted(name))",
+      hint: "use the version of Carillon that registered the token")
   }
 }

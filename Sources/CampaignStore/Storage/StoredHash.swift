@@ -197,6 +197,6 @@ struct StoredFields {
       reply.kind == .integer
       ? "\(reply)" : Excerpt.quoted(String(decoding: (reply.bytes ?? []).prefix(64), as: UTF8.self))
     return StoreError(
-      key.damage, "the field \(field) of the key \(key.name) is \(found), but should be \(value.description)")
+      key.damage, "the field \(field) of the key \(key.name) is \(found), expected \(value.description)")
   }
 }

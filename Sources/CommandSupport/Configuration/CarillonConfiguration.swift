@@ -5,22 +5,23 @@ package import PushWorker
 package import Redis
 package import ServiceTools
 
-/// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
+/// The configuration after all checks. Problems that only appear in use, such as a missing key file, are not checked
+/// here.
 package struct CarillonConfiguration: Equatable {
   package var redis: Redis
-  /// By the name that jobs use.
+  /// Apps by their names in jobs.
   package var apps: [String: App]
   package var worker: Worker
   package var retry: Retry
   package var `guard`: Guard
-  /// Where this process serves health, metrics and API; `nil` for nowhere.
+  /// Settings of the server for health checks, metrics and the API; `nil` for no server.
   package var admin: Admin?
   package var log = Log()
-  /// By the name that status and alarms use.
+  /// Webhooks by their names in status and alarms.
   package var webhooks: [String: WebhookTarget] = [:]
 
   package struct Admin: Equatable {
-    /// `nil` for nowhere, but for `carillon admin`, which then serves this machine at ``standard``.
+    /// The address of the server. With `nil` a worker has no server, and `carillon admin` listens on ``standard``.
     package var listen: ListenAddress?
     /// A file with the hashes of tokens.
     package var tokenFile: String?
@@ -36,31 +37,31 @@ package struct CarillonConfiguration: Equatable {
   }
 
   package struct AdminTLS: Equatable {
-    /// A PEM file with the server's certificate, and those that lead to its root.
+    /// A PEM file with the server's certificate and its intermediate certificates.
     package var certificate: String
-    /// A PEM file with its key.
+    /// A PEM file with the key of the certificate.
     package var key: String
   }
 
-  /// Where somebody wants to be told of events.
+  /// A receiver of events.
   package struct WebhookTarget: Equatable {
     package var url: String
-    /// A file whose first line is the key of the signature.
+    /// A file with the signing key in its first line.
     package var secretFile: String
     package var kinds: Set<Webhook.Kind>
-    /// Whether it may be on this machine or a local network.
+    /// Whether the receiver may be on this machine or in a private network.
     package var allowsPrivate = false
     /// A file of PEM certificates to trust instead of the system's.
     package var trustRoots: String?
   }
 
-  /// How log lines are written, and which.
+  /// Format and levels of the log.
   package struct Log: Equatable {
-    /// Whether each is a JSON object; `--json` prevails.
+    /// Whether each line is a JSON object. `--json` overrides this.
     package var isJSON = false
-    /// The least grave level that is written; `--log-level` prevails.
+    /// The lowest level that is written. `--log-level` overrides this.
     package var level = Logger.Level.info
-    /// The same of single modules, by their names.
+    /// The lowest level per module, by the module's name.
     package var modules: [String: Logger.Level] = [:]
 
     package init() {}
@@ -68,45 +69,45 @@ package struct CarillonConfiguration: Equatable {
 
   package struct Redis: Equatable {
     package var url: String
-    /// The user to log in as, where the URL has none.
+    /// The Redis user, if the URL has none.
     package var user: String?
-    /// A file whose first line is the password, where the URL has none.
+    /// A file with the password in its first line, if the URL has no password.
     package var passwordFile: String?
-    /// How TLS is set up; `nil` for as usual, and beside a URL that can't say it for none.
+    /// TLS settings; `nil` for the defaults of the URL's scheme. Schemes for Sentinel and Cluster default to no TLS.
     package var tls: RedisTLS?
-    /// How sentinels are asked, where the URL names some.
+    /// Settings for the connections to sentinels, if the URL names sentinels.
     package var sentinel = Sentinel()
-    /// Where servers of a cluster are reached that announce other addresses.
+    /// Reachable addresses of cluster servers, by the addresses that the servers announce.
     package var clusterAddresses: [RedisAddress: RedisAddress] = [:]
-    /// What all keys begin with.
+    /// The prefix of all keys.
     package var namespace: String
-    /// Fixed when the store is initialised.
+    /// The number of partitions; fixed when the store is initialised.
     package var partitions: Int?
-    /// Entries of the feedback list at most.
+    /// Limit of entries in the feedback list.
     package var feedbackLength: Int
-    /// Devices of a user at most.
+    /// Limit of devices per user.
     package var devicesPerUser: Int
-    /// Entries of the stream of events at most; 0 for none.
+    /// Limit of entries in the event stream; 0 for no stream.
     package var streamLength = 0
   }
 
   package struct Sentinel: Equatable {
-    /// The user to log in as.
+    /// The user for the sentinels.
     package var user: String?
-    /// A file whose first line is the password.
+    /// A file with the password in its first line.
     package var passwordFile: String?
-    /// How TLS to them is set up; `nil` for none.
+    /// TLS settings for the sentinels; `nil` for no TLS.
     package var tls: RedisTLS?
   }
 
   package struct RedisTLS: Equatable {
     /// A file of PEM certificates to trust instead of the system's.
     package var trustRoots: String?
-    /// A PEM file with this client's certificate; never without a key.
+    /// A PEM file with the client certificate. A certificate always has a key.
     package var certificate: String?
     /// A PEM file with the key of the certificate.
     package var key: String?
-    /// What the server's certificate must carry, where it is not the URL's host.
+    /// The expected name in the server's certificate, if it is not the URL's host.
     package var serverName: String?
   }
 
@@ -117,62 +118,63 @@ package struct CarillonConfiguration: Equatable {
     package var trustRoots: String?
     /// An HTTP proxy on the way to the push service.
     package var proxy: Proxy?
-    /// Whether a user has one device of it only, the one where a login was last.
+    /// Whether each user keeps only one device of the app: the device of the latest login.
     package var lastDeviceOnly = false
-    /// Pushes a second of all its campaigns together, over all workers; `nil` for as fast as it goes.
+    /// Rate limit of the app in pushes per second, over all campaigns and workers; `nil` for no limit.
     package var rate: Double?
-    /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
+    /// The share of the app's users in its permanent control group, who get only transactional pushes; `nil` for no
+    /// such group.
     package var control: Double?
-    /// How often its campaigns come to a user at most.
+    /// Frequency caps of the app.
     package var caps: [FrequencyCap] = []
-    /// Targets above which a campaign waits for somebody's approval; `nil` for never.
+    /// Number of targets above which a campaign needs approval; `nil` for never.
     package var approvalAbove: Int?
-    /// The app's own backend, whose health says how fast its campaigns go; `nil` for none.
+    /// The app's backend. Its health throttles the app's campaigns; `nil` for no backend.
     package var backend: AppBackend?
   }
 
   package struct Proxy: Equatable {
     /// `http://host:port` or `https://host:port`.
     package var url: String
-    /// A file whose first line is `user:password`.
+    /// A file with `user:password` in its first line.
     package var credentialsFile: String?
   }
 
   package struct Worker: Equatable {
     package var engine: PushEngineKind
-    /// Per app.
+    /// Connections per app.
     package var connections: Int
-    /// Targets in doubt at most.
+    /// Limit of targets in doubt.
     package var window: Int
-    /// How long a push may be under way before it is in doubt.
+    /// The longest time in flight. After it a push is in doubt.
     package var answerTimeout: Duration
-    /// How long a worker may take to finish after SIGTERM.
+    /// The longest duration of a stop after SIGTERM.
     package var deadline: Duration
     /// The folder of the time zone database; `nil` for the system's.
     package var zoneinfo: String?
   }
 
   package struct Retry: Equatable {
-    /// How long a token waits after its first 5xx, if that is not longer than ``serverError``.
+    /// Delay of a retry after the first 5xx answer of a token, at most ``serverError``.
     package var firstServerError: Duration
-    /// How long a token waits after any other 5xx.
+    /// Delay of a retry after any further 5xx answer.
     package var serverError: Duration
-    /// How long a token waits after its first 429; doubles.
+    /// Delay of a retry after the first 429 answer of a token. It doubles with each further one.
     package var tooManyRequests: Duration
-    /// How often a token is tried in all.
+    /// Limit of attempts per token.
     package var attempts: Int
-    /// What any wait lasts at most.
+    /// Limit of any delay.
     package var longest: Duration
-    /// The share of a wait by which chance makes it longer.
+    /// Random addition to a delay, as a share of the delay.
     package var jitter: Double
   }
 
   package struct Guard: Equatable {
-    /// The share of suspect answers that pauses a campaign.
+    /// The share of suspicious answers above which a campaign pauses itself.
     package var threshold: Double
-    /// The share of 410 answers that does the same.
+    /// The share of 410 answers above which a campaign pauses itself.
     package var pruneShare: Double
-    /// Answers before the shares count.
+    /// Number of answers before the shares are compared.
     package var minimum: Int
   }
 }

@@ -3,7 +3,7 @@ import PushCore
 import Redis
 package import ServiceTools
 
-/// A configuration that is about to be written: what has no good default, and nothing else.
+/// The values of a new configuration file. It contains only keys without a good default.
 package struct ConfigurationDraft: Equatable {
   package var redisURL = "redis://127.0.0.1:6379/0"
   package var redisUser: String?
@@ -18,7 +18,7 @@ package struct ConfigurationDraft: Equatable {
   /// The file's text.
   package var text: String {
     var lines = [
-      "# Written by carillon init. Config/README.md has every other key; what is not here has its default.",
+      "# Written by carillon init. Config/README.md describes all keys; omitted keys have their defaults.",
       "redis:", "  url: \(YAMLText.quoted(redisURL))",
     ]
     if let redisUser { lines.append("  user: \(YAMLText.quoted(redisUser))") }
@@ -26,41 +26,41 @@ package struct ConfigurationDraft: Equatable {
     lines += ["  namespace: \(YAMLText.quoted(namespace))", "", "apps:", "  \(YAMLText.quoted(app)):"]
     lines += settings.lines.map { "    \($0)" }
     lines += [
-      "", "# Who may ask carillon admin for what: carillon admin token NAME --scope view makes the file.", "admin:",
+      "", "# Access tokens for carillon admin: carillon admin token NAME --scope view creates the file.", "admin:",
     ]
     lines.append("  tokenFile: \(YAMLText.quoted("admin.token"))")
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Holds what would be written against the rules of the reader.
+  /// Checks the draft with the rules of ``ConfigurationReader``.
   ///
-  /// - Parameter file: where it is to be written.
-  /// - Throws: ``ConfigurationError`` and ``CommandError`` as for any file.
+  /// - Parameter file: the path of the new file, for messages.
+  /// - Throws: ``ConfigurationError`` or ``CommandError``, as for a file.
   package func check(file: String) throws {
     let configuration = try ConfigurationReader(directory: "").read(ConfigurationNode.parse(yaml: text, file: file))
     let access = try RedisAccess(configuration.redis)
     guard access.url.password == nil else {
       throw CommandError(
-        .usage, "--redis has a password, which would stand in the file for everybody to read",
-        hint: "write it into a file of its own, chmod 600, and name that: --redis-password-file")
+        .usage, "--redis contains a password, and every user of this machine could read it in the configuration file",
+        hint: "write the password into a separate file (chmod 600) and use --redis-password-file")
     }
   }
 
-  /// Writes it.
+  /// Writes the file.
   ///
-  /// - Throws: ``CommandError``, also where there is a file already: none is ever replaced.
+  /// - Throws: ``CommandError``, also if the file exists: it is never replaced.
   package func write(to file: String) throws(CommandError) {
     if let slash = file.lastIndex(of: "/"), slash > file.startIndex {
-      // mkdir(2): a folder that is there already is as good; anything else the next call says.
+      // mkdir(2): an existing folder is fine. The next call reports any other error.
       mkdir(String(file[..<slash]), 0o777)
     }
-    // open(2): with O_EXCL a file that is there is an error, and no link is followed.
+    // open(2): with O_EXCL an existing file is an error, and links are not followed.
     let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
       let isThere = errno == EEXIST
       throw CommandError(
-        .input, isThere ? "\(file) is there already" : "\(file): \(String(cString: strerror(errno)))",
-        hint: isThere ? "move it away, or name another with --output" : "check the path and its permissions")
+        .input, isThere ? "\(file) already exists" : "\(file): \(String(cString: strerror(errno)))",
+        hint: isThere ? "move it away, or choose another file with --output" : "check the path and its permissions")
     }
     defer { close(descriptor) }
     var bytes = Array(text.utf8)[...]

@@ -1,12 +1,12 @@
 import Foundation
 package import ServiceTools
 
-/// Finds the configuration file, lays the environment over it, and reads the whole.
+/// Finds the configuration file, applies the environment variables and reads the result.
 package struct ConfigurationLoader {
-  /// Where it is looked for when nothing names it.
+  /// The file that is read if neither an option nor a variable names one.
   package static let defaultFile = "Config/carillon.yaml"
 
-  /// A configuration of a hundred apps is some 20 kB; more is some other file.
+  /// Limit of the file's size in bytes. A configuration of a hundred apps has about 20 kB.
   static let maximumSize = 1 << 20
 
   /// The value of `--config`.
@@ -18,7 +18,7 @@ package struct ConfigurationLoader {
     self.environment = environment
   }
 
-  /// The file that is named.
+  /// The file that an option or a variable names.
   private var named: String? {
     argument ?? EnvironmentOverlay.file(environment)
   }
@@ -26,18 +26,18 @@ package struct ConfigurationLoader {
   /// The file that is read.
   package var file: String { named ?? Self.defaultFile }
 
-  /// The configuration.
+  /// Returns the configuration.
   ///
-  /// - Parameter warn: told of what is odd but does no harm.
+  /// - Parameter warn: receives harmless problems.
   package func load(warn: (String) -> Void = { _ in }) throws(ConfigurationError) -> CarillonConfiguration {
     if named == nil, !FileManager.default.fileExists(atPath: file) {
       throw ConfigurationError(
-        key: "", message: "no configuration: there is no \(Self.defaultFile) here", origin: nil,
-        hint: "name one with --config FILE or \(EnvironmentOverlay.fileVariable)")
+        key: "", message: "no configuration: the working directory has no \(Self.defaultFile)", origin: nil,
+        hint: "choose a file with --config FILE or \(EnvironmentOverlay.fileVariable)")
     }
     var root = try ConfigurationNode.parse(yaml: try read(file), file: file)
     for name in try EnvironmentOverlay.apply(environment, to: &root) {
-      warn("ignored environment variable \(name): no key, but Kubernetes makes such names for its services")
+      warn("ignored environment variable \(name): it is not a key; Kubernetes creates such variables for services")
     }
     let directory = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
     return try ConfigurationReader(directory: directory).read(root)
@@ -49,7 +49,7 @@ package struct ConfigurationLoader {
     } catch {
       throw ConfigurationError(
         key: "", message: "can't read the configuration \(file): \(error.reason)", origin: nil,
-        hint: "name another with --config FILE or \(EnvironmentOverlay.fileVariable)")
+        hint: "check the file, or choose another with --config FILE or \(EnvironmentOverlay.fileVariable)")
     }
   }
 }

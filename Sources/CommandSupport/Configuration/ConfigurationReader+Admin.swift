@@ -3,7 +3,7 @@ import ServiceTools
 
 /// The section `admin`.
 extension ConfigurationReader {
-  /// - Returns: `nil` where there is none.
+  /// - Returns: `nil` if the section is missing.
   func readAdmin(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Admin? {
     guard !section.keys.isEmpty else { return nil }
     return CarillonConfiguration.Admin(
@@ -16,14 +16,14 @@ extension ConfigurationReader {
     guard let listen = ListenAddress(text) else {
       throw section.error(
         "listen", "\(Excerpt.quoted(text)) is not ADDRESS:PORT",
-        hint: "the address in numbers: 127.0.0.1:8080, [::1]:8080, 0.0.0.0:8080; port 0 lets the system choose")
+        hint: "use a numeric address: 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080; port 0 lets the system choose")
     }
     return listen
   }
 
   private func readTLS(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.AdminTLS {
     CarillonConfiguration.AdminTLS(
-      certificate: resolve(try section.required("certificate", hint: "a PEM file; leave tls out behind a proxy")),
+      certificate: resolve(try section.required("certificate", hint: "a PEM file; omit tls behind a proxy")),
       key: resolve(try section.required("key", hint: "a PEM file with the key of the certificate")))
   }
 }

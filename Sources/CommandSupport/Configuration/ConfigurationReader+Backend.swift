@@ -5,7 +5,7 @@ import ServiceTools
 
 /// The section `apps.NAME.backend`.
 extension ConfigurationReader {
-  /// - Parameter section: the app's.
+  /// - Parameter section: the section of the app.
   func readBackend(_ section: ConfigurationSection) throws(ConfigurationError) -> AppBackend? {
     guard section.has("backend") else { return nil }
     let backend = try section.section("backend", keys: schema["apps.*.backend"])
@@ -13,7 +13,7 @@ extension ConfigurationReader {
     let slowAfter = try backend.duration("slowAfter", in: 10...30_000, default: 1000).milliseconds
     guard slowAfter < timeout else {
       throw backend.error(
-        "slowAfter", "is not below timeout, when an answer is no longer waited for", hint: "raise timeout")
+        "slowAfter", "must be shorter than timeout", hint: "raise timeout or lower slowAfter")
     }
     let interval = try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds
     let leastShare = try backend.share("leastShare", default: 0.1)
@@ -21,20 +21,22 @@ extension ConfigurationReader {
     if rate == nil { rate = try readRate(section) }
     let url = try backend.required("healthURL", hint: "such as http://backend.internal:8080/health")
     guard !url.contains("@") else {
-      // It holds a password: it is not repeated.
-      throw backend.error("healthURL", "must hold no name and password", hint: "let it say how it is to anybody inside")
+      // The URL contains a password, so the message does not repeat it.
+      throw backend.error(
+        "healthURL", "must not contain a user name and password",
+        hint: "make the health check available in your network without a password")
     }
     guard let scheme = ["https://", "http://"].first(where: url.hasPrefix), url.count > scheme.count,
       url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
       throw backend.error(
-        "healthURL", "\(Excerpt.quoted(url)) is no http:// or https:// address",
+        "healthURL", "\(Excerpt.quoted(url)) is not an http:// or https:// URL",
         hint: "such as http://backend.internal:8080/health")
     }
     guard let rate else {
       throw backend.error(
-        "rate", "is missing, and the app has none either",
-        hint: "pushes a second that the backend bears when it is well: slower begins there")
+        "rate", "is missing, and the app has no rate either",
+        hint: "set it to the pushes per second that the healthy backend can serve: throttling starts from this rate")
     }
     return AppBackend(
       check: HealthCheck(

@@ -11,14 +11,15 @@ extension ConfigurationReader {
     guard let scheme = url.firstRange(of: "://").map({ url[..<$0.lowerBound].lowercased() }),
       Self.schemes.contains(scheme)
     else {
-      // The URL itself may hold a password: it is not repeated.
+      // The URL may contain a password, so the message does not repeat it.
       throw section.error(
         "url", "must begin with redis://, rediss://, sentinel:// or cluster://",
         hint: "such as redis://127.0.0.1:6379/0")
     }
     guard scheme != "redis" || !section.has("tls") else {
       throw section.error(
-        "tls", "stands beside a URL without TLS, redis://", hint: "write rediss:// in redis.url, or take redis.tls out")
+        "tls", "can't be combined with a URL without TLS, redis://",
+        hint: "use rediss:// in redis.url, or remove redis.tls")
     }
     let namespace = try section.string("namespace") ?? "carillon"
     guard Self.isName(namespace) else {
@@ -43,15 +44,15 @@ extension ConfigurationReader {
     let section = try parent.section("sentinel", keys: schema["redis.sentinel"])
     guard scheme == "sentinel" || section.keys.isEmpty else {
       throw parent.error(
-        "sentinel", "stands beside a URL that names no sentinels",
-        hint: "write sentinel://HOST,HOST/NAME in redis.url, or take redis.sentinel out")
+        "sentinel", "can't be combined with a URL that names no sentinels",
+        hint: "use sentinel://HOST,HOST/NAME in redis.url, or remove redis.sentinel")
     }
     let sentinel = CarillonConfiguration.Sentinel(
       user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
       tls: try readRedisTLS(section, named: "redis.sentinel.tls"))
     guard sentinel.user == nil || sentinel.passwordFile != nil else {
       throw section.error(
-        "user", "there is no password for it", hint: "name a file whose first line it is: passwordFile")
+        "user", "has no password", hint: "set passwordFile to a file with the password in its first line")
     }
     return sentinel
   }
@@ -71,20 +72,20 @@ extension ConfigurationReader {
           hint: "such as 10.0.0.1:6379=redis.example.com:7001, 10.0.0.2:6379=redis.example.com:7002")
       }
       guard addresses.updateValue(reached, forKey: announced) == nil else {
-        throw section.error("addresses", "\(announced) stands there twice", hint: "keep one of the two")
+        throw section.error("addresses", "\(announced) is listed twice", hint: "remove one of the two")
       }
     }
     guard scheme == "cluster" || section.keys.isEmpty else {
       throw parent.error(
-        "cluster", "stands beside a URL of no cluster",
-        hint: "write cluster://HOST,HOST in redis.url, or take redis.cluster out")
+        "cluster", "can't be combined with a URL without a cluster",
+        hint: "use cluster://HOST,HOST in redis.url, or remove redis.cluster")
     }
     return addresses
   }
 
   /// Reads a subsection `tls`.
   ///
-  /// - Returns: `nil` where there is none.
+  /// - Returns: `nil` if the section is missing.
   private func readRedisTLS(
     _ parent: ConfigurationSection, named name: String
   ) throws(ConfigurationError) -> CarillonConfiguration.RedisTLS? {
@@ -96,8 +97,8 @@ extension ConfigurationReader {
       serverName: try section.string("serverName"))
     guard (tls.certificate == nil) == (tls.key == nil) else {
       throw section.error(
-        tls.key == nil ? "certificate" : "key", "needs a \(tls.key == nil ? "key" : "certificate") beside it",
-        hint: "name both; they may be in one file")
+        tls.key == nil ? "certificate" : "key", "needs a \(tls.key == nil ? "key" : "certificate") too",
+        hint: "set both; they may be in one file")
     }
     return tls
   }

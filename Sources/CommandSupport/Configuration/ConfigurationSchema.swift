@@ -55,11 +55,11 @@ struct ConfigurationSchema {
     "log.modules": LogModule.allCases.map(\.rawValue),
   ]
 
-  /// The paths of all keys that hold a value, with these names in the place of `*`.
+  /// Returns the paths of all keys with a value, with these names instead of `*`.
   func paths(apps: some Sequence<String>, webhooks: [String] = []) -> [[String]] {
     let apps = Array(apps)
     var paths: [[String]] = []
-    // What stands in lists a variable can't set.
+    // A variable can't set a value in a list.
     for (section, keys) in sections where !section.isEmpty && !section.hasSuffix("[]") {
       let parts = section.split(separator: ".").map(String.init)
       for key in keys where sections[section + "." + key] == nil {

@@ -6,22 +6,23 @@ import TextInput
 /// `CARILLON_APPS_NEWS_TOKEN_KEY_FILE` is `apps.news.token.keyFile`.
 package enum EnvironmentOverlay {
   static let prefix = "CARILLON_"
-  /// Names the file; not a key of it.
+  /// The variable with the path of the configuration file. It is not a key of the file.
   package static let fileVariable = "CARILLON_CONFIG"
-  /// What tests tell each other, in the environment that they start commands in.
+  /// Prefix of variables that tests pass to their commands.
   private static let testPrefix = "CARILLON_TEST_"
-  /// What a test breaks, see ``FaultEnvironment``: switches of the process, not keys.
+  /// Prefix of the switches for injected faults, see ``FaultEnvironment``. They are not keys.
   private static let faultPrefix = "CARILLON_FAULT_"
 
-  /// The file that the environment names; `nil` for none. A line break at the end of the variable does not count.
+  /// Returns the file that the environment names; `nil` for none. A line break at the end of the variable is ignored.
   package static func file(_ environment: [String: String]) -> String? {
     environment[fileVariable].map(LineBreak.dropped(fromEndOf:)).flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Sets what the environment sets. A line break at the end of a variable does not count. An empty variable is not given, as compose files can't leave one out.
+  /// Sets the keys that environment variables override. A line break at the end of a variable is ignored. An empty
+  /// variable counts as missing, because compose files can't omit a variable.
   ///
-  /// - Returns: variables that set nothing but are nobody's mistake: Kubernetes makes them for every service, so one that is
-  ///   named `carillon` would otherwise keep all its workers from starting.
+  /// - Returns: the ignored variables. Kubernetes creates variables for every service. A service named `carillon` would
+  ///   otherwise prevent the start of all workers.
   @discardableResult
   static func apply(
     _ environment: [String: String], to root: inout ConfigurationNode
@@ -64,7 +65,8 @@ package enum EnvironmentOverlay {
     return ignored
   }
 
-  /// The variable that sets a key: words of camel case come apart, all is upper case, other characters are underscores.
+  /// Returns the variable that sets a key: camel case becomes upper case with underscores, and other characters become
+  /// underscores.
   static func variable(of path: [String]) -> String {
     prefix + path.map(upperCased).joined(separator: "_")
   }
@@ -73,7 +75,7 @@ package enum EnvironmentOverlay {
     var result = ""
     var previousIsLower = false
     for character in key {
-      // `keyID` is KEY_ID: an acronym stays together.
+      // `keyID` becomes KEY_ID: an acronym is one word.
       if character.isUppercase, previousIsLower { result += "_" }
       previousIsLower = character.isLowercase || character.isNumber
       result += character.isLetter || character.isNumber ? character.uppercased() : "_"

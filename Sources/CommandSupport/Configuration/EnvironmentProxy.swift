@@ -3,17 +3,17 @@ import PushCore
 package import PushWorker
 package import ServiceTools
 
-/// A proxy that the environment names for https. libcurl goes through it, the native engine does not: whoever set it
-/// must learn that from us and not from connections that never come about.
+/// The proxy for https in the environment variables. libcurl uses it, the native engine does not. The check reports
+/// this at the start; otherwise connections would fail without an explanation.
 ///
 /// Source: curl's manual page, "ENVIRONMENT".
 package struct EnvironmentProxy: Equatable {
-  /// The variable that names it. Its value may hold a password and is not kept.
+  /// The variable with the proxy. Its value may contain a password and is not stored.
   let variable: String
-  /// Hosts and domains that are reached without it; `*` is all.
+  /// Hosts and domains that are reached without the proxy; `*` means all.
   private let exceptions: [String]
 
-  /// - Returns: `nil` where no variable names one.
+  /// - Returns: `nil` if no variable names a proxy.
   init?(_ environment: [String: String]) {
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     guard let variable = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].first(where: { value($0) != nil })
@@ -23,19 +23,19 @@ package struct EnvironmentProxy: Equatable {
       .map { String($0.hasPrefix(".") ? $0.dropFirst() : $0) }
   }
 
-  /// Whether libcurl would go through it to this host.
+  /// Returns whether libcurl would use the proxy for this host.
   func serves(host: String) -> Bool {
     let host = host.lowercased()
     return !exceptions.contains { $0 == "*" || host == $0 || host.hasSuffix("." + $0) }
   }
 
-  /// Refuses a worker whose engine would go past the proxy that the environment names.
+  /// Throws if the worker's engine would bypass the proxy of the environment.
   ///
   /// - Parameters:
-  ///   - channels: of the configured apps, by name.
-  ///   - engine: `worker.engine`.
-  ///   - environment: of this process.
-  /// - Throws: ``ConfigurationError`` with the variable, the first such app, and what to do.
+  ///   - channels: the channels of the configured apps, by the apps' names.
+  ///   - engine: the value of `worker.engine`.
+  ///   - environment: the environment of this process.
+  /// - Throws: ``ConfigurationError`` with the variable, the first such app and the remedy.
   package static func check(
     _ channels: [String: AppChannel], engine: PushEngineKind, environment: [String: String]
   ) throws(ConfigurationError) {
@@ -46,10 +46,10 @@ package struct EnvironmentProxy: Equatable {
           continue
         }
         throw ConfigurationError(
-          key: "worker.engine", message: "native does not look at \(proxy.variable), and apps.\(name) names no proxy",
+          key: "worker.engine", message: "the engine native ignores \(proxy.variable), and apps.\(name) has no proxy",
           origin: "environment variable \(proxy.variable)",
           hint:
-            "name an http:// proxy in apps.\(name).proxy.url, or set worker.engine to curl, or add \(host) to no_proxy")
+            "set apps.\(name).proxy.url to an http:// proxy, or set worker.engine to curl, or add \(host) to no_proxy")
       }
     }
   }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The variables that Kubernetes gives to containers for every service, such as one whose name begins with ours:
+/// The variables that Kubernetes sets in containers for every service, for example for a service whose name begins with
+/// `carillon`:
 /// `CARILLON_SERVICE_HOST=10.0.0.11`, `CARILLON_ADMIN_SERVICE_PORT_HTTP=8080`, `CARILLON_PORT=tcp://10.0.0.11:8080`,
 /// `CARILLON_PORT_8080_TCP_ADDR=10.0.0.11`.
 ///
@@ -8,7 +9,7 @@ import Glibc
 enum KubernetesVariable {
   private static let kinds = ["tcp", "udp", "sctp"]
 
-  /// Whether Kubernetes makes such a variable: somebody else's `CARILLON_REDIS_PORT=6380` is none.
+  /// Returns whether Kubernetes creates such a variable. For example, `CARILLON_REDIS_PORT=6380` is not one of them.
   static func matches(_ name: String, _ value: String) -> Bool {
     let words = name.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
     return words.indices.dropFirst().contains { index in
@@ -21,7 +22,7 @@ enum KubernetesVariable {
     }
   }
 
-  /// What stands behind `PORT_`: `8080_TCP`, `8080_TCP_ADDR` and its like.
+  /// Returns whether the words after `PORT_` belong to a service: `8080_TCP`, `8080_TCP_ADDR` and similar.
   private static func isOfPort(_ words: [String], _ value: String) -> Bool {
     guard words.count == 2 || words.count == 3, isPort(words[0]), kinds.contains(words[1].lowercased()) else {
       return false
@@ -45,7 +46,7 @@ enum KubernetesVariable {
     return isAddress(String(host)) && isPort(String(text[text.index(after: colon)...]))
   }
 
-  /// Services have addresses, not names.
+  /// Returns whether the text is an IP address. These variables contain addresses, never names.
   private static func isAddress(_ text: String) -> Bool {
     // inet_pton(3): writes at most the 16 bytes of an in6_addr, and returns 1 for an address of the family.
     var address = in6_addr()

@@ -1,9 +1,10 @@
-/// Where a server listens: an address in numbers, and a port.
+/// The address of a server: a numeric IP address and a port.
 package struct ListenAddress: Equatable {
   package var host: String
   package var port: Int
 
-  /// - Parameter text: `127.0.0.1:8080` or `[::1]:8080`. Names are none: they may mean several addresses.
+  /// - Parameter text: `127.0.0.1:8080` or `[::1]:8080`. Names are not allowed, because a name may have several
+  ///   addresses.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
       (0...65535).contains(port)
@@ -22,9 +23,9 @@ package struct ListenAddress: Equatable {
     self.port = port
   }
 
-  /// Whether only this machine can reach it.
+  /// Whether only this machine can reach the address.
   package var isLoopback: Bool { host.hasPrefix("127.") || host == "::1" }
 
-  /// As a URL has it.
+  /// The host in the syntax of a URL.
   package var urlHost: String { host.contains(":") ? "[\(host)]" : host }
 }

@@ -1,15 +1,15 @@
 package import Redis
 
-/// How a configuration says that Redis is reached: where, as whom, and by which files.
+/// The access to Redis from a configuration: URL, user and files.
 package struct RedisAccess {
-  /// Where, and as whom.
+  /// The URL with the user.
   package let url: RedisURL
   private let passwordFile: String?
   private let tls: RedisTLS
   private let sentinel: SentinelOptions
   private let cluster: ClusterOptions
 
-  /// - Throws: ``CommandError`` with the key that is wrong. What is in the files only shows when a connection is made.
+  /// - Throws: ``CommandError`` with the wrong key. The content of the files is checked when a connection is made.
   package init(_ redis: CarillonConfiguration.Redis) throws(CommandError) {
     var url: RedisURL
     do throws(RedisError) {
@@ -19,16 +19,16 @@ package struct RedisAccess {
     }
     if redis.passwordFile != nil, url.password != nil {
       throw CommandError(
-        .configuration, "redis.passwordFile: redis.url has a password too", hint: "keep one of the two")
+        .configuration, "redis.passwordFile: redis.url has a password too", hint: "remove one of the two")
     }
     if let user = redis.user {
       guard url.user == nil else {
-        throw CommandError(.configuration, "redis.user: redis.url has a user too", hint: "keep one of the two")
+        throw CommandError(.configuration, "redis.user: redis.url has a user too", hint: "remove one of the two")
       }
       guard redis.passwordFile != nil || url.password != nil else {
         throw CommandError(
-          .configuration, "redis.user: there is no password for it",
-          hint: "name a file whose first line it is: redis.passwordFile")
+          .configuration, "redis.user has no password",
+          hint: "set redis.passwordFile to a file with the password in its first line")
       }
       url.user = user
     }
@@ -41,7 +41,7 @@ package struct RedisAccess {
     cluster = ClusterOptions(addresses: redis.clusterAddresses)
   }
 
-  /// These options, with the files of the configuration.
+  /// Returns the options with the files of the configuration.
   package func options(_ options: RedisOptions) -> RedisOptions {
     var options = options
     options.passwordFile = passwordFile

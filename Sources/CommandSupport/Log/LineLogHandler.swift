@@ -2,18 +2,19 @@ import Glibc
 package import Logging
 import PushCore
 
-/// Writes log entries to standard error, one line each: text for people, or one JSON object for machines. ``LogSettings``
-/// decides at that moment which entries are written, and how. No line has a device token.
+/// A log handler that writes each entry to standard error as one line: text for people, or a JSON object for machines.
+/// ``LogSettings`` decides for each entry whether and how it is written. No line contains a device token.
 package struct LineLogHandler: LogHandler {
-  /// Metadata that names what happened, for machines only: the message says it to people.
+  /// The metadata key with the name of the event. Only JSON lines contain it; in text lines the message describes the
+  /// event.
   package static let eventKey = "event"
 
   package var metadata: Logger.Metadata = [:]
-  /// Who speaks.
+  /// The source of the entries, the first part of the label.
   private let source: String
-  /// Of what.
+  /// The module of the entries, the second part of the label.
   private let module: String
-  /// Where somebody sets it for one logger.
+  /// The level that was set for this logger; `nil` for the level of its module.
   private var ownLevel: Logger.Level?
 
   /// - Parameter label: `source`, or `source/module`.
@@ -32,14 +33,15 @@ package struct LineLogHandler: LogHandler {
     StandardError.write(line(event.level, "\(event.message)", metadata.merging(event.metadata ?? [:]) { $1 }))
   }
 
-  /// The line that says that so many lines before it are missing.
+  /// Returns the line that reports the number of lines missing before it.
   static func notice(dropped count: Int) -> String {
     LineLogHandler(label: "log").line(
-      .warning, "dropped \(count) \(count == 1 ? "line" : "lines"): standard error did not take them in time",
+      .warning,
+      "dropped \(count) log \(count == 1 ? "line" : "lines"): the reader of standard error is too slow or gone",
       [eventKey: "linesDropped", "lines": .stringConvertible(count)])
   }
 
-  /// One entry, as it is written.
+  /// Returns one entry as a line.
   private func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
     let sorted = metadata.sorted { $0.key < $1.key }
     var now = timespec()

@@ -1,32 +1,32 @@
 import Logging
 import Synchronization
 
-/// What a line of a worker's log is about: each has a level of its own where one wants it. Raw values are names in the
-/// configuration, and in every line.
+/// The module of a log line. Each module can have its own level. The raw values are names in the configuration and in
+/// log lines.
 package enum LogModule: String, CaseIterable {
-  /// Its start and its end, and what goes wrong and is tried again.
+  /// Start and end of the worker, and errors that are retried.
   case worker
-  /// Jobs and events on their way in, and those that go to the dead list.
+  /// Intake of jobs and events, and moves to the dead list.
   case intake
-  /// What becomes of campaigns.
+  /// Changes of campaigns.
   case campaigns
-  /// What becomes of slices.
+  /// Changes of slices.
   case slices
-  /// Takeovers, housekeeping.
+  /// Takeovers and housekeeping.
   case fleet
   /// Connections to push services.
   case connections
-  /// Redis: connections, failovers, what is damaged there.
+  /// Redis: connections, failovers and damaged data.
   case redis
   /// Keys and certificates.
   case credentials
-  /// What the configuration says, and its changes.
+  /// The configuration and its changes.
   case configuration
   /// Webhooks.
   case webhooks
 }
 
-/// How log lines are written, and which: for the whole process, and changeable while it runs.
+/// The format and levels of the log, for the whole process. They can change while the process runs.
 package final class LogSettings: Sendable {
   package static let shared = LogSettings()
 
@@ -41,18 +41,18 @@ package final class LogSettings: Sendable {
 
   private init() {}
 
-  /// What the command line says; it prevails over the configuration.
+  /// The settings of the command line. They override the configuration.
   private let arguments = Mutex<(isJSON: Bool, level: Logger.Level?)>((false, nil))
 
-  /// Takes what the command line says.
+  /// Applies the settings of the command line.
   ///
-  /// - Parameter level: of everything; `nil` leaves it to the configuration.
+  /// - Parameter level: the lowest logged level of all modules; `nil` for the level of the configuration.
   func use(isJSON: Bool, level: Logger.Level?) {
     arguments.withLock { $0 = (isJSON, level) }
     use(CarillonConfiguration.Log())
   }
 
-  /// Takes what a configuration says, from now on.
+  /// Applies the settings of a configuration.
   package func use(_ log: CarillonConfiguration.Log) {
     let (isJSON, level) = arguments.withLock { $0 }
     state.withLock {
@@ -62,7 +62,7 @@ package final class LogSettings: Sendable {
     }
   }
 
-  /// The least grave level that is written of a module.
+  /// Returns the lowest logged level of a module.
   func level(of module: String) -> Logger.Level { state.withLock { $0.modules[module] ?? $0.level } }
 
   var isJSON: Bool { state.withLock { $0.isJSON } }

@@ -1,20 +1,22 @@
 import PushCore
 import TLS
 
-/// Puts something in the place of device tokens: a log goes where tokens may not. The same token has the same stand-in
-/// within a process, so that its lines can be told from others'; without the key nobody finds the token to it.
+/// Replaces device tokens in log lines, because logs reach places where tokens must not be. Within a process, a token
+/// always has the same replacement, so its lines can be found. The token can't be computed from the replacement without
+/// the key.
 struct TokenScrubber: Sendable {
-  /// Hex digits in a row from which on they are taken for a token: no id in a log has as many (a UUID has twelve).
+  /// Length of the shortest run of hex digits that counts as a token. No id in a log has such a long run (a UUID has
+  /// twelve).
   static let shortest = 32
 
   private let key: [UInt8]
 
   init(key: [UInt8]) { self.key = key }
 
-  /// The text without tokens.
+  /// Returns the text without tokens.
   func scrub(_ text: String) -> String {
     let bytes = Array(text.utf8)
-    // Nearly all lines have none.
+    // Nearly all lines contain no token.
     var run = 0
     guard
       bytes.contains(where: { byte in

@@ -3,27 +3,27 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Writes texts to a file descriptor on a thread of its own, so that a reader that has stopped reading, or a full disk,
-/// holds up nobody else.
+/// Writes texts to a file descriptor on a separate thread, so that a blocked reader or a full disk does not block
+/// callers.
 ///
 /// The descriptor stays blocking. `O_NONBLOCK` belongs to the open file description (fcntl(2)), which other processes may
 /// share: a terminal, or a pipe that several workers log into.
 ///
-/// A text that finds no room is dropped whole and counted, and so is one that can't be written. Once the descriptor takes
-/// texts again, a notice says how many are missing.
+/// If the buffer is full, or if a write fails, the whole text is dropped and counted. When the descriptor accepts texts
+/// again, a notice reports the number of dropped texts.
 package final class DescriptorWriter: Sendable {
   private enum Entry {
     case text([UInt8])
-    /// So many texts are missing here.
+    /// The number of texts that are missing at this place.
     case gap(Int)
   }
 
   private struct State {
     var entries: [Entry] = []
-    /// Bytes of texts that were taken and are not written yet.
+    /// Bytes of accepted texts that are not written yet.
     var size = 0
-    /// Whether there was no room. Texts are then dropped until half of the room is free, so that a slow reader gets one
-    /// notice for many of them.
+    /// Whether the buffer was full. Texts are then dropped until half of the buffer is free, so that a slow reader gets
+    /// one notice for many dropped texts.
     var isFull = false
     /// Texts that were dropped since the latest notice.
     var gap = 0
@@ -36,7 +36,8 @@ package final class DescriptorWriter: Sendable {
     var waiters: [DispatchSemaphore] = []
   }
 
-  /// Bytes that wait at most: some 5,000 lines, which is what a worker logs in an hour, and little beside its 50 MB.
+  /// Size of the buffer in bytes: about 5,000 lines, which a worker logs in an hour. This is small compared with the
+  /// worker's 50 MB.
   static let capacity = 1 << 20
 
   private let descriptor: Int32
@@ -45,8 +46,8 @@ package final class DescriptorWriter: Sendable {
   private let work = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - descriptor: stays open as long as the process.
-  ///   - notice: the text that says that so many texts are missing.
+  ///   - descriptor: a descriptor that stays open as long as the process.
+  ///   - notice: returns the notice for a number of dropped texts.
   package init(_ descriptor: Int32, notice: @escaping @Sendable (Int) -> String) {
     self.descriptor = descriptor
     self.notice = notice
@@ -55,11 +56,11 @@ package final class DescriptorWriter: Sendable {
     thread.start()
   }
 
-  /// Texts that were dropped so far.
+  /// Number of dropped texts.
   package var dropped: Int { state.withLock { $0.dropped } }
 
-  /// Takes a text, and never waits. Texts are written whole and in the order in which they are taken; one of at most 4,096
-  /// bytes does not mix with those of other processes (pipe(7), `PIPE_BUF`).
+  /// Accepts a text without waiting. Texts are written whole and in order. A text of at most 4,096 bytes does not mix
+  /// with texts of other processes (pipe(7), `PIPE_BUF`).
   package func write(_ text: String) {
     let bytes = Array(text.utf8)
     let wakes = state.withLock { state in
@@ -82,7 +83,7 @@ package final class DescriptorWriter: Sendable {
     if wakes { work.signal() }
   }
 
-  /// Waits until everything that was taken is written or dropped, but not longer than `limit`.
+  /// Waits until all accepted texts are written or dropped, at most for `limit`.
   package func flush(within limit: DispatchTimeInterval) {
     let done = DispatchSemaphore(value: 0)
     let isDone = state.withLock { state in
@@ -133,7 +134,7 @@ package final class DescriptorWriter: Sendable {
     }
   }
 
-  /// - Returns: false when it can't be written: nobody will read it, the disk is full, the descriptor is closed.
+  /// - Returns: false if the write failed: the reader is gone, the disk is full or the descriptor is closed.
   private func write(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {

@@ -3,9 +3,9 @@ import Glibc
 /// A file that can't be opened, read or written.
 package struct FileError: Error {
   package var path: String
-  /// The system's own words.
+  /// The text of strerror(3).
   package var reason: String
-  /// Whether whoever read from us has gone.
+  /// Whether the reader of the pipe is gone.
   package var isBrokenPipe: Bool
 
   package init(path: String, reason: String, isBrokenPipe: Bool = false) {
@@ -14,7 +14,7 @@ package struct FileError: Error {
     self.isBrokenPipe = isBrokenPipe
   }
 
-  /// What `errno` says; to be made right after the failed call.
+  /// Returns the error for `errno`. Must be called immediately after the failed call.
   package static func last(_ path: String) -> FileError {
     let code = errno
     // strerror(3): the text is valid until the next call of this thread; it is copied here.

@@ -3,13 +3,14 @@ import TextInput
 
 /// A file, or standard input for `-`, read from front to back in chunks.
 package final class InputFile {
-  /// A chunk: large enough that system calls don't count, small enough for any cache.
+  /// Size of a chunk in bytes: large enough that the cost of system calls is negligible, small enough for the CPU
+  /// cache.
   package static let chunk = 1 << 16
 
   package let path: String
   /// The size in bytes of a regular file; `nil` for a pipe or a terminal.
   package let size: Int?
-  /// When it was last written to, in ns since the epoch (stat(3type)).
+  /// The time of the last modification, in ns since 1970 (stat(3type)).
   package let modified: Int
   private let descriptor: Int32
 
@@ -27,7 +28,7 @@ package final class InputFile {
     if descriptor != STDIN_FILENO { close(descriptor) }
   }
 
-  /// The next bytes; empty at the end.
+  /// Returns the next bytes; empty at the end.
   package func read() throws(FileError) -> [UInt8] {
     while true {
       var failed = false
@@ -38,18 +39,18 @@ package final class InputFile {
         count = max(0, read)
       }
       guard failed else { return bytes }
-      // read(2): EINTR is a signal that came first, not a failure.
+      // read(2): EINTR means that a signal arrived before any data; it is not a failure.
       guard errno == EINTR else { throw FileError.last(path) }
     }
   }
 
-  /// Goes to another place of a regular file.
+  /// Moves to another offset of a regular file.
   package func seek(to offset: Int) throws(FileError) {
     // lseek(2): the new offset, or -1 with errno.
     guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw FileError.last(path) }
   }
 
-  /// A whole file of at most `limit` bytes, without a byte order mark at its start.
+  /// Returns the content of a file of at most `limit` bytes, without a byte order mark at its start.
   package static func contents(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
     let file = try InputFile(path)
     var bytes: [UInt8] = []

@@ -2,29 +2,30 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Standard error, unbuffered, or written by a thread of its own.
+/// Standard error, written directly or by a separate thread.
 package enum StandardError {
   private static let writer = Mutex<DescriptorWriter?>(nil)
 
-  /// How long the end of a process waits for a reader of its last lines. Within a second every reader that reads at all
-  /// takes what a pipe holds (64 KiB); who waits for the end of a worker hardly notices it.
+  /// Time that the end of a process waits for the reader of its last lines. Within a second every active reader reads
+  /// the content of a pipe (64 KiB), and an operator hardly notices the delay.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
-  /// From now on writing never waits: a thread writes, and what it gets no rid of is dropped and counted.
+  /// Lets a separate thread write from now on, so that ``write(_:)`` never waits. Lines that this thread can't write
+  /// are dropped and counted.
   ///
-  /// For whatever must go on when nobody reads: commands that run until they are stopped, and the progress of long ones.
-  /// Other commands wait for their readers, as programs do: what they say is part of their result.
+  /// This is for commands that must not block if the reader stops reading: long-running commands and progress output.
+  /// Other commands wait for their readers, because their messages are part of the result.
   package static func detach() {
     writer.withLock { writer in
       if writer == nil { writer = DescriptorWriter(STDERR_FILENO) { LineLogHandler.notice(dropped: $0) } }
     }
   }
 
-  /// Lines that were dropped.
+  /// Number of dropped lines.
   package static var dropped: Int { writer.withLock { $0 }?.dropped ?? 0 }
 
-  /// Writes a text with one system call where the system allows it: lines of several threads don't mix. What can't be
-  /// written is lost, as there is nowhere left to say so.
+  /// Writes a text with one system call if the system allows it, so that lines of several threads don't mix. A text
+  /// that can't be written is lost, because no other place for an error message is left.
   package static func write(_ text: String) {
     if let writer = writer.withLock({ $0 }) { return writer.write(text) }
     let bytes = Array(text.utf8)
@@ -39,6 +40,7 @@ package enum StandardError {
     }
   }
 
-  /// Waits a moment for what was written to reach its reader. For the end of the process, and before somebody is asked.
+  /// Waits at most ``lastWait`` until the reader has the written texts. Called at the end of the process and before a
+  /// question.
   package static func flush() { writer.withLock { $0 }?.flush(within: lastWait) }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Standard output with a buffer of its own: exports write millions of lines.
+/// Standard output with a buffer, because exports write millions of lines.
 package struct StandardOutput: ~Copyable {
-  /// Enough that a system call is paid once in a thousand lines.
+  /// Size of the buffer in bytes: about one system call per thousand lines.
   private static let capacity = 1 << 16
 
   private var buffer: [UInt8] = []
@@ -19,7 +19,7 @@ package struct StandardOutput: ~Copyable {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// Writes out what is buffered. Must be called at the end.
+  /// Writes the buffered bytes. Must be called at the end.
   package mutating func flush() throws(FileError) {
     defer { buffer.removeAll(keepingCapacity: true) }
     var written = 0
@@ -36,7 +36,7 @@ package struct StandardOutput: ~Copyable {
     }
   }
 
-  /// Writes one text and a line end at once.
+  /// Writes a text and a line feed immediately.
   package static func printLine(_ text: String) throws(FileError) {
     var output = StandardOutput()
     try output.writeLine(text)

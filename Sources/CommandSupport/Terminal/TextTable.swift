@@ -1,4 +1,4 @@
-/// Rows of cells in columns that line up, for people.
+/// Rows of cells in aligned columns, for people.
 package struct TextTable {
   private let rows: [[String]]
 
@@ -6,7 +6,7 @@ package struct TextTable {
     self.rows = rows
   }
 
-  /// The rows, one a line, two blanks between the columns and none at the end.
+  /// The table's text: one row per line, two blanks between columns, no blanks at the end of a line.
   package var text: String {
     var widths: [Int] = []
     for row in rows {

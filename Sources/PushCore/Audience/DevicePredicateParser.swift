@@ -48,12 +48,12 @@ struct DevicePredicateParser: BooleanExpressionParser {
     if let field = DevicePredicate.TimeField(rawValue: name) { return .time(field) }
     if let column = DeviceColumn(rawValue: name) {
       throw scanner.error(
-        "'\(column.rawValue)' can't be asked for: the fields of devices are \(Self.fieldNames)", at: start)
+        "'\(column.rawValue)' can't be tested: the fields of devices are \(Self.fieldNames)", at: start)
     }
     if let column = DeviceVocabulary.column(near: name) {
       throw scanner.error(
         "there is no field \(Excerpt.quoted(name)): did you mean '\(column.rawValue)'? "
-          + "an attribute of that name stands in double quotes", at: start)
+          + "write an attribute of that name in double quotes", at: start)
     }
     return attribute(name)
   }
@@ -158,7 +158,7 @@ struct DevicePredicateParser: BooleanExpressionParser {
         throw scanner.error("expected a text in single quotes, found \(Excerpt.quoted(value))", at: start)
       }
       guard !comparison.isOrder else {
-        throw scanner.error("this field has no order: ask for '=', 'in' or 'prefix'", at: start)
+        throw scanner.error("this field has no order: use '=', 'in' or 'prefix'", at: start)
       }
       return try textValue(value, of: field, at: start)
     case .version:
@@ -228,6 +228,6 @@ struct DevicePredicateParser: BooleanExpressionParser {
       scanner.position += 1
       text.unicodeScalars.append(quote)
     }
-    throw scanner.error("\(what) has no end: \(quote) is missing", at: start)
+    throw scanner.error("\(what) is not closed: \(quote) is missing", at: start)
   }
 }

@@ -199,9 +199,9 @@ public enum SegmentDefinitionError: Error, Equatable, Sendable, CustomStringConv
     switch self {
     case .cycle(let names): "it would contain itself: \(names.joined(separator: " → "))"
     case .tooDeep(let names):
-      "\(names.joined(separator: " → ")) is deeper than \(SegmentDefinitions.maximumNesting) definitions in each other"
+      "\(names.joined(separator: " → ")) has more than \(SegmentDefinitions.maximumNesting) levels of definitions"
     case .tooManyTerms:
-      "with all that it is defined by it names more than \(SegmentDefinitions.maximumTerms) segments"
+      "with all nested definitions it uses more than \(SegmentDefinitions.maximumTerms) segments"
     case .unreadable(let name):
       "the definition of the segment \(Excerpt.quoted(name)) in Redis can't be read"
     }

@@ -26,6 +26,6 @@ extension PushRule {
   /// condition would be false for all users.
   public static let unknownAttribute = PushRule(
     id: "unknown-attribute", severity: .warning,
-    summary: "A placeholder, a condition or a time by an attribute names one that some user has.",
+    summary: "At least one user has the attribute of each placeholder, condition and send time.",
     source: "Carillon: deploy/guide/personalised-messages.md, “Placeholders”")
 }

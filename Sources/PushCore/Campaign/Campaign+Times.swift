@@ -33,15 +33,15 @@ extension Campaign {
       return JobError(
         field: "sendAt",
         message: "\(WallTime.format(local.wall)) passed in the last time zone \(Self.rounded(passed)) ago, "
-          + "more than \(allowed): nobody would get it",
-        hint: "check the date; to send it all the same give late, such as \"late\": \"\(Self.consent(passed))\"")
+          + "more than \(allowed): no user would get it",
+        hint: "check the date; to send it anyway set late, such as \"late\": \"\(Self.consent(passed))\"")
     }
     guard now - sendAt > delivery.timing.late * 1000 else { return nil }
     return JobError(
       field: "sendAt",
       message:
         "\(Timestamp.format(milliseconds: sendAt)) passed \(Self.rounded(now - sendAt)) ago, more than \(allowed)",
-      hint: "check the date; to send at once leave sendAt out, or give late, such as "
+      hint: "check the date; to send immediately omit sendAt, or set late, such as "
         + "\"late\": \"\(Self.consent(now - sendAt))\"")
   }
 
@@ -56,7 +56,7 @@ extension Campaign {
     if case .until(let milliseconds)? = delivery.rate, milliseconds <= now {
       return JobError(
         field: "finishBy", message: "\(Timestamp.format(milliseconds: milliseconds)) has passed",
-        hint: "check the date, or leave it out for as fast as it goes")
+        hint: "check the date, or omit it for no limit")
     }
     return nil
   }

@@ -37,7 +37,7 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Form of a campaign's id, for messages.
-  public static let form = "the id of a campaign, as in its job; of a run of a repeated job, ID~TIME"
+  public static let form = "the id of a campaign, as in its job; of a run of a recurring job, ID~TIME"
 }
 
 /// Part of a campaign.

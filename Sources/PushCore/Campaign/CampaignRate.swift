@@ -14,7 +14,7 @@ public enum CampaignRate: Sendable, Equatable {
   public static let spreads = 1...7 * 86400
 
   /// Form of a rate, for messages.
-  public static let form = "a number above 0, and at most 1,000,000: pushes a second, of all workers together"
+  public static let form = "a number above 0, and at most 1,000,000: pushes per second of all workers together"
 
   /// Returns whether this number of pushes per second is a valid rate.
   public static func isValid(_ perSecond: Double) -> Bool { perSecond > 0 && perSecond <= maximum }
@@ -37,12 +37,12 @@ extension JobFields {
     let given = Self.rates.filter { value($0) != nil }
     guard given.count <= 1 else {
       throw error(
-        given[1], "stands beside \(given[0])", hint: "each of rate, spread and finishBy says how fast: give one of them"
+        given[1], "can't be combined with \(given[0])", hint: "use only one of rate, spread and finishBy"
       )
     }
     if let value = value("rate") {
       guard case .number(let text) = value.kind, let rate = Double(text), CampaignRate.isValid(rate) else {
-        throw error("rate", "must be \(CampaignRate.form)", hint: "leave it out for as fast as it goes")
+        throw error("rate", "must be \(CampaignRate.form)", hint: "omit it for no limit")
       }
       return .perSecond(rate)
     }
@@ -58,7 +58,7 @@ extension JobFields {
       throw error("finishBy", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
     }
     if let sendAt, instant <= sendAt {
-      throw error("finishBy", "is not after sendAt", hint: "leave it out for as fast as it goes")
+      throw error("finishBy", "is not after sendAt", hint: "omit it for no limit")
     }
     return .until(milliseconds: instant)
   }

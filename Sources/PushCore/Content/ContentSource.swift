@@ -39,7 +39,7 @@ struct ContentSource {
     uniqueKey = try Self.key("uniqueKey", fields, members)
     campaignKey = try Self.key("campaignKey", fields, members)
     if let uniqueKey, uniqueKey == campaignKey {
-      throw fields.error("campaignKey", "is the same as uniqueKey", hint: "name another")
+      throw fields.error("campaignKey", "is the same as uniqueKey", hint: "choose another name")
     }
     trimmed = try fields.string("trim").map { $0.split(separator: ".").map(String.init) }
   }
@@ -67,11 +67,11 @@ struct ContentSource {
     let own = variant.value("payload")
     guard own != nil || job.value("payload") != nil else {
       throw variant.error(
-        "payload", "is missing", hint: "give it one, or the job one from which variants say what differs")
+        "payload", "is missing", hint: "add a payload to the variant, or one to the job that variants change")
     }
     if let own {
       guard case .object = own.kind else {
-        throw variant.error("payload", "must be a JSON object, not \(own.kindName)", hint: "give what differs")
+        throw variant.error("payload", "must be a JSON object, not \(own.kindName)", hint: "list the differences")
       }
       if let base = job.value("payload"), case .object = base.kind {
         try self.init(job, payload: MergePatch.apply(own, to: base), path: variant.path("payload"))
@@ -96,8 +96,8 @@ struct ContentSource {
   /// Error for a text that may be shortened but is in no language of the source.
   var nothingToShorten: JobError {
     fields.error(
-      "trim", "\(Excerpt.quoted((trimmed ?? []).joined(separator: "."))) is no string of the payload",
-      hint: "name one by its path in the payload, such as aps.alert.body")
+      "trim", "\(Excerpt.quoted((trimmed ?? []).joined(separator: "."))) is not a string in the payload",
+      hint: "use a path in the payload, such as aps.alert.body")
   }
 
   private func checkCount(_ fields: JobFields) throws(JobError) {
@@ -131,11 +131,11 @@ struct ContentSource {
         throw fields.error(
           name,
           "means the same language as \(Excerpt.quoted(other)): case, - or _, and former codes make no difference",
-          hint: "leave one of them")
+          hint: "remove one of them")
       }
       guard case .object = patch.value.kind else {
         throw fields.error(
-          name, "must be an object, not \(patch.value.kindName)", hint: "give what differs from payload")
+          name, "must be an object, not \(patch.value.kindName)", hint: "list the differences from payload")
       }
       languages.append(Language(tag: patch.name, patches: [patch.value], path: fields.path(name)))
     }
@@ -148,10 +148,10 @@ struct ContentSource {
   ) throws(JobError) -> String? {
     guard let key = try fields.string(name) else { return nil }
     guard PlainName.isValid(key) else {
-      throw fields.error(name, "\(Excerpt.quoted(key)) can't be a key", hint: "it must be \(PlainName.form)")
+      throw fields.error(name, "\(Excerpt.quoted(key)) is not a valid key", hint: "it must be \(PlainName.form)")
     }
     guard !members.contains(where: { $0.name == key }) else {
-      throw fields.error(name, "the payload has a member \(Excerpt.quoted(key)) already", hint: "name another")
+      throw fields.error(name, "the payload already has a member \(Excerpt.quoted(key))", hint: "choose another name")
     }
     return key
   }

@@ -27,8 +27,9 @@ enum ForeignSyntax {
   ) -> TemplateText.Problem? {
     if let first = name.unicodeScalars.first, sigils.contains(Character(first)) {
       return TemplateText.Problem(
-        message: "\(TemplateText.shown(placeholder)) is a tag of Mustache or Handlebars: Carillon has none",
-        hint: "use variants or localized; the name of an attribute stands alone, as in {{firstName|there}}")
+        message:
+          "\(TemplateText.shown(placeholder)) is a tag of Mustache or Handlebars, which Carillon does not support",
+        hint: "use variants or localized; write the name of an attribute alone, as in {{firstName|there}}")
     }
     guard let fallback, !name.isEmpty else { return nil }
     if fallback.first == UInt8(ascii: "|") {
@@ -40,7 +41,7 @@ enum ForeignSyntax {
     return TemplateText.Problem(
       message: "\(TemplateText.shown(placeholder)) has the filter \(filter) of another template language",
       hint: "write the fallback alone, without quotes: {{\(Excerpt.bare(name))|there}}; "
-        + "a format stands behind a colon, one of \(ValueFormat.names)")
+        + "write a format after a colon: \(ValueFormat.names)")
   }
 
   /// Returns the filter that a part of a placeholder names; `nil` for a plain text.

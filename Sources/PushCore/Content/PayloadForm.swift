@@ -104,7 +104,7 @@ struct PayloadReader {
     let size = JSONValue.minified(bytes[value.range]).count
     guard size > Self.mostBytes else { return }
     throw JobError(
-      field: path, message: "has \(size) bytes, and no push can have more than \(Self.mostBytes)",
+      field: path, message: "has \(size) bytes, more than the limit of \(Self.mostBytes) for a push",
       hint: "send an id, and let the app fetch the rest")
   }
 
@@ -121,7 +121,7 @@ struct PayloadReader {
     for (field, key) in [("uniqueKey", uniqueKey), ("campaignKey", campaignKey)] {
       guard let key else { continue }
       guard !members.contains(where: { $0.name == key }) else {
-        throw JobError(field: path + "." + key, message: "is what \(field) names", hint: "name another")
+        throw JobError(field: path + "." + key, message: "is the key in \(field)", hint: "choose another name")
       }
       template.add(Array("\(isFirst ? "" : ",")\"\(key)\":\"".utf8))
       if field == "uniqueKey" { template.add(.id) } else { template.add(Array(campaign.utf8)) }
@@ -168,8 +168,8 @@ struct PayloadReader {
       let step = BadgeStep.read(text)
       guard badgeStep == nil || badgeStep == step else {
         throw JobError(
-          field: path, message: "is another step than in the rest of the job",
-          hint: "a user has one badge, in any language")
+          field: path, message: "differs from the badge step in the rest of the job",
+          hint: "use the same step everywhere: a user has one badge count for all languages")
       }
       badgeStep = step
       isPersonal = true
@@ -219,7 +219,7 @@ struct PayloadReader {
     guard values.count <= PersonalContent.mostValues else {
       throw JobError(
         field: path, message: "more than \(PersonalContent.mostValues) values in one job",
-        hint: "let the backend compose such texts, and give them as one value")
+        hint: "compose such texts in your backend, and send them as one value")
     }
     return values.count - 1
   }

@@ -80,8 +80,8 @@ struct TemplateText: Equatable {
     let maximum = DeviceRowDraft.maximumAttributeName
     guard (1...maximum).contains(name.utf8.count), !name.unicodeScalars.contains(where: Self.isBrace) else {
       throw Problem(
-        message: "\(Self.shown(placeholder)) names nothing: a name has 1 to \(maximum) bytes, and no braces",
-        hint: "write {{name|fallback}}; braces that are meant as such: {{|{{}}")
+        message: "\(Self.shown(placeholder)) has no valid name: a name has 1 to \(maximum) bytes, and no braces",
+        hint: "write {{name|fallback}}; to write literal braces: {{|{{}}")
     }
     if let scalar = name.unicodeScalars.first(where: Self.isInvisible) ?? Self.leadingMark(of: name) {
       let code = String(scalar.value, radix: 16, uppercase: true)
@@ -94,8 +94,8 @@ struct TemplateText: Equatable {
       format = ValueFormat(String(decoding: Self.trimmed(head[(colon + 1)...]), as: UTF8.self)[...])
       guard format != nil else {
         throw Problem(
-          message: "\(Self.shown(placeholder)) names a format that there is not",
-          hint: "behind the colon stands one of \(ValueFormat.names)")
+          message: "\(Self.shown(placeholder)) has an unknown format",
+          hint: "known formats: \(ValueFormat.names)")
       }
     }
     parts.append(
@@ -111,14 +111,15 @@ struct TemplateText: Equatable {
 
   private static func unclosed(_ text: ArraySlice<UInt8>) -> Problem {
     Problem(
-      message: "\(Excerpt.quoted(excerpt(text))) opens a placeholder that nothing closes",
-      hint: "close it with }}; braces that are meant as such: {{|{{}}")
+      message: "\(Excerpt.quoted(excerpt(text))) opens a placeholder that is not closed",
+      hint: "close it with }}; to write literal braces: {{|{{}}")
   }
 
   private static func tag(_ text: ArraySlice<UInt8>) -> Problem {
     Problem(
-      message: "\(Excerpt.quoted(excerpt(text))) is a tag of another template language: Carillon has none",
-      hint: "use variants, localized or {{name|fallback}}; a tag that is meant as text: {{|{%}}")
+      message:
+        "\(Excerpt.quoted(excerpt(text))) is a tag of another template language, which Carillon does not support",
+      hint: "use variants, localized or {{name|fallback}}; to write a literal tag: {{|{%}}")
   }
 
   private static func excerpt(_ text: ArraySlice<UInt8>) -> String {

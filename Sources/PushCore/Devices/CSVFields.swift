@@ -87,7 +87,7 @@ struct CSVFields: Sendable {
         append(field..<position, doubled: hasDoubled)
         position += 1
         if position < bytes.count, !isSpecial(bytes[position]) || bytes[position] == UInt8(ascii: "\"") {
-          return .malformed("text behind a closing quote")
+          return .malformed("text after a closing quote")
         }
         return nil
       case UInt8(ascii: "\n"): lines += 1
@@ -96,7 +96,7 @@ struct CSVFields: Sendable {
       }
       position += 1
     }
-    return isFinal ? .malformed("a quote is never closed") : .needsMore
+    return isFinal ? .malformed("a quote is not closed") : .needsMore
   }
 
   private mutating func append(_ range: Range<Int>, doubled: Bool) {

@@ -58,13 +58,13 @@ public struct DeviceRowDraft: Sendable {
       guard let known = vocabulary.services[text] else {
         throw Problem(
           description:
-            "service: \(Excerpt.quoted(text)) is none of \(vocabulary.services.names.joined(separator: ", "))")
+            "service: \(Excerpt.quoted(text)) is not one of \(vocabulary.services.names.joined(separator: ", "))")
       }
       service = known
     case .kind:
       guard let known = TokenKind(rawValue: text) else {
         throw Problem(
-          description: "kind: \(Excerpt.quoted(text)) is none of "
+          description: "kind: \(Excerpt.quoted(text)) is not one of "
             + TokenKind.allCases.map(\.rawValue).joined(separator: ", "))
       }
       kind = known
@@ -113,7 +113,7 @@ public struct DeviceRowDraft: Sendable {
       try set(column, to: text)
     } catch {
       guard column == .timezone else { throw error }
-      refusal = "\(error.description) (the device is kept without a time zone)"
+      refusal = "\(error.description) (the device is stored without a time zone)"
     }
   }
 
@@ -141,7 +141,7 @@ public struct DeviceRowDraft: Sendable {
     guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
     guard activity == nil || kind == .liveActivity else {
       throw Problem(
-        description: "activity: only a token of kind \(TokenKind.liveActivity.rawValue) is of one activity; "
+        description: "activity: only a token of kind \(TokenKind.liveActivity.rawValue) can have an activity; "
           + "this one is of kind \((kind ?? .alert).rawValue)")
     }
     return DeviceRow(
@@ -158,7 +158,7 @@ public struct DeviceRowDraft: Sendable {
     }
     guard let version = VersionText.read(text) else {
       throw Problem(
-        description: "\(column.rawValue): \(Excerpt.quoted(text)) is no version; a version looks like 5.2 or v5.2")
+        description: "\(column.rawValue): \(Excerpt.quoted(text)) is not a version; a version looks like 5.2 or v5.2")
     }
     return version
   }

@@ -139,7 +139,7 @@ public struct DeviceRowReader: Sendable {
       switch step {
       case .needsMore:
         guard end - start > maximumRecord else { return rows }
-        let message = "longer than \(maximumRecord) bytes" + (format == .csv ? ", or a quote is never closed" : "")
+        let message = "longer than \(maximumRecord) bytes" + (format == .csv ? ", or a quote is not closed" : "")
         rows.append(dropLine(message, at: startLine, isFinal: isFinal))
       case .malformed(let message):
         rows.append(dropLine(message, at: startLine, isFinal: isFinal))
@@ -238,7 +238,7 @@ public struct DeviceRowReader: Sendable {
     if let system {
       guard names.contains(where: system.mapping.isToken) else {
         throw Self.headerError(
-          "no column of it is one in which \(system.rawValue) has tokens: "
+          "it has no column with tokens of \(system.rawValue): "
             + system.mapping.tokenColumns.joined(separator: ", "))
       }
       return names.map { .foreign($0) }

@@ -27,7 +27,7 @@ public struct DeviceVocabulary: Sendable {
     do throws(IdentifierError) {
       name = try AttributeName.read(text)
     } catch {
-      throw .init(description: "\(Excerpt.quoted(text)) can't name an attribute: \(error)")
+      throw .init(description: "\(Excerpt.quoted(text)) is not a valid attribute name: \(error)")
     }
     guard !allowedAttributes.contains(name), let column = Self.column(near: name) else { return name }
     throw .init(

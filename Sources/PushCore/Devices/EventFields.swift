@@ -163,6 +163,6 @@ struct EventFields {
   /// - Throws: an error if an unknown member remains.
   func end() throws(DeviceRowDraft.Problem) {
     guard let first = members.first else { return }
-    throw .init(description: "\(Excerpt.quoted(first.name)): there is no such field in this event")
+    throw .init(description: "\(Excerpt.quoted(first.name)): unknown field in this event")
   }
 }

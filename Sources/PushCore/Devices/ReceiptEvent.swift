@@ -30,7 +30,7 @@ public struct ReceiptEvent: Sendable, Equatable, Hashable {
     let name = try fields.required("event")
     guard let kind = Kind(rawValue: name) else {
       throw .init(
-        description: "event: \(Excerpt.quoted(name)) is none of "
+        description: "event: \(Excerpt.quoted(name)) is not one of "
           + Kind.allCases.map(\.rawValue).joined(separator: ", "))
     }
     let campaign = try fields.required("campaign")

@@ -55,7 +55,7 @@ public struct RegistrationEvent: Sendable, Equatable {
     let name = try fields.required("op")
     guard let operation = Operation(rawValue: name) else {
       throw .init(
-        description: "op: \(Excerpt.quoted(name)) is none of "
+        description: "op: \(Excerpt.quoted(name)) is not one of "
           + Operation.allCases.map(\.rawValue).joined(separator: ", "))
     }
     at = try fields.instant(now: vocabulary.now)

@@ -27,12 +27,12 @@ public enum SegmentLine: Sendable, Equatable {
     }
     var fields = CSVFields()
     if case .malformed(let problem) = fields.scan(bytes, in: 0..<bytes.count, isFinal: true) {
-      self = .bad("\(problem): an id with a quote or a comma in it stands in quotes, with every quote doubled")
+      self = .bad("\(problem): put an id with a quote or a comma in quotes, and double every quote in it")
       return
     }
     guard fields.count == 1, let id = fields.text(0, in: bytes) else {
       self = .bad(
-        "has \(fields.count) columns: a segment's file has one, the user's id; one with a comma stands in quotes")
+        "has \(fields.count) columns: a segment's file has one, the user's id; put an id with a comma in quotes")
       return
     }
     // A text in quotes is always an id.
@@ -40,7 +40,9 @@ public enum SegmentLine: Sendable, Equatable {
     if number == 1, !isQuoted, id.lowercased() == Self.column {
       self = .header
     } else if number == 1, !isQuoted, Self.lookAlikes.contains(id.lowercased()) {
-      self = .bad("looks like the name of a column: call it \(Self.column) or leave it out; quotes make it a user's id")
+      self = .bad(
+        "looks like the name of a column: rename it to \(Self.column) or remove it; put it in quotes if it is a user's id"
+      )
     } else if !isQuoted, let problem = ForeignRow.problem(of: Identifier.trimmed(id)) {
       self = .bad(problem)
     } else {

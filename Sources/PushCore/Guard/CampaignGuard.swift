@@ -168,7 +168,7 @@ public struct CampaignGuard: Sendable, Equatable {
   }
 
   /// Remedy for a guard that has tripped on all workers.
-  public static let remedy = "; mend it and resume, or resume --unguarded if the answers are right"
+  public static let remedy = "; fix the cause and resume, or resume with --unguarded if the answers are right"
 
   private func complaint(of counts: GuardCounts) -> String? {
     guard counts.answers > 0, !isOff else { return nil }
@@ -176,11 +176,12 @@ public struct CampaignGuard: Sendable, Equatable {
       Double(counts.suspects) / Double(counts.answers), Double(counts.gone) / Double(counts.answers)
     )
     if suspects > policy.threshold {
-      return "\(percent(suspects)) of \(counts.answers) answers called the token bad or of another topic: looks like "
+      return
+        "\(percent(suspects)) of \(counts.answers) answers rejected the token as bad or of another topic: probably "
         + "the wrong environment for app \(app), or the wrong topic"
     }
     if gone > policy.pruneShare {
-      return "\(percent(gone)) of \(counts.answers) answers were 410, device gone: looks like the wrong devices or "
+      return "\(percent(gone)) of \(counts.answers) answers were 410, unregistered: probably the wrong devices or "
         + "environment for app \(app)"
     }
     return nil

@@ -9,8 +9,8 @@ extension CampaignJob {
     if let known = members.value("submittedBy")?.kind {
       guard case .string(let name) = known, name == person else {
         throw JobError(
-          field: "submittedBy", message: "the job says who submits it, and it is somebody else",
-          hint: "leave it out of the job, or --by out of the command")
+          field: "submittedBy", message: "the job names another submitter",
+          hint: "remove it from the job, or omit --by")
       }
       return job
     }

@@ -114,7 +114,8 @@ public enum CampaignJob {
     of campaign: Campaign, _ type: String, _ job: [UInt8], _ apps: JobApps, _ service: any PushService
   ) throws(JobError) -> Campaign {
     guard let payload = service.refreshPayload(of: type) else {
-      throw JobError(field: "also", message: "\(Excerpt.quoted(type)) is no push that shows nothing by itself")
+      throw JobError(
+        field: "also", message: "\(Excerpt.quoted(type)) is not a push type for refreshes without an alert")
     }
     let bytes: [UInt8]
     do {
@@ -156,7 +157,7 @@ public enum CampaignJob {
     if let dated = try dated(parsed(job), job, apps, startingAt: start) { bytes = dated }
     var campaign = try parse(bytes, apps, as: id.whole)
     guard campaign.parts.contains(part) else {
-      throw JobError(field: "", message: "the job makes no part \(Excerpt.quoted("\(part)"))")
+      throw JobError(field: "", message: "the job has no part \(Excerpt.quoted("\(part)"))")
     }
     if let type = part.companion {
       let (whole, service) = try read(parsed(bytes), in: bytes, apps, as: id.whole)
@@ -269,8 +270,8 @@ public enum CampaignJob {
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",
-        message: "goes to the tokens of a Live Activity, and this push is not for those",
-        hint: "it takes pushType liveactivity with event update or end; a start goes to users: segment, users")
+        message: "selects tokens of a Live Activity, and this push type can't use them",
+        hint: "use pushType liveactivity with event update or end; for a start use segment or users")
     }
     return (campaign, service)
   }
@@ -288,8 +289,8 @@ public enum CampaignJob {
     guard try fields.flag("vars") else { return false }
     guard content?.values.isEmpty == false else {
       throw fields.error(
-        "vars", "no text of the payload asks for a value",
-        hint: "write {{name}} where it is to stand, or leave vars out")
+        "vars", "no text of the payload uses a value",
+        hint: "add {{name}} to a text, or omit vars")
     }
     return true
   }
@@ -324,28 +325,30 @@ public enum CampaignJob {
     guard let category = try fields.string("category") else { return nil }
     guard PlainName.isValid(category) else {
       throw fields.error(
-        "category", "\(Excerpt.quoted(category)) can't name a category", hint: "it must be \(PlainName.form)")
+        "category", "\(Excerpt.quoted(category)) is not a valid category name", hint: "it must be \(PlainName.form)")
     }
     guard try !fields.flag("transactional") else {
       throw fields.error(
-        "category", "a transactional campaign goes to everybody, whatever categories they refuse",
-        hint: "leave out category, or transactional")
+        "category", "can't be combined with transactional, which ignores opt-outs from categories",
+        hint: "omit category or transactional")
     }
     return category
   }
 
   private static func readSubmitter(_ fields: JobFields) throws(JobError) -> String? {
     guard let name = try fields.string("submittedBy") else { return nil }
-    if let problem = PersonName.problem(name) { throw fields.error("submittedBy", problem, hint: "leave it out") }
+    if let problem = PersonName.problem(name) {
+      throw fields.error("submittedBy", problem, hint: "correct it or omit it")
+    }
     return name
   }
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {
     guard let id = try fields.string("collapseId") else { return nil }
-    guard !id.isEmpty else { throw fields.error("collapseId", "must not be empty", hint: "leave it out") }
+    guard !id.isEmpty else { throw fields.error("collapseId", "must not be empty", hint: "omit it") }
     // The id becomes a header. RFC 9110, 5.5, allows no control characters and no blank at either end.
     guard !id.unicodeScalars.contains(where: Excerpt.isControl), id.first != " ", id.last != " " else {
-      throw fields.error("collapseId", "must not have control characters, nor blanks at its ends")
+      throw fields.error("collapseId", "must not have control characters, or blanks at its ends")
     }
     return id
   }

@@ -42,7 +42,7 @@ struct JobAudience {
       case .segment, .users, .campaign, .activity: break
       case .tokens, .channel:
         throw fields.error(
-          name, "needs users: what is known of a device is known by its user",
+          name, "needs an audience of users: data of a device is stored with its user",
           hint: "give a segment or users instead")
       }
     }
@@ -56,7 +56,7 @@ struct JobAudience {
     var earlier = exclusion.campaigns
     if case .campaign(let base) = audience { earlier.append(base) }
     if earlier.contains(where: { $0.campaign == id }) {
-      throw JobError(field: path, message: "names the campaign itself", hint: "it can refer to one that has ended")
+      throw JobError(field: path, message: "names the campaign itself", hint: "refer to an ended campaign")
     }
   }
 
@@ -73,7 +73,7 @@ struct JobAudience {
     exclusion.activity = try readActivity(fields)
     try refuseWithoutCampaign(fields)
     guard !exclusion.isEmpty else {
-      throw JobError(field: path, message: "excludes nobody", hint: "give segment, campaign or activity")
+      throw JobError(field: path, message: "is empty", hint: "add segment, campaign or activity")
     }
     return exclusion
   }
@@ -82,7 +82,8 @@ struct JobAudience {
     guard let name = try fields.string("activity") else { return nil }
     guard PlainName.isValid(name) else {
       throw fields.error(
-        "activity", "\(Excerpt.quoted(name)) can't name a Live Activity", hint: "it must be \(PlainName.form)")
+        "activity", "\(Excerpt.quoted(name)) is not a valid name of a Live Activity",
+        hint: "it must be \(PlainName.form)")
     }
     return name
   }
@@ -91,7 +92,7 @@ struct JobAudience {
     guard fields.value("campaign") == nil, let name = ofCampaign.first(where: { fields.value($0) != nil }) else {
       return
     }
-    throw fields.error(name, "says which users of a campaign are meant, and there is none", hint: "leave it out")
+    throw fields.error(name, "has no effect without campaign", hint: "omit it, or add campaign")
   }
 
   private static func earlier(_ id: String, _ fields: JobFields) throws(JobError) -> EarlierAudience {
@@ -106,7 +107,7 @@ struct JobAudience {
 
   private static func readOutcomes(_ fields: JobFields) throws(JobError) -> [Outcome] {
     guard let names = try fields.stringOrStrings("outcome") else { return EarlierAudience.reached }
-    guard !names.isEmpty else { throw fields.error("outcome", "is empty", hint: "leave it out, or name one") }
+    guard !names.isEmpty else { throw fields.error("outcome", "is empty", hint: "omit it, or add an outcome") }
     var outcomes: [Outcome] = []
     for name in names {
       guard let outcome = Outcome(name: name) else {
@@ -140,7 +141,7 @@ struct JobAudience {
     guard let value = fields.value("limit") else { return nil }
     guard case .number(let text) = value.kind, let limit = Int(text), 1...mostUsers ~= limit else {
       throw fields.error(
-        "limit", "must be a whole number of users, 1 or more", hint: "leave it out for everybody; sample takes a share")
+        "limit", "must be a whole number of users, 1 or more", hint: "omit it for all users; sample selects a share")
     }
     return limit
   }
@@ -152,8 +153,8 @@ struct JobAudience {
     guard given.count == 1 else {
       throw JobError(
         field: path,
-        message: given.isEmpty ? "names nobody" : "has " + given.joined(separator: " and ") + " at once",
-        hint: "give exactly one of " + Self.fields.joined(separator: ", "))
+        message: given.isEmpty ? "is empty" : "has " + given.joined(separator: " and ") + " together",
+        hint: "use exactly one of " + Self.fields.joined(separator: ", "))
     }
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
     if let recipients = try JobRecipient.all(fields) { return .users(try readUsers(recipients.map(\.user), fields)) }
@@ -163,7 +164,7 @@ struct JobAudience {
     if let activity = try readActivity(fields) { return .activity(activity) }
     if let channel = try fields.string("channel") {
       if let problem = service.problem(ofChannel: channel) {
-        throw fields.error("channel", problem, hint: "take it as `carillon channel list` prints it")
+        throw fields.error("channel", problem, hint: "copy it from `carillon channel list`")
       }
       return .channel(channel)
     }

@@ -44,7 +44,7 @@ public struct JobFields {
 
   /// Returns the error for something that only a later version supports.
   static func notYet(field: String, _ what: String = "this field") -> JobError {
-    JobError(field: field, message: "\(what) is not supported yet", hint: "leave it out, or wait for a later version")
+    JobError(field: field, message: "\(what) is not supported yet", hint: "omit it, or wait for a later version")
   }
 
   /// Returns the path of a field in the job.

@@ -38,7 +38,7 @@ struct JobPayload {
       if content.needsTarget || content.badgeStep > 0 || fields.value("uniqueKey") != nil && audience.isChannel {
         throw JobError(
           field: fields.path(fields.value("localized") == nil ? "payload" : "localized"),
-          message: "depends on whom it goes to, and nothing is known of \(audience.isChannel ? "a channel" : "tokens")",
+          message: "needs data of users, which \(audience.isChannel ? "a channel does" : "tokens do") not have",
           hint: "give a segment or users instead")
       }
     }

@@ -43,7 +43,8 @@ public struct JobRecipient: Sendable {
 
   private static func check(_ values: JSONValue, _ fields: JobFields) throws(JobError) {
     guard case .object(let members) = values.kind else {
-      throw fields.error("vars", "must be an object, not \(values.kindName)", hint: "name the values: {\"price\":12.5}")
+      throw fields.error(
+        "vars", "must be an object, not \(values.kindName)", hint: "write names and values: {\"price\":12.5}")
     }
     guard members.count <= mostValues else {
       throw fields.error("vars", "has \(members.count) values, at most \(mostValues) are possible")

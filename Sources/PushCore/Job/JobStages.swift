@@ -22,12 +22,13 @@ enum JobStages {
     switch audience.audience {
     case .segment, .users, .campaign: break
     case .tokens, .activity, .channel:
-      throw job.error("stages", "need users, of whom some are first", hint: "give a segment or users instead")
+      throw job.error("stages", "need an audience of users", hint: "give a segment or users instead")
     }
     guard audience.limit == nil else {
       throw job.error(
-        "stages", "do not go with audience.limit: who is within the limit would be known only behind the last stage",
-        hint: "import the users as a segment, and leave out the limit")
+        "stages",
+        "can't be combined with audience.limit: the users within the limit would be known only after the last stage",
+        hint: "import the users as a segment, and omit the limit")
     }
     var stages: [CampaignStages.Stage] = []
     for (index, element) in elements.enumerated() {
@@ -38,10 +39,11 @@ enum JobStages {
     }
     guard shares < 1 else {
       throw job.error(
-        "stages", "the shares add up to \(shares), and leave nobody for the rest", hint: "make them less than 1 in all")
+        "stages", "the shares add up to \(shares), so no user is left after the stages",
+        hint: "make their sum less than 1")
     }
     guard stages.count(where: { $0.winner != nil }) <= 1 else {
-      throw job.error("stages", "choose a winner twice", hint: "leave winner in one stage")
+      throw job.error("stages", "choose a winner twice", hint: "keep winner in one stage only")
     }
     return CampaignStages(stages, campaign: id)
   }
@@ -67,8 +69,8 @@ enum JobStages {
   private static func members(_ fields: JobFields) throws(JobError) -> CampaignStages.Members {
     guard (fields.value("users") == nil) != (fields.value("share") == nil) else {
       throw fields.error(
-        "users", fields.value("users") == nil ? "and share are missing" : "stands beside share",
-        hint: "give one of them: who is in the stage")
+        "users", fields.value("users") == nil ? "and share are missing" : "can't be combined with share",
+        hint: "use one of them to choose the users of the stage")
     }
     if let share = try share("share", fields) {
       guard share < 1 else {
@@ -98,7 +100,7 @@ enum JobStages {
     guard let value = stage.value("winner") else { return nil }
     guard let variants else {
       throw stage.error(
-        "winner", "is one of the variants, and the job has none", hint: "leave it out, or give the job variants")
+        "winner", "needs variants, and the job has none", hint: "omit it, or add variants to the job")
     }
     let fields = try JobFields(
       value, path: stage.path("winner"), known: ["by", "minimum", "otherwise"], planned: [])
@@ -122,7 +124,7 @@ enum JobStages {
     guard let name = try fields.string("otherwise") else { return nil }
     guard let place = variants.place(named: name) else {
       throw fields.error(
-        "otherwise", "\(Excerpt.quoted(name)) is none of the variants",
+        "otherwise", "\(Excerpt.quoted(name)) is not one of the variants",
         hint: Nearest.hint(name, among: variants.all.map(\.name)))
     }
     return place
@@ -137,16 +139,16 @@ extension Campaign {
   public func problemOfStages(start: Int) -> JobError? {
     guard let stages = delivery.stages else { return nil }
     let rest = start + stages.leastDuration(isLocal: delivery.timing.localTime != nil)
-    let begins = "the rest begins at \(Timestamp.format(milliseconds: rest * 1000)) at the earliest, behind the stages"
+    let begins = "the rest starts after the stages, at \(Timestamp.format(milliseconds: rest * 1000)) or later"
     if case .at(let seconds) = message.expiration, seconds <= rest {
       return JobError(
-        field: "expiration", message: "is over before the last pushes begin: " + begins,
-        hint: "give a later time, or a duration: it counts from when each stage begins")
+        field: "expiration", message: "ends before the last pushes start: " + begins,
+        hint: "use a later time, or a duration, which counts from the start of each stage")
     }
     if case .until(let milliseconds)? = delivery.rate, milliseconds / 1000 <= rest {
       return JobError(
-        field: "finishBy", message: "is over before the last pushes begin: " + begins,
-        hint: "give a later time, or shorter waits")
+        field: "finishBy", message: "ends before the last pushes start: " + begins,
+        hint: "use a later time, or shorter waits")
     }
     return nil
   }

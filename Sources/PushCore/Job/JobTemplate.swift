@@ -78,7 +78,8 @@ extension CampaignJob {
     var references: [TemplateReference] = []
     for (path, value) in templates(in: members) {
       guard case .string(let text) = value.kind, let reference = TemplateReference(text) else {
-        throw JobError(field: path, message: "names no template", hint: "it must be \(TemplateReference.form)")
+        throw JobError(
+          field: path, message: "is not a valid template reference", hint: "it must be \(TemplateReference.form)")
       }
       if !references.contains(reference) { references.append(reference) }
     }
@@ -169,12 +170,12 @@ extension CampaignJob {
   static func content(of fields: JobFields) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {
-      throw fields.error(name, "stands beside template", hint: "leave one of them out")
+      throw fields.error(name, "can't be combined with template", hint: "remove one of them")
     }
     guard case .object = template.kind else {
       throw fields.error(
-        "template", "is kept in the store, and was not looked up there",
-        hint: "lint, preview and submit look it up where they have a configuration and reach Redis")
+        "template", "was not checked: templates are kept in the store",
+        hint: "lint, preview and submit check it if they have a configuration and can reach Redis")
     }
     return try JobFields(
       template, path: fields.path("template"), known: JobTemplate.fields + ["name", "version"], planned: [])

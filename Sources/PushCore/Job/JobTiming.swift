@@ -28,7 +28,7 @@ struct JobTiming {
     if isLocal {
       for name in ["spread", "finishBy"] where fields.value(name) != nil {
         throw fields.error(
-          name, "stands beside localTime, by which each zone has a time of its own", hint: "give a rate instead")
+          name, "can't be combined with localTime, which has another time in each zone", hint: "use rate instead")
       }
       try readWall(fields, isRequired: !repeats)
     } else {
@@ -61,15 +61,15 @@ struct JobTiming {
   private mutating func readWall(_ fields: JobFields, isRequired: Bool) throws(JobError) {
     guard let text = try fields.string("sendAt") else {
       guard !isRequired else {
-        throw fields.error("localTime", "needs sendAt: at which local time", hint: "sendAt is then \(WallTime.form)")
+        throw fields.error("localTime", "needs sendAt, the local time", hint: "sendAt is then \(WallTime.form)")
       }
       return
     }
     guard let wall = WallTime.seconds(text) else {
       guard Timestamp.milliseconds(text) == nil else {
         throw fields.error(
-          "sendAt", "\(Excerpt.quoted(text)) is in one zone, but with localTime each device's own clock counts",
-          hint: "leave the zone out: \(Excerpt.bare(String(text.prefix(19))))")
+          "sendAt", "\(Excerpt.quoted(text)) has a zone, but localTime uses each device's own zone",
+          hint: "omit the zone: \(Excerpt.bare(String(text.prefix(19))))")
       }
       throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not a local time", hint: "it must be \(WallTime.form)")
     }
@@ -84,15 +84,16 @@ struct JobTiming {
       guard timing.isPerDevice else { break }
       throw fields.error(
         timing.localTime != nil ? "localTime" : "quietHours",
-        "needs users: the zone of a device is known by its user", hint: "give a segment or users as the audience")
+        "needs an audience of users: the zone of a device is stored with its user",
+        hint: "use segment or users as the audience")
     }
     // The job of a recurring campaign is never sent itself, and each run begins when it is due.
     let hasTime = timing.localTime != nil || fields.value("sendAt") != nil && fields.value("repeat") == nil
     for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", hasTime)]
     where fields.value(name) != nil && !isOf {
       throw fields.error(
-        name, "says nothing here",
-        hint: name == "late" ? "it goes with sendAt or localTime" : "it goes with localTime or quietHours")
+        name, "has no effect here",
+        hint: name == "late" ? "it needs sendAt or localTime" : "it needs localTime or quietHours")
     }
   }
 
@@ -108,7 +109,7 @@ struct JobTiming {
     }
     let (from, to) = (try time("from"), try time("to"))
     guard from != to else {
-      throw inner.error("to", "is when they begin: it would always be quiet, or never", hint: "give another time")
+      throw inner.error("to", "must differ from `from`", hint: "choose another time")
     }
     return QuietHours(from: from, to: to, fate: try inner.choice("then", default: .hold))
   }
@@ -155,10 +156,10 @@ struct JobTiming {
       try fields.required("repeat"), path: fields.path("repeat"),
       known: ["cron", "zone", "end", "count", "skipIfRunning"], planned: [])
     if fields.value("finishBy") != nil {
-      throw fields.error("finishBy", "is one instant, but the job is repeated", hint: "give spread or a rate instead")
+      throw fields.error("finishBy", "is one instant, but the job is recurring", hint: "use spread or rate instead")
     }
     if case .string(let text)? = fields.value("expiration")?.kind, Timestamp.milliseconds(text) != nil {
-      throw fields.error("expiration", "is one instant, but the job is repeated", hint: "give a duration, such as 4h")
+      throw fields.error("expiration", "is one instant, but the job is recurring", hint: "use a duration, such as 4h")
     }
     let cron = try inner.requiredString("cron")
     let schedule: CronSchedule
@@ -171,7 +172,7 @@ struct JobTiming {
     if let zone = try inner.string("zone") {
       guard !isLocal else {
         throw inner.error(
-          "zone", "stands beside localTime, by which each device's own clock counts", hint: "leave it out")
+          "zone", "can't be combined with localTime, which uses each device's own zone", hint: "omit it")
       }
       repetition.zone = try Self.known(zone, "zone", inner)
     }
@@ -185,7 +186,7 @@ struct JobTiming {
     }
     if let value = inner.value("count") {
       guard case .number(let text) = value.kind, let count = Int(text), 1...Self.mostRuns ~= count else {
-        throw inner.error("count", "must be a whole number from 1 to \(Self.mostRuns)", hint: "leave it out for no end")
+        throw inner.error("count", "must be a whole number from 1 to \(Self.mostRuns)", hint: "omit it for no limit")
       }
       repetition.count = count
     }

@@ -22,10 +22,11 @@ struct JobVariants {
       let fields = try JobFields(element, path: job.path("variants[\(index)]"), known: memberFields, planned: [])
       let name = try fields.requiredString("name")
       guard PlainName.isValid(name) else {
-        throw fields.error("name", "\(Excerpt.quoted(name)) can't name a variant", hint: "it must be \(PlainName.form)")
+        throw fields.error(
+          "name", "\(Excerpt.quoted(name)) is not a valid variant name", hint: "it must be \(PlainName.form)")
       }
       guard !members.contains(where: { $0.variant.name == name }) else {
-        throw fields.error("name", "\(Excerpt.quoted(name)) stands there twice", hint: "reports go by these names")
+        throw fields.error("name", "\(Excerpt.quoted(name)) is used twice", hint: "use a unique name for each variant")
       }
       members.append(Member(variant: .init(name: name, weight: try weight(fields)), fields: fields))
     }
@@ -38,7 +39,7 @@ struct JobVariants {
     guard let value = fields.value("weight") else { return 1 }
     guard case .number(let text) = value.kind, let weight = Double(text), weight > 0, weight <= mostWeight else {
       throw fields.error(
-        "weight", "must be a number above 0, and at most 1,000,000", hint: "leave out a variant that nobody is to get")
+        "weight", "must be a number above 0, and at most 1,000,000", hint: "remove a variant that no user should get")
     }
     return weight
   }
@@ -53,7 +54,7 @@ struct JobVariants {
     switch audience {
     case .segment, .users, .campaign: break
     case .tokens, .activity, .channel:
-      throw job.error("variants", "need users, of whom each gets one", hint: "give a segment or users instead")
+      throw job.error("variants", "need an audience of users", hint: "give a segment or users instead")
     }
     return CampaignVariants(members.map(\.variant), campaign: id)
   }

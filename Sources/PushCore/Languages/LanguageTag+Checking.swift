@@ -11,12 +11,12 @@ extension LanguageTag {
   init(checking text: String) throws(Problem) {
     guard let tag = LanguageTag(text.utf8) else {
       throw Problem(
-        message: "is no language tag",
+        message: "is not a language tag",
         hint: Self.nearest(to: text).map { "did you mean '\($0)'?" } ?? "write it as en, pt-BR or zh-Hans")
     }
     guard tag.isKnown else {
       throw Problem(
-        message: "names no known language",
+        message: "has an unknown language",
         hint: Self.nearest(to: text).map { "did you mean '\($0)'?" } ?? "it begins with a code of ISO 639, such as en")
     }
     self = tag

@@ -98,7 +98,7 @@ public struct CampaignVariants: Sendable, Equatable {
     guard sum >= winner.minimum || isOverruled else {
       if let otherwise = winner.otherwise { return .winner(otherwise) }
       return .unclear(
-        "no winner: \(sum) \(winner.measure.rawValue) in all, and it takes \(winner.minimum) to tell which is best")
+        "no winner: \(sum) \(winner.measure.rawValue) in total, \(winner.minimum) needed to choose a winner")
     }
     var best: Int?
     for place in all.indices where reached[place] > 0 {

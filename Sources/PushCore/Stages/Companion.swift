@@ -46,13 +46,13 @@ enum Companion {
       let place = "also[\(index)]"
       guard service.refreshPayload(of: type) != nil else {
         throw fields.error(
-          place, "\(Excerpt.quoted(type)) is no push that shows nothing by itself",
+          place, "\(Excerpt.quoted(type)) is not a push type for refreshes without an alert",
           hint: Nearest.hint(type, among: service.refreshTypes))
       }
       guard type != pushType else {
-        throw fields.error(place, "is the push type of the job itself", hint: "leave it out")
+        throw fields.error(place, "is the push type of the job itself", hint: "remove it")
       }
-      guard !known.contains(type) else { throw fields.error(place, "stands there twice", hint: "leave one out") }
+      guard !known.contains(type) else { throw fields.error(place, "is listed twice", hint: "remove one of them") }
       known.append(type)
     }
     guard !known.isEmpty else { return [] }
@@ -60,13 +60,14 @@ enum Companion {
     case .segment, .users, .campaign: break
     case .tokens, .activity, .channel:
       throw fields.error(
-        "also", "needs users: which other tokens they have is known by the user",
+        "also", "needs an audience of users: the other tokens are stored with the user",
         hint: "give a segment or users instead")
     }
     guard audience.limit == nil else {
       throw fields.error(
-        "also", "stands beside audience.limit: who was seen last may differ from one kind of token to another",
-        hint: "import the users as a segment, and leave out the limit")
+        "also",
+        "can't be combined with audience.limit: the most recently seen users may differ between kinds of tokens",
+        hint: "import the users as a segment, and omit the limit")
     }
     return known
   }

@@ -44,16 +44,16 @@ extension CampaignJob {
   ) throws(JobError) -> UserSample? {
     guard let value = fields.value("control") else { return nil }
     guard case .number(let text) = value.kind, let share = Double(text), ControlGroup.isValid(share) else {
-      throw fields.error("control", "must be \(ControlGroup.form)", hint: "leave it out for no control group")
+      throw fields.error("control", "must be \(ControlGroup.form)", hint: "omit it for no control group")
     }
     switch audience {
     case .segment, .users, .campaign: break
     case .tokens, .channel, .activity:
-      throw fields.error("control", "needs users, and the audience names none", hint: "give a segment or users instead")
+      throw fields.error("control", "needs an audience of users", hint: "give a segment or users instead")
     }
     guard !isTransactional else {
       throw fields.error(
-        "control", "a transactional campaign goes to everybody", hint: "leave out control, or transactional")
+        "control", "can't be combined with transactional", hint: "omit control or transactional")
     }
     return UserSample(share: share, salt: "control of campaign " + id)
   }

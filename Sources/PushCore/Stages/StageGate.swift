@@ -78,8 +78,8 @@ public struct StageGate: Sendable {
     guard reasons.isEmpty, !stage.approval else {
       let wish =
         stage.approval
-        ? "`carillon campaign approve \(campaign) --by NAME` begins the next stage"
-        : "`carillon campaign resume \(campaign)` begins the next stage all the same"
+        ? "`carillon campaign approve \(campaign) --by NAME` starts the next stage"
+        : "`carillon campaign resume \(campaign)` starts the next stage anyway"
       let what = reasons.isEmpty ? ["it needs approval"] : reasons
       return .pause(
         "stage \(number): \(what.joined(separator: "; ")); \(wish)", needsApproval: stage.approval)
@@ -99,7 +99,7 @@ public struct StageGate: Sendable {
   private func failures(_ finding: Finding) -> String? {
     guard let most = stage.mostFailures else { return nil }
     let (_, failed, all) = Self.answers(finding.outcomes)
-    guard all > 0 else { return "no push of it was answered, so the share of failures is unknown" }
+    guard all > 0 else { return "no push of the stage was answered, so the share of failures is unknown" }
     guard Double(failed) > most * Double(all) else { return nil }
     return "\(failed) of \(all) pushes failed, more than \(Self.percent(most)); see "
       + "`carillon results export \(campaign)`"
@@ -108,7 +108,7 @@ public struct StageGate: Sendable {
   private func opens(_ finding: Finding) -> String? {
     guard let least = stage.leastOpened else { return nil }
     let (reached, _, _) = Self.answers(finding.outcomes)
-    guard reached > 0 else { return "no push of it was accepted, so nobody can have opened it" }
+    guard reached > 0 else { return "no push of the stage was accepted, so no user can have opened it" }
     guard Double(finding.opened) < least * Double(reached) else { return nil }
     return "\(finding.opened) of \(reached) users have opened it, less than \(Self.percent(least))"
   }
@@ -121,7 +121,8 @@ public struct StageGate: Sendable {
       winner, counted: finding.variants.counted, of: finding.variants.of, isOverruled: finding.isOverruled)
     {
     case .winner(let place): return (place, nil)
-    case .unclear(let reason): return (nil, reason + "; `carillon campaign decide \(campaign) VARIANT` names a winner")
+    case .unclear(let reason):
+      return (nil, reason + "; `carillon campaign decide \(campaign) VARIANT` chooses a winner")
     }
   }
 

@@ -26,7 +26,7 @@ public enum Identifier {
     guard !identifier.isEmpty else { throw IdentifierError(description: "\(noun) must not be empty") }
     guard identifier.utf8.count <= maximumLength else {
       throw IdentifierError(
-        description: "\(noun) has at most \(maximumLength) bytes, this one \(identifier.utf8.count)")
+        description: "\(noun) has at most \(maximumLength) bytes, this one has \(identifier.utf8.count)")
     }
     return identifier
   }

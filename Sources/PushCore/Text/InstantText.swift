@@ -24,7 +24,7 @@ public enum InstantText {
     }
     guard instant >= earliest else {
       throw IdentifierError(
-        description: "\(field): \(Excerpt.quoted(text)) is of before 2001"
+        description: "\(field): \(Excerpt.quoted(text)) is before 2001"
           + (number == nil ? "" : " in milliseconds since 1970; are these seconds? multiply by 1000"))
     }
     guard instant <= now + mostAhead else {

@@ -101,7 +101,7 @@ struct JSONParser {
   ) throws(JSONSyntaxError) -> JSONValue.Kind {
     let start = position
     let matches = word.withUTF8Buffer { letters in letters.elementsEqual(bytes[position...].prefix(letters.count)) }
-    guard matches else { throw error("expected '\(word)' or another value; a text stands in quotes", at: start) }
+    guard matches else { throw error("expected '\(word)' or another value; put a text in quotes", at: start) }
     position += word.utf8CodeUnitCount
     return kind
   }
@@ -141,7 +141,7 @@ struct JSONParser {
         position += 1
       }
     }
-    throw error("a string that is never closed", at: start)
+    throw error("a string is not closed", at: start)
   }
 
   /// Parses the rest of a string from its first escape on; the text before the escape is `bytes[plain..<position]`.
@@ -166,13 +166,13 @@ struct JSONParser {
         throw error("a control character in a string must be written as an escape")
       }
     }
-    throw error("a string that is never closed", at: start)
+    throw error("a string is not closed", at: start)
   }
 
   private mutating func parseEscape() throws(JSONSyntaxError) -> Unicode.Scalar {
     let start = position
     position += 1
-    guard position < bytes.count else { throw error("a string that is never closed", at: start) }
+    guard position < bytes.count else { throw error("a string is not closed", at: start) }
     let letter = bytes[position]
     position += 1
     switch letter {
@@ -183,7 +183,7 @@ struct JSONParser {
     case UInt8(ascii: "r"): return "\r"
     case UInt8(ascii: "t"): return "\t"
     case UInt8(ascii: "u"): return try parseUnicodeEscape(at: start)
-    default: throw error("an escape that JSON doesn't know", at: start)
+    default: throw error("an unknown escape", at: start)
     }
   }
 

@@ -28,7 +28,7 @@ public struct CronSchedule: Sendable, Equatable {
   /// - Throws: an error with the problem.
   public init(parsing text: String) throws(CronError) {
     guard !text.hasPrefix("@") else {
-      throw CronError(message: "\(Excerpt.quoted(text)) is not read: give five fields")
+      throw CronError(message: "\(Excerpt.quoted(text)) is not supported: use five fields")
     }
     guard text.utf8.count <= Self.longest else {
       throw CronError(message: "it has more than \(Self.longest) characters")
@@ -148,7 +148,7 @@ public struct CronSchedule: Sendable, Equatable {
               "it must be \(range.lowerBound) to \(range.upperBound)\(names.isEmpty ? "" : ", or a name such as \(names[1])")"
             )
           }
-          guard first <= last else { throw error(part, "a range goes upwards") }
+          guard first <= last else { throw error(part, "a range must not go backwards") }
           guard pieces.count == 1 || ends.count == 2 else {
             throw error(part, "a step needs a range, such as \(first)-\(range.upperBound)/\(step)")
           }
@@ -174,7 +174,7 @@ public struct CronSchedule: Sendable, Equatable {
     }
 
     private func error(_ part: Substring, _ message: String) -> CronError {
-      CronError(message: "\(Excerpt.quoted(String(part))) is no \(name): \(message)")
+      CronError(message: "\(Excerpt.quoted(String(part))) is not a valid \(name): \(message)")
     }
   }
 }

@@ -35,13 +35,13 @@ public struct ZoneName: Equatable, Sendable {
       self.text = text
     } else if Self.isAbbreviation(text) {
       throw Problem(
-        message: "is an abbreviation: zones share it, and it leaves summer time open",
-        hint: "give the IANA name, such as America/Los_Angeles or Asia/Kolkata")
+        message: "is an abbreviation, which is ambiguous and does not define summer time",
+        hint: "use the IANA name, such as America/Los_Angeles or Asia/Kolkata")
     } else {
       throw Problem(
-        message: "is no time zone, such as Europe/Berlin or UTC",
+        message: "is not a time zone; examples are Europe/Berlin and UTC",
         hint: Nearest.match(text, among: Self.usual).map { "did you mean '\($0)'?" }
-          ?? "give the IANA name, or an offset such as +02:00")
+          ?? "use the IANA name, or an offset such as +02:00")
     }
   }
 

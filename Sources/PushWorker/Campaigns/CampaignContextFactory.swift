@@ -32,13 +32,13 @@ struct CampaignContextFactory: WorkerPart {
       throw JobError(
         field: "",
         message:
-          "there is no time zone data in \(store.zones.folder): install the package tzdata, or set worker.zoneinfo")
+          "\(store.zones.folder) has no time zone data: install the package tzdata, or set worker.zoneinfo")
     }
     let zone = campaign.delivery.timing.defaultZone
     guard store.zones.rules(zone) == nil else { return }
     throw JobError(
       field: "defaultTimezone",
-      message: "there is no \(Excerpt.quoted(zone)) among the time zones of this machine, in \(store.zones.folder)",
+      message: "this machine has no time zone \(Excerpt.quoted(zone)) in \(store.zones.folder)",
       hint: "install the packages tzdata and tzdata-legacy, or set worker.zoneinfo")
   }
 }

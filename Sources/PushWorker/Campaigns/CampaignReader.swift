@@ -112,7 +112,7 @@ final class CampaignReader: WorkerPart {
       return .found(context, record.state)
     } catch {
       // The job was valid on the worker that activated it: this worker has other settings.
-      declined.decline(id, round: record.resumes.round, "it can't be run with the settings here: \(error.reason)")
+      declined.decline(id, round: record.resumes.round, "the settings of this worker can't run it: \(error.reason)")
       return .notNow(record.lane)
     }
   }

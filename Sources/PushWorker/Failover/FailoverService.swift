@@ -118,7 +118,7 @@ final class FailoverService: WorkerPart {
         try await replayFormerSlices()
       }
     } catch {
-      log.report("could not look whether Redis has forgotten anything", error)
+      log.report("could not check Redis for lost writes", error)
     }
   }
 
@@ -297,7 +297,7 @@ final class FailoverService: WorkerPart {
       }
     }
     for (id, verb) in campaigns.recent where try await sharedStore.campaigns.standing(of: id)?.state == .active {
-      try await sharedStore.campaigns.control(id, verb, reason: "as it was before Redis lost its last writes")
+      try await sharedStore.campaigns.control(id, verb, reason: "restored after Redis lost its last writes")
     }
     return gone
   }

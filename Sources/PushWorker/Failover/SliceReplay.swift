@@ -11,7 +11,7 @@ struct SliceReplay: WorkerPart {
 
   /// The error while the worker that can restore the targets may still do so.
   private struct NotRestoredYet: Error, CustomStringConvertible {
-    var description: String { "Redis has forgotten its targets; waiting for whoever sealed them" }
+    var description: String { "Redis lost its targets; waiting for the worker that sealed them" }
   }
 
   /// Replays the acknowledged writes of a held slice, if Redis has lost any of them.

@@ -99,8 +99,8 @@ final class FleetMessages: WorkerPart {
   private func rename() throws {
     guard !environment.configuration.isNameGiven else {
       throw StoreError(
-        .conflict, "a worker named \(membership.instance.name) is running already",
-        hint: "give each worker a name of its own, or none: then it finds one")
+        .conflict, "a worker named \(membership.instance.name) is already running",
+        hint: "use a unique --name for each worker, or omit --name")
     }
     membership.instance.name = "\(environment.configuration.name)-\(membership.instance.nonce.prefix(4))"
     environment.configuration.name = membership.instance.name

@@ -33,7 +33,7 @@ struct OwnUpkeep: WorkerPart {
       try await waiting.report()
     } catch {
       // The reasons are only information for operators.
-      log.report("could not say why campaigns wait", error)
+      log.report("could not record why campaigns wait", error)
     }
   }
 }

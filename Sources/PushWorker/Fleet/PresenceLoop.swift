@@ -55,7 +55,7 @@ struct PresenceLoop: WorkerPart {
         routes.reportConnections(to: log)
       } catch {
         membership.noteFailedHeartbeat("\(error)")
-        log.report("sign of life failed", error)
+        log.report("heartbeat failed", error)
         await damage.mend(error)
         if await !isServerKnown() { await failover.checkServer() }
       }

@@ -29,7 +29,8 @@ enum IntakeDecision: Equatable {
   /// Decides by the store's answer to a campaign; `nil` if the campaign runs, or ran before.
   init?(_ campaign: Campaign, _ admission: Admission) {
     guard admission == .conflict else { return nil }
-    self = .deadLetter(reason: "id: \(campaign.id) was used for another job", hint: "give the job an id of its own")
+    self = .deadLetter(
+      reason: "id: \(campaign.id) is already used by another job", hint: "submit the job with another id")
   }
 
   /// Decides by the store's refusal of a campaign; `nil` if the job is not the cause.

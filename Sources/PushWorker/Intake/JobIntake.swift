@@ -48,8 +48,8 @@ struct JobIntake: Sendable {
     do {
       if attempts.otherLives >= Self.mostLives {
         return try await deadLetter(
-          arrival, reason: "\(attempts.otherLives) workers began to take in this job and ended before they had done so",
-          hint: "see the last log lines of these workers; then mend the job, or try it again: carillon dead retry KEY")
+          arrival, reason: "\(attempts.otherLives) workers ended while they activated this job",
+          hint: "check the last log lines of these workers; then fix the job, or retry it: carillon dead retry KEY")
       }
       return try await take(in: &arrival)
     } catch let error as JobChecker.Stopped {
@@ -58,7 +58,7 @@ struct JobIntake: Sendable {
       throw error
     } catch  where Self.isOfTheJob(error) {
       guard try await store.queue.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
-      let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "mend it")
+      let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "fix the job")
       return try await deadLetter(arrival, reason: reason, hint: hint + "; then: carillon dead retry KEY")
     }
   }
@@ -160,8 +160,8 @@ struct JobIntake: Sendable {
     let targets = reached?.targets ?? bound
     guard targets > most else { return nil }
     return (
-      "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
-        + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME", reached
+      "needs approval: about \(targets) targets, and app \(campaign.app) requires approval above \(most): "
+        + "carillon campaign approve \(campaign.id) --by NAME", reached
     )
   }
 

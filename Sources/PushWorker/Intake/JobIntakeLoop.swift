@@ -155,7 +155,7 @@ final class JobIntakeLoop: WorkerPart {
       log.report("jobs stay in the queue", error)
       await pause(milliseconds: 1000)
     } else {
-      log.report("could not take in a job", error)
+      log.report("could not activate a job", error)
       await failover.recover(from: error)
       await pause(milliseconds: 500)
     }

@@ -27,7 +27,7 @@ struct DamageIsolator: WorkerPart {
       case .catalog, .shared: break
       }
     } catch {
-      log.report("could not take out what is damaged", error)
+      log.report("could not isolate damaged data", error)
     }
   }
 

@@ -116,7 +116,7 @@ final class Maintenance: WorkerPart {
       tell(begun: try await sharedStore.queue.promote(chores.scheduled))
     } catch {
       // The slices of dead workers are handled nevertheless.
-      log.report("could not begin a scheduled campaign", error)
+      log.report("could not start a scheduled campaign", error)
       await damage.mend(error)
     }
     await lookAtGates(chores.gates)
@@ -152,7 +152,7 @@ final class Maintenance: WorkerPart {
         case .waits: break
         }
       } catch {
-        log.report("could not look at the gate of campaign \(id)", error)
+        log.report("could not check the gate of campaign \(id)", error)
         await damage.mend(error)
       }
     }
@@ -188,7 +188,7 @@ final class Maintenance: WorkerPart {
     do {
       try await task()
     } catch {
-      log.report("could not look after \(what)", error)
+      log.report("housekeeping of \(what) failed", error)
       await damage.mend(error)
     }
   }

@@ -47,7 +47,7 @@ final class WebhookDelivery: WorkerPart {
         loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
       }
     } catch {
-      if !life.isFinished { log.report("could not look for events of webhooks", error) }
+      if !life.isFinished { log.report("could not read events for webhooks", error) }
     }
   }
 
@@ -62,7 +62,7 @@ final class WebhookDelivery: WorkerPart {
           try await sharedStore.results.note(
             sharedStore.fleet.snapshot(lease: environment.configuration.lease).alarms())
         } catch {
-          if !life.isFinished { log.report("could not note alarms for webhooks", error) }
+          if !life.isFinished { log.report("could not record alarms for webhooks", error) }
         }
       }
       try? await Task.sleep(for: .milliseconds(pause))
@@ -102,7 +102,7 @@ final class WebhookDelivery: WorkerPart {
       standing = WebhookPolicy.after(standing, change, error: error, now: Int(now))
       try await sharedStore.results.keep(standing)
       if let error {
-        log.report("webhook \(webhook.name)", "webhook \(webhook.name) was not told of event \(change.id): \(error)")
+        log.report("webhook \(webhook.name)", "webhook \(webhook.name) did not accept event \(change.id): \(error)")
         return nil
       }
     }

@@ -31,6 +31,6 @@ final class TroubleLog {
   func report(_ kind: String, of slice: SliceReference? = nil, _ message: String) {
     counts.troubles += 1
     guard let unsaid = kinds[kind, default: LogBackoff()].note(EventLoop.now) else { return }
-    observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) more like it unsaid)" : ""), slice: slice))
+    observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) similar messages suppressed)" : ""), slice: slice))
   }
 }

@@ -34,7 +34,7 @@ final class BackendMonitor: WorkerPart {
         if housekeeping.isMine { askBackends() }
         if !slices.taken.isEmpty { follow(try await sharedStore.limits.backends()) }
       } catch {
-        if !life.isFinished { log.report("could not read how backends are", error) }
+        if !life.isFinished { log.report("could not read the status of backends", error) }
       }
       try? await Task.sleep(for: .milliseconds(interval))
     }
@@ -46,7 +46,7 @@ final class BackendMonitor: WorkerPart {
     do {
       follow(try await sharedStore.limits.backends())
     } catch {
-      log.report("could not read how backends are", error)
+      log.report("could not read the status of backends", error)
     }
   }
 
@@ -75,7 +75,7 @@ final class BackendMonitor: WorkerPart {
           next.isSlowed ? .slowed(app: app, share: next.share, reason: next.reason ?? "") : .quickened(app: app))
       }
     } catch {
-      if !life.isFinished { log.report("could not note how the backend of app \(app) is", error) }
+      if !life.isFinished { log.report("could not record the status of the backend of app \(app)", error) }
     }
   }
 

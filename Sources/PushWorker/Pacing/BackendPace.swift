@@ -43,7 +43,7 @@ enum BackendPace {
   private static func reason(of finding: HealthCheck.Finding) -> String? {
     switch finding {
     case .well: nil
-    case .slow(let milliseconds): "it takes \(milliseconds) ms to answer"
+    case .slow(let milliseconds): "it answers after \(milliseconds) ms"
     case .failing(let error): error
     }
   }

@@ -53,7 +53,7 @@ final class DeclinedCampaigns: WorkerPart {
       }
     } catch {
       // The next heartbeat repeats it.
-      log.report("could not leave campaign \(id) to other workers", error)
+      log.report("could not decline campaign \(id)", error)
     }
   }
 

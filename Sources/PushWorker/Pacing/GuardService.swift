@@ -100,7 +100,7 @@ final class GuardService: WorkerPart {
       }
     } catch {
       context.trial.take(nil, to: question, lease: lease, now: EventLoop.now)
-      log.report("could not ask what campaign \(context.campaign.id) may send", error)
+      log.report("could not get guard trial sends for campaign \(context.campaign.id)", error)
       return wakeSlices()
     }
     tellRest(of: context)
@@ -140,7 +140,7 @@ final class GuardService: WorkerPart {
       }
     } catch {
       context.trial.endWithdrawal()
-      log.report("could not ask whether others are answered to campaign \(id) as this worker is", error)
+      log.report("could not compare the answers to campaign \(id) with other workers", error)
     }
     wakeSlices()
   }
@@ -189,7 +189,7 @@ final class GuardService: WorkerPart {
       }
     } catch {
       context.reports.failed()
-      log.report("could not tell the fleet how campaign \(context.campaign.id) is answered", error)
+      log.report("could not share the answers to campaign \(context.campaign.id)", error)
     }
     wakeSlices()
   }

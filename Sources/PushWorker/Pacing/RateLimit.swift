@@ -55,11 +55,11 @@ final class RateLimit {
     let number = CampaignRate.format(perSecond)
     return switch (subject, rate) {
     case (.app(let name), _):
-      "rate: all campaigns of app \(name) may have \(number) pushes a second, by apps.\(name).rate"
+      "rate: all campaigns of app \(name) are limited to \(number) pushes per second by apps.\(name).rate"
     case (.backend(let name), _):
-      "rate: the backend of app \(name) is not well (\(cause ?? "it was just asked")), so its campaigns may have "
+      "rate: the backend of app \(name) is unhealthy (\(cause ?? "just checked")), so its campaigns are limited to "
         + "\(number) pushes a second"
-    case (.campaign, .perSecond): "rate: it may have \(number) pushes a second, by its job"
+    case (.campaign, .perSecond): "rate: its job limits it to \(number) pushes per second"
     case (.campaign, .over(let seconds)):
       "rate: its job spreads its pushes over \(DurationText.format(milliseconds: seconds * 1000))"
     case (.campaign, .until(let milliseconds)):

@@ -89,7 +89,7 @@ final class RateService: WorkerPart {
       limit.take(answer, now: EventLoop.now)
     } catch {
       limit.take(nil, now: EventLoop.now)
-      log.report("could not ask what \(limit.subject) may send", error)
+      log.report("could not get permits for \(limit.subject)", error)
     }
     // Permits that arrived after their slices were released go back.
     if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { tellRest(of: limit) }

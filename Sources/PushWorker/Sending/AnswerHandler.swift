@@ -192,6 +192,7 @@ final class AnswerHandler: WorkerPart {
   private func refusal(_ completion: PushCompletion, of context: CampaignContext) -> String {
     let service = context.facts.app.service
     let words = service.words(of: completion.answer, unknownReason: completion.unknownReason)
-    return "\(service.title) refuses every push of it: \(words); mend the job, its app or the way to \(service.title)"
+    return
+      "\(service.title) refuses every push of it: \(words); fix the job, its app or the connection to \(service.title)"
   }
 }

@@ -118,7 +118,7 @@ final class PushSender: WorkerPart {
         throw StoreError(
           .mismatch,
           "slice \(session.slice) has no target \(index), though it was sealed with \(session.targets.count ?? 0)",
-          hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+          hint: "Redis lost acknowledged writes; check its persistence settings")
       }
       guard !chunk.isErased(position) else {
         erased.append(index)

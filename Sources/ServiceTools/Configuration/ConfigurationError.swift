@@ -4,7 +4,7 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
   public var key: String
   /// What is wrong with the key.
   public var message: String
-  /// The file and line, or the environment variable; `nil` for what is missing.
+  /// The file and line, or the environment variable; `nil` for a missing key.
   public var origin: String?
   /// What to do next.
   public var hint: String?

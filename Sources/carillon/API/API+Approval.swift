@@ -4,19 +4,19 @@ import CommandSupport
 import HTTPServer
 import PushCore
 
-/// Who agrees to a campaign, and what it was: approval, and the manifest.
+/// Operations for the approval and the manifest of a campaign.
 extension API {
   var approval: [APIOperation] {
     [
       APIOperation(
         name: "approveCampaign", method: "POST", path: "/campaigns/{id}/approve", scope: .operate,
-        summary: "Lets a campaign go on that waits for approval. Not by the token that submitted it",
+        summary: "Approve a campaign that needs approval. The token must not be the one that submitted it",
         body: .init(schema: OpenAPI.ref("Nothing"), limit: Self.smallLimit, isRequired: false),
-        answers: [.init(status: 200, meaning: "The state that it is in now", schema: OpenAPI.ref("Controlled"))],
+        answers: [.init(status: 200, meaning: "The campaign's new state", schema: OpenAPI.ref("Controlled"))],
         run: approve),
       APIOperation(
         name: "campaignManifest", method: "GET", path: "/campaigns/{id}/manifest", scope: .view,
-        summary: "What a campaign was, as carillon campaign manifest prints it",
+        summary: "Get the manifest of a campaign, as printed by carillon campaign manifest",
         answers: [.init(status: 200, meaning: "The manifest", schema: OpenAPI.ref("Manifest"))]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
@@ -28,9 +28,9 @@ extension API {
       },
       APIOperation(
         name: "checkManifest", method: "POST", path: "/campaigns/{id}/manifest", scope: .view,
-        summary: "Holds a copy of a manifest against its SHA-256 and against the campaign as it is now",
+        summary: "Compare a copy of a manifest with its SHA-256 and with the campaign",
         body: .init(schema: OpenAPI.ref("Manifest"), limit: Self.listLimit),
-        answers: [.init(status: 200, meaning: "It holds", schema: OpenAPI.ref("Held"))]
+        answers: [.init(status: 200, meaning: "The copy matches", schema: OpenAPI.ref("Held"))]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
         return try await compute(in: \.counts, for: call) {
@@ -46,8 +46,8 @@ extension API {
     _ = try RequestFields(call.request.body, known: [])
     guard let name = call.holder?.name else {
       throw Problem(
-        403, "forbidden", "nobody can say who approves it: no token is asked for here",
-        hint: "make tokens: carillon admin token NAME --scope operate, and set admin.tokenFile")
+        403, "forbidden", "approval needs a token, and this server has none, so the approver is unknown",
+        hint: "set admin.tokenFile, then create tokens: carillon admin token NAME --scope operate")
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
@@ -56,9 +56,9 @@ extension API {
     return .json(CampaignVerbOutcome(id: id, state: state).json)
   }
 
-  /// The job of a request, submitted by the token that it came with: whoever that names is asked for nobody's word.
+  /// Returns the job of a request with the name of the request's token as its submitter.
   ///
-  /// - Throws: when the job names somebody else.
+  /// - Throws: `JobError` if the job names another submitter.
   func submittedJob(_ call: RouteCall) throws -> [UInt8] {
     guard let name = call.holder?.name else { return call.request.body }
     do {
@@ -66,8 +66,8 @@ extension API {
     } catch {
       throw JobError(
         field: error.field,
-        message: "the job names somebody else than the token \(Excerpt.quoted(name)) that submits it",
-        hint: "leave it out: by HTTP it is the name of the token")
+        message: "differs from the name of the request's token, \(Excerpt.quoted(name))",
+        hint: "omit it: over HTTP the submitter is always the token")
     }
   }
 }

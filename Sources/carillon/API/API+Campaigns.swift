@@ -5,41 +5,41 @@ import HTTPServer
 import PushCore
 import PushWorker
 
-/// Campaigns: submit, look, control, results.
+/// Operations on campaigns: submit, show, control, results.
 extension API {
   var campaigns: [APIOperation] {
     [
       APIOperation(
         name: "listCampaigns", method: "GET", path: "/campaigns", scope: .view,
-        summary: "Campaigns, the newest first; what is done is counted by finished slices",
+        summary: "List campaigns, newest first. The field done counts finished slices",
         parameters: [
           .init(
             name: "state",
             schema: "{\"enum\":[\(ListedState.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]}",
-            meaning: "In this state"),
-          .init(name: "app", schema: OpenAPI.name, meaning: "Of this app"),
-          .init(name: "lane", schema: #"{"enum":["urgent","normal","bulk"]}"#, meaning: "In this lane"),
+            meaning: "Only campaigns in this state"),
+          .init(name: "app", schema: OpenAPI.name, meaning: "Only campaigns of this app"),
+          .init(name: "lane", schema: #"{"enum":["urgent","normal","bulk"]}"#, meaning: "Only campaigns in this lane"),
           OpenAPI.limit(most: 200), OpenAPI.cursor,
         ],
         answers: [
           .init(
             status: 200,
-            meaning: "A page; it may have fewer than were asked for, and there is a next one where it says so",
+            meaning: "A page. It may have fewer elements than requested; next is the cursor of the next page",
             schema: OpenAPI.page("campaigns", of: "Campaign"))
         ], run: list),
       APIOperation(
         name: "submitCampaign", method: "POST", path: "/campaigns", scope: .submit,
-        summary: "Submits a job. The same job again changes nothing; another one under a used id is a conflict",
+        summary: "Submit a job. The same job again changes nothing; another job with a used id is a conflict",
         body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
         answers: [
           .init(
-            status: 201, meaning: "It is in the queue", schema: OpenAPI.ref("Submission"),
+            status: 201, meaning: "The job is in the queue", schema: OpenAPI.ref("Submission"),
             links: APIOperation.Link.to(
               [
                 "showCampaign", "showJob", "pauseCampaign", "resumeCampaign", "approveCampaign", "cancelCampaign",
                 "exportResults", "previewOfCampaign", "campaignManifest",
               ], "id")),
-          .init(status: 200, meaning: "The same job was submitted before", schema: OpenAPI.ref("Submission")),
+          .init(status: 200, meaning: "The same job was already submitted", schema: OpenAPI.ref("Submission")),
         ]
       ) { call in
         let store = try await stores.taking()
@@ -63,9 +63,9 @@ extension API {
       },
       APIOperation(
         name: "estimateCampaign", method: "POST", path: "/campaigns/estimate", scope: .view,
-        summary: "Counts whom a job would reach if it began now; submits nothing",
+        summary: "Estimate the reach of a job if it started now, without submitting it",
         body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
-        answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Estimate"))]
+        answers: [.init(status: 200, meaning: "The estimate", schema: OpenAPI.ref("Estimate"))]
       ) { call in
         let store = try await stores.reading()
         let job = call.request.body
@@ -81,7 +81,7 @@ extension API {
       },
       APIOperation(
         name: "showCampaign", method: "GET", path: "/campaigns/{id}", scope: .view,
-        summary: "A campaign, or its job's place in the queue, as carillon campaign show has it",
+        summary: "Get a campaign, or the position of its job in the queue, as in carillon campaign show",
         answers: [.init(status: 200, meaning: "The campaign", schema: OpenAPI.ref("Campaign"))]
       ) { call in
         let store = try await stores.reading()
@@ -89,7 +89,7 @@ extension API {
       },
       APIOperation(
         name: "showJob", method: "GET", path: "/campaigns/{id}/job", scope: .view,
-        summary: "The job of a campaign, without white space",
+        summary: "Get the job of a campaign, without white space",
         answers: [.init(status: 200, meaning: "The job", schema: #"{"type":"object"}"#)]
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
@@ -98,14 +98,14 @@ extension API {
         }
         return .json(String(decoding: job, as: UTF8.self))
       },
-      verb(.pause, "Pauses a campaign everywhere; returns when every worker has stopped sending it"),
-      verb(.resume, "Lets a paused campaign go on"),
-      verb(.cancel, "Ends a campaign, or takes its job off the queue. There is no way back"),
+      verb(.pause, "Pause a campaign. Returns when every worker has stopped sending it"),
+      verb(.resume, "Resume a paused campaign"),
+      verb(.cancel, "Cancel a campaign, or remove its job from the queue. This can't be undone"),
       APIOperation(
         name: "decideCampaign", method: "POST", path: "/campaigns/{id}/decide", scope: .operate,
-        summary: "Names the variant that those get who wait for the best; once said it stays",
+        summary: "Choose the winning variant. This can't be changed later",
         body: .init(schema: OpenAPI.ref("Decide"), limit: Self.smallLimit),
-        answers: [.init(status: 200, meaning: "What stands", schema: OpenAPI.ref("Decided"))]
+        answers: [.init(status: 200, meaning: "The decision", schema: OpenAPI.ref("Decided"))]
       ) { call in
         let fields = try RequestFields(call.request.body, known: ["variant"])
         guard let name = try fields.string("variant") else { throw Problem(400, "usage", "variant: is missing") }
@@ -117,16 +117,16 @@ extension API {
       APIOperation(
         name: "exportResults", method: "GET", path: "/campaigns/{id}/results", scope: .view,
         summary:
-          "What became of every token, a line each, as a stream. A connection that is cut says that the rest is missing",
+          "Get the outcome of every token as a stream, one line per token. If the connection ends early, the rest is missing",
         parameters: [
-          .init(name: "format", schema: #"{"enum":["ndjson","csv"]}"#, meaning: "ndjson unless given"),
+          .init(name: "format", schema: #"{"enum":["ndjson","csv"]}"#, meaning: "The format (default: ndjson)"),
           .init(
             name: "only",
             schema: "{\"enum\":[\"failures\",\(Outcome.allCases.map { "\"\($0.name)\"" }.joined(separator: ","))]}",
-            meaning: "One outcome only, or all but accepted"),
+            meaning: "Only this outcome; failures means all outcomes except accepted"),
         ],
         answers: [
-          .init(status: 200, meaning: "A line for each token", type: "application/x-ndjson", otherType: "text/csv")
+          .init(status: 200, meaning: "One line per token", type: "application/x-ndjson", otherType: "text/csv")
         ],
         run: export),
     ]
@@ -148,7 +148,7 @@ extension API {
     }
   }
 
-  /// Jobs that are no campaigns yet.
+  /// Returns the queued jobs.
   private func queued(_ call: RouteCall) async throws -> HTTPResponse {
     let store = try await stores.reading()
     let jobs = try await compute(for: call) { try await store.queue.waiting().jobs }
@@ -175,7 +175,7 @@ extension API {
       name: verb.rawValue + "Campaign", method: "POST", path: "/campaigns/{id}/\(verb.rawValue)", scope: .operate,
       summary: summary,
       body: .init(schema: OpenAPI.ref(isResume ? "Resume" : "Reason"), limit: Self.smallLimit, isRequired: false),
-      answers: [.init(status: 200, meaning: "The state that it is in now", schema: OpenAPI.ref("Controlled"))]
+      answers: [.init(status: 200, meaning: "The campaign's new state", schema: OpenAPI.ref("Controlled"))]
     ) { call in
       let fields = try RequestFields(call.request.body, known: [isResume ? "unguarded" : "reason"])
       let (reason, unguarded) =
@@ -194,7 +194,7 @@ extension API {
     var wanted: Set<Outcome?> = []
     if let text = call.query("only") {
       wanted = Set(Outcome.allCases.filter { $0.name == text || text == "failures" && $0 != .accepted })
-      guard !wanted.isEmpty else { throw Problem(400, "usage", "only: is no outcome") }
+      guard !wanted.isEmpty else { throw Problem(400, "usage", "only: is not an outcome") }
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }

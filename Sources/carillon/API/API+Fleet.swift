@@ -5,28 +5,28 @@ import HTTPServer
 import PushCore
 import PushWorker
 
-/// The fleet: workers, queues, schedule, how many workers would be right, who did what.
+/// Operations on the fleet: status, wanted workers, queue, schedule, audit log.
 extension API {
   var fleet: [APIOperation] {
     [
       APIOperation(
         name: "status", method: "GET", path: "/status", scope: .view,
         summary:
-          "The fleet at a look, as carillon status has it: workers, queues, lanes, campaigns that run, Redis, alarms",
-        answers: [.init(status: 200, meaning: "As it was within the last second", schema: OpenAPI.ref("Status"))]
+          "Get the state of the fleet, as in carillon status: workers, queues, lanes, running campaigns, Redis, alarms",
+        answers: [.init(status: 200, meaning: "The state, at most one second old", schema: OpenAPI.ref("Status"))]
       ) { _ in .json(FleetReport(try await stores.look()).json) },
       APIOperation(
         name: "wantedWorkers", method: "GET", path: "/workers/wanted", scope: .view,
-        summary: "How many workers would be right for what is left to send: for KEDA's metrics-api, target 1",
+        summary: "Get the number of workers needed for the remaining pushes, for KEDA's metrics-api with target 1",
         parameters: [
           .init(
             name: "perSecond", schema: #"{"type":"integer","minimum":1,"maximum":1000000}"#,
-            meaning: "Pushes a second of one worker; 5000 unless given"),
+            meaning: "Pushes per second of one worker (default: 5000)"),
           .init(
             name: "within", schema: #"{"type":"integer","minimum":1,"maximum":86400}"#,
-            meaning: "Seconds in which what is left is to be sent; 60 unless given"),
+            meaning: "Seconds in which the remaining pushes must be sent (default: 60)"),
         ],
-        answers: [.init(status: 200, meaning: "How many, and why", schema: OpenAPI.ref("Wanted"))]
+        answers: [.init(status: 200, meaning: "The number and its reason", schema: OpenAPI.ref("Wanted"))]
       ) { call in
         let wanted = WantedWorkers(
           try await stores.look(), perSecond: try call.number("perSecond", in: 1...1_000_000, default: 5000),
@@ -40,7 +40,7 @@ extension API {
       },
       APIOperation(
         name: "listQueue", method: "GET", path: "/queue", scope: .view,
-        summary: "Jobs that no worker has made campaigns of; of a long queue those that are next",
+        summary: "List queued jobs. If the queue is long, only the next jobs are listed",
         answers: [.init(status: 200, meaning: "The queue", schema: OpenAPI.ref("Queue"))]
       ) { call in
         let store = try await stores.reading()
@@ -55,9 +55,9 @@ extension API {
       },
       APIOperation(
         name: "listSchedule", method: "GET", path: "/schedule", scope: .view,
-        summary: "Campaigns that have not begun or wait for approval, the next one first",
+        summary: "List campaigns that have not started or wait for approval, the next one first",
         parameters: [OpenAPI.limit(most: 500)],
-        answers: [.init(status: 200, meaning: "The next ones", schema: OpenAPI.ref("Schedule"))]
+        answers: [.init(status: 200, meaning: "The next campaigns", schema: OpenAPI.ref("Schedule"))]
       ) { call in
         let limit = try call.number("limit", in: 1...500, default: 50)
         let scheduled = try await stores.reading().campaigns.scheduled(count: limit)
@@ -70,7 +70,8 @@ extension API {
         }
       },
       APIOperation(
-        name: "listAudit", method: "GET", path: "/audit", scope: .admin, summary: "Who did what, the newest first",
+        name: "listAudit", method: "GET", path: "/audit", scope: .admin,
+        summary: "List the audit log, newest entry first",
         parameters: [OpenAPI.limit(most: 500), OpenAPI.cursor],
         answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("entries", of: "Audit"))]
       ) { call in

@@ -4,11 +4,11 @@ import CommandSupport
 import HTTPServer
 import PushCore
 
-/// What waits for somebody: devices in quarantine, jobs that could not be run.
+/// Operations on devices in quarantine and on jobs of the dead list.
 extension API {
   private static let mostTokens = 500
   private static let mostKeys = 500
-  /// Bytes of a job that a list shows.
+  /// Longest excerpt of a job in a list, in bytes.
   private static let excerpt = 1024
 
   // MARK: Quarantine
@@ -17,15 +17,15 @@ extension API {
     [
       APIOperation(
         name: "listQuarantine", method: "GET", path: "/quarantine", scope: .view,
-        summary: "Devices in quarantine, in no order",
+        summary: "List devices in quarantine, in no order",
         parameters: [
-          .init(name: "app", schema: OpenAPI.name, meaning: "Sent to for this app"),
-          .init(name: "campaign", schema: OpenAPI.name, meaning: "That this campaign brought there"),
+          .init(name: "app", schema: OpenAPI.name, meaning: "Only devices that got a push of this app"),
+          .init(name: "campaign", schema: OpenAPI.name, meaning: "Only devices that this campaign quarantined"),
           OpenAPI.limit(most: 500), OpenAPI.cursor,
         ],
         answers: [
           .init(
-            status: 200, meaning: "A page; it may have more or fewer than were asked for",
+            status: 200, meaning: "A page. It may have more or fewer elements than requested",
             schema: OpenAPI.page("devices", of: "Quarantined"))
         ]
       ) { call in
@@ -39,8 +39,8 @@ extension API {
           json.member("next", page.next)
         }
       },
-      change("release", "Lets devices be sent to again") { try await $0.results.release($1) },
-      change("purge", "Removes devices for good, and puts their tokens on the feedback list") {
+      change("release", "Release devices from quarantine") { try await $0.results.release($1) },
+      change("purge", "Remove devices and add their tokens to the feedback list. This can't be undone") {
         try await $0.results.purge($1)
       },
     ]
@@ -53,7 +53,7 @@ extension API {
     APIOperation(
       name: verb + "Quarantined", method: "POST", path: "/quarantine/\(verb)", scope: .operate, summary: summary,
       body: .init(schema: OpenAPI.ref("Selection"), limit: Self.listLimit),
-      answers: [.init(status: 200, meaning: "How many were changed", schema: OpenAPI.ref("Changed"))]
+      answers: [.init(status: 200, meaning: "The number of changed devices", schema: OpenAPI.ref("Changed"))]
     ) { call in
       let fields = try await compute(for: call) {
         try RequestFields(call.request.body, known: ["tokens", "service", "app", "campaign", "all"])
@@ -61,7 +61,7 @@ extension API {
       let (app, campaign) = (try fields.string("app"), try fields.string("campaign"))
       let (texts, isAll) = (try fields.strings("tokens", limit: Self.mostTokens), try fields.flag("all"))
       guard [texts != nil, app != nil || campaign != nil, isAll].count(where: { $0 }) == 1 else {
-        throw CommandError(.input, "give either tokens, or app or campaign or both, or all: true")
+        throw CommandError(.input, "the selection must be either tokens, or app or campaign or both, or all: true")
       }
       let store = try await stores.changing()
       var count = 0
@@ -88,7 +88,7 @@ extension API {
     [
       APIOperation(
         name: "listDead", method: "GET", path: "/dead", scope: .view,
-        summary: "Jobs and events that could not be run, the newest first, with the reason and the first kilobyte",
+        summary: "List jobs and events that could not be run, newest first, with the reason and the first kilobyte",
         parameters: [OpenAPI.limit(most: 200), OpenAPI.cursor],
         answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("jobs", of: "Dead"))]
       ) { call in
@@ -101,24 +101,26 @@ extension API {
       },
       APIOperation(
         name: "showDead", method: "GET", path: "/dead/{key}", scope: .view,
-        summary: "A job that could not be run, with all of it that is kept",
+        summary: "Get a job that could not be run, with its whole stored text",
         answers: [.init(status: 200, meaning: "The job", schema: OpenAPI.ref("Dead"))]
       ) { call in .json(DeadJobReport(try await stores.reading().queue.deadJob(call.parameter("key"))).json) },
       APIOperation(
         name: "retryOneDead", method: "POST", path: "/dead/{key}/retry", scope: .operate,
-        summary: "Puts a job into the queue again, and takes it out of the list; what would fail again stays",
+        summary: "Move a job from the dead list back to the queue. A job that would fail again stays on the list",
         body: .init(schema: #"{"type":"object"}"#, limit: Self.smallLimit, isRequired: false),
-        answers: [.init(status: 200, meaning: "It is in the queue", schema: OpenAPI.ref("Key"))]
+        answers: [.init(status: 200, meaning: "The job is in the queue", schema: OpenAPI.ref("Key"))]
       ) { call in try await one(call, "retry") { try await retry($1, in: $0, for: call) } },
       APIOperation(
         name: "dropOneDead", method: "DELETE", path: "/dead/{key}", scope: .operate,
-        summary: "Takes a job out of the list for good",
-        answers: [.init(status: 200, meaning: "It is gone", schema: OpenAPI.ref("Key"))]
+        summary: "Delete a job from the dead list. This can't be undone",
+        answers: [.init(status: 200, meaning: "The job is deleted", schema: OpenAPI.ref("Key"))]
       ) { call in try await one(call, "drop") { try await $0.queue.dropDeadJob($1) } },
-      many("retry", "Puts jobs into the queue again, and takes them out of the list; what would fail again stays") {
+      many("retry", "Move jobs from the dead list back to the queue. Jobs that would fail again stay on the list") {
         try await retry($1, in: $0, for: $2)
       },
-      many("drop", "Takes jobs out of the list for good") { store, key, _ in try await store.queue.dropDeadJob(key) },
+      many("drop", "Delete jobs from the dead list. This can't be undone") { store, key, _ in
+        try await store.queue.dropDeadJob(key)
+      },
     ]
   }
 
@@ -144,7 +146,7 @@ extension API {
       body: .init(schema: OpenAPI.ref("Keys"), limit: Self.smallLimit),
       answers: [
         .init(
-          status: 200, meaning: "Those with which it went well, and the others with what is wrong",
+          status: 200, meaning: "The keys that succeeded, and the others with their errors",
           schema: OpenAPI.ref("Mended"))
       ]
     ) { call in
@@ -158,7 +160,7 @@ extension API {
           well.append(key)
         } catch {
           let error = CommandError(error)
-          // Nothing of this kind is the job's own fault, and all others would fail alike.
+          // The job did not cause these errors, and all other jobs would fail in the same way.
           if error.code == .unreachable || error.code == .defect { throw error }
           failed.append((key, error))
         }

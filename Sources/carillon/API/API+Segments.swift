@@ -4,16 +4,16 @@ import CommandSupport
 import HTTPServer
 import PushCore
 
-/// Segments.
+/// Operations on segments.
 extension API {
-  /// Users that a request names at most.
+  /// Limit of users in a request.
   private static let mostUsers = 10_000
 
   var segments: [APIOperation] {
     [
       APIOperation(
         name: "listSegments", method: "GET", path: "/segments", scope: .view,
-        summary: "Segments by name, with how many users each has, with or without devices",
+        summary: "List segments by name with their numbers of users. Users without devices count too",
         parameters: [OpenAPI.limit(most: 100), OpenAPI.cursor],
         answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("segments", of: "Segment"))]
       ) { call in
@@ -32,15 +32,15 @@ extension API {
       },
       APIOperation(
         name: "countSegment", method: "GET", path: "/audience", scope: .view,
-        summary: "Counts the users and devices that an expression reaches",
+        summary: "Count the users and devices that an expression matches",
         parameters: [
           .init(
             name: "expression", schema: #"{"type":"string","minLength":1}"#,
-            meaning: "vip & (sports | news) & !churned",
+            meaning: "An expression, such as vip & (sports | news) & !churned",
             isRequired: true),
           .init(name: "where", schema: #"{"type":"string"}"#, meaning: "A condition on devices and attributes"),
         ],
-        answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Count"))]
+        answers: [.init(status: 200, meaning: "The counts", schema: OpenAPI.ref("Count"))]
       ) { call in
         let store = try await stores.reading()
         return try await compute(in: \.counts, for: call) {
@@ -56,9 +56,9 @@ extension API {
       },
       APIOperation(
         name: "addToSegment", method: "POST", path: "/segments/{name}/add", scope: .submit,
-        summary: "Adds users to a segment, which comes into being with the first",
+        summary: "Add users to a segment. Creates the segment if needed",
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
-        answers: [.init(status: 200, meaning: "They are in it", schema: OpenAPI.ref("Segment"))]
+        answers: [.init(status: 200, meaning: "The users are in the segment", schema: OpenAPI.ref("Segment"))]
       ) { call in
         let (name, users) = (try SegmentName.read(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
@@ -71,9 +71,9 @@ extension API {
       },
       APIOperation(
         name: "removeFromSegment", method: "POST", path: "/segments/{name}/remove", scope: .submit,
-        summary: "Removes users from a segment, which stays",
+        summary: "Remove users from a segment. The segment stays, even if it is empty",
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
-        answers: [.init(status: 200, meaning: "How many were in it", schema: OpenAPI.ref("Segment"))]
+        answers: [.init(status: 200, meaning: "The number of removed users", schema: OpenAPI.ref("Segment"))]
       ) { call in
         let (name, users) = (Identifier.trimmed(call.parameter("name")), try await users(call))
         let store = try await stores.changing()

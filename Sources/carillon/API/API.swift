@@ -4,15 +4,15 @@ import CommandSupport
 import HTTPServer
 import PushCore
 
-/// The API, version 1: what the commands do, by HTTP. Each operation does it by the same services as its command.
+/// The HTTP API, version 1. Each operation uses the same services as its command.
 struct API: Sendable {
   let configuration: CarillonConfiguration
   let apps: JobApps
   let stores: APIStore
   let pools: APIPools
-  /// What many things at once may take of a body.
+  /// Limit of a request body with a list, in bytes.
   static let listLimit = 4 << 20
-  /// Of a body with a few words.
+  /// Limit of a request body with a few fields, in bytes.
   static let smallLimit = 64 << 10
 
   init(_ configuration: CarillonConfiguration, _ stores: APIStore, _ pools: APIPools) {
@@ -22,16 +22,17 @@ struct API: Sendable {
     apps = configuration.jobApps()
   }
 
-  /// Everything that can be asked for.
+  /// All operations.
   var operations: [APIOperation] {
     campaigns + approval + composing + devices + segments + quarantine + dead + fleet + own
   }
 
-  /// What it says of itself.
+  /// The operations that describe the API and the caller's token.
   private var own: [APIOperation] {
     let itself = [
       APIOperation(
-        name: "whoAmI", method: "GET", path: "/me", scope: .view, summary: "Whose token it is, and what it is good for",
+        name: "whoAmI", method: "GET", path: "/me", scope: .view,
+        summary: "Get the name and the scopes of the request's token",
         answers: [.init(status: 200, meaning: "The token", schema: OpenAPI.ref("Holder"))]
       ) { call in
         .object { json in
@@ -42,7 +43,7 @@ struct API: Sendable {
         }
       },
       APIOperation(
-        name: "jobSchema", method: "GET", path: "/job.schema.json", scope: nil, summary: "The JSON Schema of a job",
+        name: "jobSchema", method: "GET", path: "/job.schema.json", scope: nil, summary: "Get the JSON Schema of a job",
         answers: [
           .init(
             status: 200, meaning: "JSON Schema 2020-12", schema: #"{"type":"object"}"#, type: "application/schema+json")
@@ -51,13 +52,13 @@ struct API: Sendable {
     ]
     return itself + [
       APIOperation(
-        name: "openAPI", method: "GET", path: "/openapi.json", scope: nil, summary: "This document",
+        name: "openAPI", method: "GET", path: "/openapi.json", scope: nil, summary: "Get this document",
         answers: [.init(status: 200, meaning: "OpenAPI 3.1", schema: #"{"type":"object"}"#)]
       ) { [self] _ in .json(OpenAPI.document(operations)) }
     ]
   }
 
-  /// Computes something for a request in a pool.
+  /// Runs a long computation of a request in a pool.
   func compute<Value: Sendable>(
     in pool: KeyPath<APIPools, ComputePool> = \.jobs, for call: RouteCall,
     _ body: @escaping @Sendable () async throws -> Value
@@ -65,6 +66,6 @@ struct API: Sendable {
     try await pools[keyPath: pool].run(for: call.holder?.name ?? "nobody", body)
   }
 
-  /// The one who asks, for the audit log.
+  /// Returns the actor of a request for the audit log.
   static func actor(_ call: RouteCall) -> Actor { Actor(name: call.holder?.name ?? "nobody") }
 }

@@ -2,58 +2,58 @@ import Admin
 import HTTPServer
 import PushCore
 
-/// Something that the API can be asked for: its route, and what a client has to know of it. The OpenAPI document is made of
-/// these, so that it can't tell of anything that is not there.
+/// An operation of the API: its route and its description for clients. The OpenAPI document is generated from these
+/// values, so it always matches the server.
 struct APIOperation: Sendable {
-  /// A value of the query.
+  /// A query parameter.
   struct Parameter: Sendable {
     var name: String
-    /// JSON Schema.
+    /// The JSON Schema of the value.
     var schema: String
     var meaning: String
     var isRequired = false
   }
 
-  /// What a request has.
+  /// The body of a request.
   struct Body: Sendable {
-    /// JSON Schema.
+    /// The JSON Schema of the value.
     var schema: String
-    /// Bytes at most.
+    /// The limit in bytes.
     var limit: Int
     var isRequired = true
   }
 
-  /// What an answer has.
+  /// An answer.
   struct Answer: Sendable {
     var status: Int
     var meaning: String
-    /// JSON Schema; `nil` where it is no JSON.
+    /// The JSON Schema of the body; `nil` if the body is not JSON.
     var schema: String?
     var type = "application/json"
-    /// Another type that it may have.
+    /// An alternative media type.
     var otherType: String?
-    /// What can be asked for next, for clients that try one thing after the other.
+    /// Follow-up operations, for clients that explore the API.
     var links: [Link] = []
   }
 
-  /// An operation that takes something of an answer.
+  /// A link to an operation that uses a value of an answer.
   struct Link: Sendable {
-    /// Its name.
+    /// The name of the operation.
     var operation: String
-    /// A parameter of it, and the member of the answer that it is.
+    /// A parameter of the operation, and the member of the answer with its value.
     var parameter: String
     var member: String
 
-    /// The operations that take one and the same.
+    /// Returns links to several operations with the same parameter.
     static func to(_ operations: [String], _ parameter: String, _ member: String? = nil) -> [Link] {
       operations.map { Link(operation: $0, parameter: parameter, member: member ?? parameter) }
     }
   }
 
-  /// For clients that are generated: `listCampaigns`.
+  /// The name of the operation in generated clients, such as `listCampaigns`.
   var name: String
   var method: String
-  /// Below `/api/v1`.
+  /// The path below `/api/v1`.
   var path: String
   var scope: Scope?
   var summary: String
@@ -64,7 +64,7 @@ struct APIOperation: Sendable {
 
   static let root = "/api/v1"
 
-  /// The route that it is.
+  /// The route of the operation.
   var route: Route {
     Route(
       method, Self.root + path, scope, query: .names(parameters.map(\.name)), bodyLimit: body?.limit ?? 0, handle: run)
@@ -72,14 +72,14 @@ struct APIOperation: Sendable {
 }
 
 extension HTTPResponse {
-  /// JSON.
+  /// Creates an answer with JSON.
   static func json(_ json: String, status: Int = 200) -> HTTPResponse {
     HTTPResponse(
       status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
       body: .bytes(Array(json.utf8)))
   }
 
-  /// An object that is written by `body`.
+  /// Creates an answer with the object that `body` writes.
   static func object(status: Int = 200, _ body: (inout JSONWriter) throws -> Void) rethrows -> HTTPResponse {
     .json(try JSONWriter.object(body), status: status)
   }

@@ -1,10 +1,10 @@
 import Admin
 
-/// Where the API computes what takes long.
+/// The pools for long computations of the API.
 struct APIPools: Sendable {
-  /// Reading jobs and other large bodies: seconds at most.
+  /// Pool for parsing jobs and other large bodies. A computation takes seconds at most.
   let jobs = ComputePool()
-  /// Counting an audience, or all targets of a campaign: as long as that takes with the largest base, in Redis' time mostly.
-  /// After two minutes most proxies have given up.
+  /// Pool for counting an audience or all targets of a campaign. The time depends on the number of users and is mostly
+  /// spent in Redis. After two minutes most proxies have closed the connection.
   let counts = ComputePool(patience: .seconds(120))
 }

@@ -3,10 +3,10 @@ import CommandSupport
 import EventLoop
 import PushWorker
 
-/// The store as the API uses it: opened when it is first asked for, looked at again now and then, as it may be given other
-/// partitions meanwhile. It reads the fleet once for everybody who asks within a second.
+/// The store of the API. It is opened at its first use and checked again after ``patience``, because it may be
+/// repartitioned. All requests within a second share one read of the fleet.
 actor APIStore {
-  /// How old what was learnt when it was opened may be.
+  /// Longest time between two checks of the store, in ns.
   private static let patience: UInt64 = 5_000_000_000
   private static let freshness: UInt64 = 1_000_000_000
 
@@ -15,13 +15,13 @@ actor APIStore {
   private var opened: (store: CampaignStore, at: UInt64)?
   private var fleet: (look: Task<FleetSnapshot, any Error>, at: UInt64)?
 
-  /// - Parameter loop: where its connections to Redis live.
+  /// - Parameter loop: the event loop of the connections to Redis.
   init(_ redis: CarillonConfiguration.Redis, on loop: EventLoop) throws {
     connection = try StoreConnection(redis)
     base = connection.store(for: "carillon admin", on: loop)
   }
 
-  /// The store for what reads, or changes nothing that belongs to a partition.
+  /// Returns the store for operations that read, or that change no data of a partition.
   func reading() async throws -> CampaignStore {
     if let opened, EventLoop.now < opened.at + Self.patience { return opened.store }
     let store = try await connection.open(base, creating: false)
@@ -29,15 +29,15 @@ actor APIStore {
     return store
   }
 
-  /// The store for what brings jobs: one that is not there is initialised.
+  /// Returns the store for operations that submit jobs. A missing store is initialised.
   func taking() async throws -> CampaignStore { try await connection.open(base, creating: true) }
 
-  /// The store for what changes devices or segments: not while it is being given other partitions.
+  /// Returns the store for operations that change devices or segments. Throws while the store is being repartitioned.
   func changing() async throws -> CampaignStore {
     try await connection.open(base, creating: true, changing: true)
   }
 
-  /// The fleet, as it was within the last second.
+  /// Returns the state of the fleet, at most one second old.
   func look() async throws -> FleetSnapshot {
     if let fleet, EventLoop.now < fleet.at + Self.freshness { return try await fleet.look.value }
     let look = Task { try await reading().fleet.snapshot(lease: WorkerConfiguration.standardLease) }

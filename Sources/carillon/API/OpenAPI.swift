@@ -1,21 +1,21 @@
 import Admin
 import PushCore
 
-/// The OpenAPI 3.1 document, made of the operations.
+/// The generator of the OpenAPI 3.1 document.
 enum OpenAPI {
   static let name = #"{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"}"#
   static let cursor = APIOperation.Parameter(
-    name: "cursor", schema: #"{"type":"string"}"#, meaning: "next of the page before")
+    name: "cursor", schema: #"{"type":"string"}"#, meaning: "The value of next in the previous page")
 
   static func limit(most: Int) -> APIOperation.Parameter {
     .init(
       name: "limit", schema: "{\"type\":\"integer\",\"minimum\":1,\"maximum\":\(most)}",
-      meaning: "How many; 50 unless given")
+      meaning: "The number of elements (default: 50)")
   }
 
   static func ref(_ name: String) -> String { "{\"$ref\":\"#/components/schemas/\(name)\"}" }
 
-  /// A page of a list.
+  /// Returns the schema of a page of a list.
   static func page(_ member: String, of element: String) -> String {
     "{\"type\":\"object\",\"required\":[\"\(member)\",\"next\"],\"properties\":{\"\(member)\":{\"type\":\"array\","
       + "\"items\":\(ref(element))},\"next\":{\"type\":[\"string\",\"null\"]}}}"
@@ -29,7 +29,7 @@ enum OpenAPI {
         json.member("version", "1")
         json.member(
           "description",
-          "Push campaigns: submit, watch and control them, register devices, mend what waits. Errors are RFC 9457 problems with the same codes, words and hints as the commands. Tokens have scopes: view, submit, operate, admin."
+          "Push campaigns: submit, watch and control campaigns, register devices, handle quarantined devices and failed jobs. Errors are RFC 9457 problems with the same codes, messages and hints as the commands. Tokens have scopes: view, submit, operate, admin."
         )
       }
       json.object("paths") { json in
@@ -87,7 +87,7 @@ enum OpenAPI {
           }
         }
         json.object("default") { json in
-          json.member("description", "What is wrong, where, and what to do")
+          json.member("description", "The problem, its place and the remedy")
           content(["application/problem+json"], ref("Problem"), to: &json)
         }
       }

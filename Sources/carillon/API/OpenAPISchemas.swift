@@ -1,14 +1,14 @@
 import PushCore
 
-/// What the bodies of requests and answers are, JSON Schema 2020-12 by name.
+/// The JSON Schemas (2020-12) of request and answer bodies, by name.
 enum OpenAPISchemas {
   static let all: [String: String] = [
     "Job": JobSchema.outline,
     "Problem": """
     {"type":"object","required":["type","title","status","detail","code"],"properties":{"type":{"type":"string"},\
     "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",\
-    "description":"As the code of a command's error: usage, input, configuration, conflict, notFound, failed, unreachable, defect; or unauthorized, forbidden, rate, busy"},\
-    "hint":{"type":["string","null"],"description":"What to do next"}}}
+    "description":"The code of a command's error: usage, input, configuration, conflict, notFound, failed, unreachable, defect; or unauthorized, forbidden, rate, busy"},\
+    "hint":{"type":["string","null"],"description":"The remedy"}}}
     """,
     "Holder": """
     {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},\
@@ -91,7 +91,7 @@ enum OpenAPISchemas {
     "campaign":{"type":"string"},"app":{"type":"string"},"state":{"type":"string"},"isFinal":{"type":"boolean"},\
     "audience":{"type":"object"},"settings":{"type":"object"},"outcomes":{"type":"object"},\
     "timeline":{"type":"array","items":{"type":"object"}},"sha256":{"type":"string",\
-    "description":"SHA-256 in hex of everything in front of this member: a copy is kept as it came"}}}
+    "description":"SHA-256 in hex of all bytes before this member; store copies unchanged"}}}
     """,
     "Held":
       #"{"type":"object","required":["id","holds"],"properties":{"id":{"type":"string"},"holds":{"const":true}}}"#,
@@ -105,7 +105,7 @@ enum OpenAPISchemas {
     "Registered": """
     {"type":"object","required":["user","token","registeredAt"],"properties":{"user":{"type":"string"},\
     "token":{"type":"string"},"registeredAt":{"type":["string","null"]},\
-    "refused":{"type":"string","description":"Why the device is kept without a time zone"}}}
+    "refused":{"type":"string","description":"The reason why the device is stored without a time zone"}}}
     """,
     "Token": #"{"type":"object","required":["token"],"properties":{"token":{"type":"string"}}}"#,
     "User": """

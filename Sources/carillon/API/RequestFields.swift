@@ -2,13 +2,14 @@ import Admin
 import CommandSupport
 import PushCore
 
-/// The members of a request's body, read by name: what is unknown, missing or of another kind is an error that says so.
+/// Access to the members of a request's body by name. An unknown member, a missing member and a member of a wrong type
+/// are errors.
 struct RequestFields {
   private let members: [JSONValue.Member]
 
   /// - Parameters:
-  ///   - body: one JSON object; nothing is as good as an empty one.
-  ///   - known: names of members.
+  ///   - body: one JSON object. An empty body counts as an empty object.
+  ///   - known: the names of the allowed members.
   init(_ body: [UInt8], known: [String]) throws {
     guard !body.isEmpty else {
       members = []
@@ -42,9 +43,9 @@ struct RequestFields {
     return flag
   }
 
-  /// Texts, one at least.
+  /// Returns an array of strings with at least one element.
   ///
-  /// - Returns: `nil` where it is not given.
+  /// - Returns: `nil` if the member is missing.
   func strings(_ name: String, limit: Int) throws -> [String]? {
     try elements(name, limit: limit)?.map { element in
       guard case .string(let text) = element.kind else { throw wrong(name, "an array of strings", element) }
@@ -52,7 +53,7 @@ struct RequestFields {
     }
   }
 
-  /// Ids of users, one at least, as ``UserID`` reads them.
+  /// Returns at least one user id, normalized by ``UserID``.
   func users(_ name: String, limit: Int) throws -> [String] {
     guard let elements = try elements(name, limit: limit) else { throw CommandError(.input, "\(name): is missing") }
     return try elements.enumerated().map { index, element throws(CommandError) in
@@ -70,7 +71,7 @@ struct RequestFields {
     guard !elements.isEmpty else { throw CommandError(.input, "\(name): must not be empty") }
     guard elements.count <= limit else {
       throw CommandError(
-        .input, "\(name): has \(elements.count) elements, more than \(limit)", hint: "ask several times")
+        .input, "\(name): has \(elements.count) elements, more than \(limit)", hint: "send several requests")
     }
     return elements
   }

@@ -5,10 +5,10 @@ import CommandSupport
 struct Carillon: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "carillon",
-    abstract: "Sends push campaigns to Apple devices, from a queue in Redis.",
+    abstract: "Send push campaigns to Apple devices from a queue in Redis.",
     discussion: """
-      The configuration is the file of --config, or of the variable CARILLON_CONFIG, or Config/carillon.yaml. Any key \
-      can be overridden by an environment variable: CARILLON_REDIS_URL is redis.url.
+      The configuration file is that of --config, then that of the environment variable CARILLON_CONFIG, then \
+      Config/carillon.yaml. An environment variable can override any key: CARILLON_REDIS_URL overrides redis.url.
 
       Examples:
         carillon devices import devices.csv
@@ -17,8 +17,7 @@ struct Carillon: AsyncParsableCommand {
         carillon campaign watch spring-sale-2026
         carillon worker
 
-      Exit status: 0 done; 1 what was asked for failed; 64 usage; 65 bad input; 69 Redis or APNs unreachable; \
-      70 a bug.
+      Exit status: 0 success; 1 failure; 64 wrong usage; 65 bad input; 69 Redis or APNs unreachable; 70 a bug in Carillon.
       """,
     version: version,
     subcommands: [

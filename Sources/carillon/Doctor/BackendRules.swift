@@ -1,24 +1,25 @@
 import PushTransport
 import PushWorker
 
-/// What follows from how an app's own backend answers. Pure.
+/// Findings from the health check of an app's backend. Pure.
 enum BackendRules {
   /// - Parameters:
-  ///   - app: its name.
-  ///   - finding: of the look.
+  ///   - app: the app's name.
+  ///   - finding: the result of the health check.
   static func finding(_ app: String, _ backend: AppBackend, _ finding: HealthCheck.Finding) -> DoctorFinding {
     let url = backend.check.url
     let cure =
-      "mend it, or apps.\(app).backend: while it is so the app's campaigns go slower, down to \(backend.leastShare) "
-      + "of \(backend.rate) a second"
+      "fix the backend or apps.\(app).backend; until then the app's campaigns are throttled, down to \(backend.leastShare) "
+      + "of \(backend.rate) pushes per second"
     return switch finding {
-    case .well: .well(.network, app, "its backend is well, at \(url)")
+    case .well: .well(.network, app, "the health check of its backend succeeded at \(url)")
     case .slow(let milliseconds):
       .advice(
         .network, app,
-        "its backend takes \(milliseconds) ms to answer at \(url), and slow is \(backend.check.slowAfter)",
+        "its backend answered after \(milliseconds) ms at \(url); slow is \(backend.check.slowAfter) ms or more",
         cure: cure)
-    case .failing(let error): .problem(.network, app, "its backend is not well at \(url): \(error)", cure: cure)
+    case .failing(let error):
+      .problem(.network, app, "the health check of its backend failed at \(url): \(error)", cure: cure)
     }
   }
 }

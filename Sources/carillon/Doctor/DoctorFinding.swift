@@ -1,33 +1,33 @@
 import CommandSupport
 import PushCore
 
-/// One thing that doctor has looked at: how it is, and what to do where it is not as it should be.
+/// The result of one check of doctor, with the remedy if there is a problem.
 struct DoctorFinding: Equatable, JSONReport {
-  /// How grave it is. Raw values are names in JSON.
+  /// The severity of a finding. The raw values are names in JSON.
   enum Level: String, Comparable {
-    /// As it should be.
+    /// No problem.
     case well
-    /// It works, and would be better otherwise; or it could not be looked at.
+    /// A possible improvement, or a check that could not run.
     case advice
-    /// It does not work, or will not for long: somebody has to do something.
+    /// A present or imminent failure. An operator must act.
     case problem
 
     static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
     private var rank: Int { self == .well ? 0 : self == .advice ? 1 : 2 }
   }
 
-  /// What it is about, in the order of the report. Raw values are names in JSON.
+  /// The subject areas, in the order of the report. The raw values are names in JSON.
   enum Area: String, CaseIterable {
     case configuration, redis, keys, credential, network, machine, versions
   }
 
   var level: Level
   var area: Area
-  /// Which one: an app, a server, a file; empty where there is one only.
+  /// The app, server or file; empty if there is only one.
   var subject: String
-  /// What was seen.
+  /// The observation.
   var text: String
-  /// What to do; `nil` where all is well.
+  /// The remedy; `nil` without a problem.
   var cure: String?
 
   static func well(_ area: Area, _ subject: String = "", _ text: String) -> DoctorFinding {
@@ -42,10 +42,11 @@ struct DoctorFinding: Equatable, JSONReport {
     DoctorFinding(level: .problem, area: area, subject: subject, text: text, cure: cure)
   }
 
-  /// What a failed look says.
+  /// Creates the finding for a check that failed with an error.
   static func problem(_ area: Area, _ subject: String = "", _ error: any Error) -> DoctorFinding {
     let error = CommandError(error)
-    return problem(area, subject, error.message, cure: error.hint ?? "see the message")
+    return problem(
+      area, subject, error.message, cure: error.hint ?? "fix the cause in the message, then run carillon doctor again")
   }
 
   func writeMembers(to json: inout JSONWriter) {
@@ -57,23 +58,23 @@ struct DoctorFinding: Equatable, JSONReport {
   }
 }
 
-/// All of them.
+/// The report with all findings.
 struct DoctorReport: JSONReport {
   private(set) var findings: [DoctorFinding] = []
 
   mutating func add(_ findings: [DoctorFinding]) { self.findings += findings }
 
-  /// Whether nothing has to be done.
+  /// Whether there is no problem.
   var isWell: Bool { !findings.contains { $0.level == .problem } }
 
   private func count(_ level: DoctorFinding.Level) -> Int { findings.count { $0.level == level } }
 
-  /// In the order of their areas, and there as they were found.
+  /// The findings in the order of their areas, and within an area in the order of the checks.
   private var sorted: [DoctorFinding] {
     DoctorFinding.Area.allCases.flatMap { area in findings.filter { $0.area == area } }
   }
 
-  /// For people: a line each, and what to do below it.
+  /// The report for people: a line per finding, with the remedy below it.
   var text: String {
     var lines: [String] = []
     for finding in sorted {
@@ -85,7 +86,7 @@ struct DoctorReport: JSONReport {
     let (problems, advice) = (count(.problem), count(.advice))
     lines.append(
       problems == 0 && advice == 0
-        ? "all is well" : "\(problems) to mend, \(advice) to think about, \(count(.well)) well")
+        ? "no problems found" : "\(problems) to fix, \(advice) to consider, \(count(.well)) ok")
     return lines.joined(separator: "\n")
   }
 

@@ -7,11 +7,11 @@ import PushTransport
 import TLS
 
 extension MachineFacts {
-  /// As it is now.
+  /// Returns the present facts of this machine.
   ///
-  /// - Parameter zones: those that workers go by.
+  /// - Parameter zones: the time zone database of workers.
   static func current(zones: ZoneDatabase = .system) -> MachineFacts {
-    // A loop raises the limit as every command's does: what it then is counts.
+    // Creating an event loop raises the limit, as in every command. The raised limit counts.
     _ = EventLoop(label: "doctor")
     var limit = rlimit()
     // getrlimit(2): can't fail for a resource that exists.
@@ -31,7 +31,7 @@ extension MachineFacts {
       lacksOldNames: ["US/Pacific", "Asia/Calcutta"].contains { zones.rules($0) == nil })
   }
 
-  /// From the text of `/proc/meminfo` (proc_meminfo(5)): kB.
+  /// Returns the available memory in bytes from the text of `/proc/meminfo`, which is in kB (proc_meminfo(5)).
   static func available(in text: String) -> Int? {
     text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }.flatMap { line in
       line.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 }

@@ -2,15 +2,15 @@ import CampaignStore
 import Glibc
 import PushTransport
 
-/// What is known of this machine and of the libraries that the program runs with.
+/// Facts about this machine and the loaded libraries.
 struct MachineFacts: Equatable {
-  /// Files that the process may have open.
+  /// Limit of open files per process.
   var descriptors: Int
-  /// Bytes that are free, or can be made so; `nil` where the system doesn't say.
+  /// Available memory in bytes; `nil` if unknown.
   var availableMemory: Int?
-  /// Bytes that the control group may use; `nil` for no limit.
+  /// Memory limit of the control group in bytes; `nil` for no limit.
   var memoryLimit: Int?
-  /// Whether the kernel's clock is kept right from outside; `nil` where it doesn't say.
+  /// Whether the kernel's clock is synchronised; `nil` if unknown.
   var isClockSynchronised: Bool?
   var libcurl: String
   var nghttp2: String
@@ -18,19 +18,20 @@ struct MachineFacts: Equatable {
   var zones = ZoneFacts(folder: ZoneDatabase.systemFolder, isThere: true, lacksOldNames: false)
 }
 
-/// What is known of the time zones of this machine.
+/// Facts about the time zone database of this machine.
 struct ZoneFacts: Equatable {
-  /// Where they are looked for.
+  /// The folder of the database.
   var folder: String
-  /// Whether there are any.
+  /// Whether the database exists.
   var isThere: Bool
-  /// Whether zones are missing that devices name by the names of old.
+  /// Whether deprecated zone names, which devices may still use, are missing.
   var lacksOldNames: Bool
 }
 
-/// What follows from that. Pure.
+/// Findings from ``MachineFacts``. Pure.
 enum MachineRules {
-  /// A worker has three descriptors a loop and one a connection, and asks for more than its shell gives.
+  /// Smallest sufficient limit of open files. A worker needs three descriptors per loop and one per connection, and
+  /// raises the limit of its shell.
   static let fewDescriptors = 512
   /// A worker has some 60 MiB (`deploy/operations/sizing.md`).
   static let littleMemory = 128 << 20
@@ -40,25 +41,25 @@ enum MachineRules {
     findings.append(
       facts.descriptors < fewDescriptors
         ? .problem(
-          .machine, "", "a process may have \(facts.descriptors) files open",
-          cure: "raise it: ulimit -n 65536, or LimitNOFILE=65536 in the unit")
-        : .well(.machine, "", "a process may have \(facts.descriptors) files open"))
+          .machine, "", "the limit of open files per process is \(facts.descriptors)",
+          cure: "raise the limit: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit")
+        : .well(.machine, "", "the limit of open files per process is \(facts.descriptors)"))
     let room = [facts.availableMemory, facts.memoryLimit].compactMap(\.self).min()
     if let room {
       findings.append(
         room < littleMemory
           ? .problem(
-            .machine, "", "there are \(room >> 20) MiB of memory for a process",
-            cure: "a worker takes some 60 MiB, and an import more: give it \(2 * littleMemory >> 20)")
-          : .well(.machine, "", "there are \(room >> 20) MiB of memory"))
+            .machine, "", "a process has only \(room >> 20) MiB of memory",
+            cure: "provide \(2 * littleMemory >> 20) MiB: a worker needs about 60 MiB, and an import needs more")
+          : .well(.machine, "", "a process has \(room >> 20) MiB of memory"))
     }
     switch facts.isClockSynchronised {
-    case true?: findings.append(.well(.machine, "", "the clock is kept right by the network"))
+    case true?: findings.append(.well(.machine, "", "the clock is synchronised"))
     case false?:
       findings.append(
         .advice(
-          .machine, "", "nothing keeps this machine's clock right",
-          cure: "run chrony or systemd-timesyncd; in a container it is the host's to do"))
+          .machine, "", "the clock of this machine is not synchronised",
+          cure: "run chrony or systemd-timesyncd; for a container, run it on the host"))
     case nil: break
     }
     findings.append(zones(facts.zones))
@@ -69,15 +70,15 @@ enum MachineRules {
   private static func zones(_ facts: ZoneFacts) -> DoctorFinding {
     guard facts.isThere else {
       return .problem(
-        .machine, "", "there are no time zones in \(facts.folder): localTime, quietHours and repeat can't be run here",
+        .machine, "", "\(facts.folder) contains no time zones: localTime, quietHours and repeat don't work here",
         cure: "install the package tzdata, or set worker.zoneinfo")
     }
     guard !facts.lacksOldNames else {
       return .advice(
-        .machine, "", "the time zones in \(facts.folder) lack names of old, such as US/Pacific and Asia/Calcutta",
-        cure: "install the package tzdata-legacy (Debian 13): devices that name one count as of no zone")
+        .machine, "", "the time zones in \(facts.folder) lack deprecated names such as US/Pacific and Asia/Calcutta",
+        cure: "install the package tzdata-legacy (Debian 13); without it, devices with such a name count as without a time zone")
     }
-    return .well(.machine, "", "the time zones are in \(facts.folder), with their names of old")
+    return .well(.machine, "", "the time zones in \(facts.folder) are complete, with deprecated names")
   }
 
   private static func libraries(_ facts: MachineFacts, engine: PushEngineKind) -> [DoctorFinding] {
@@ -86,34 +87,34 @@ enum MachineRules {
     return [
       engine == .curl
         ? .problem(
-          .versions, "", text + ": libcurl 7 resets streams that have ended, and APNs closes connections for that",
-          cure: "take libcurl 8 (Debian 12: from backports; Debian 13 has it), or worker.engine: native")
+          .versions, "", text + ": libcurl 7 resets ended streams, and APNs then closes the connection",
+          cure: "install libcurl 8 (Debian 12: from backports; Debian 13 has it), or set worker.engine: native")
         : .advice(
           .versions, "", text,
-          cure: "libcurl 8 is recommended; with worker.engine: native it only sends single requests")
+          cure: "libcurl 8 is recommended; with worker.engine: native, libcurl is only used for single requests")
     ]
   }
 }
 
-/// What of versions is worth a word. Pure.
+/// Findings from the versions of the fleet. Pure.
 enum VersionRules {
   /// - Parameters:
-  ///   - own: of this program.
-  ///   - fleet: of live workers.
-  ///   - live: how many live.
+  ///   - own: the version of this program.
+  ///   - fleet: the versions of live workers.
+  ///   - live: the number of live workers.
   static func findings(own: String, fleet: [String], live: Int) -> [DoctorFinding] {
     guard live > 0 else {
       return [
-        .advice(.versions, "", "no worker is there to compare version \(own) with", cure: "start one: carillon worker")
+        .advice(.versions, "", "no worker runs, so version \(own) can't be compared with workers", cure: "start one: carillon worker")
       ]
     }
     guard fleet.contains(where: { $0 != own }) else {
-      return [.well(.versions, "", "\(live) live workers, all of this version, \(own)")]
+      return [.well(.versions, "", "\(live) live workers, all with this version, \(own)")]
     }
     return [
       .advice(
-        .versions, "", "this is \(own), and workers are \(fleet.joined(separator: " and "))",
-        cure: "upgrade the rest one after the other; campaigns go on meanwhile")
+        .versions, "", "this program has version \(own), workers have \(fleet.joined(separator: " and "))",
+        cure: "upgrade the others one by one; campaigns continue during the upgrade")
     ]
   }
 }

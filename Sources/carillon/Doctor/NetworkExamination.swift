@@ -9,13 +9,13 @@ import PushWorker
 import ServiceTools
 import TLS
 
-/// The way to a push service: its name, a connection, its certificates. No request is made but where a proxy is in
-/// between, and that one names no device.
+/// The check of the connection to a push service: name resolution, connection, certificates. It sends a request only
+/// through a proxy, and this request contains no device token.
 struct NetworkExamination: Sendable {
-  /// ms for each step.
+  /// Time limit of each step, in ms.
   private static let patience = 5000
 
-  /// The apps that go there.
+  /// The apps that use the endpoint.
   var apps: [String]
   let endpoint: PushEndpoint
   /// The tools of the service that should be there.
@@ -25,16 +25,16 @@ struct NetworkExamination: Sendable {
 
   func findings() async -> [DoctorFinding] {
     let direct = await withCheckedContinuation { continuation in
-      // The name service and the handshake block: a thread of its own.
+      // Name resolution and the handshake block, so use a separate thread.
       DispatchQueue(label: "carillon.doctor").async { continuation.resume(returning: self.direct()) }
     }
     guard let proxy = endpoint.proxy else { return direct }
     let proxied = await self.proxied(by: proxy)
-    // Where a proxy is named, the direct way may well be closed.
+    // With a proxy, the direct connection may be blocked on purpose.
     return proxied
       + direct.filter { $0.level != .problem }
       + direct.filter { $0.level == .problem }.map {
-        .well(.network, subject, "not reached without the proxy, as may be meant: \($0.text)")
+        .well(.network, subject, "unreachable without the proxy, possibly on purpose: \($0.text)")
       }
   }
 
@@ -43,12 +43,12 @@ struct NetworkExamination: Sendable {
       let answer = try await HTTPExchange.perform(
         .init(method: "GET", path: "/", headers: []), at: endpoint, connectTimeout: Self.patience,
         timeout: 2 * Self.patience)
-      return [.well(.network, subject, "answers by way of the proxy \(proxy.url) (status \(answer.status))")]
+      return [.well(.network, subject, "answers through the proxy \(proxy.url) (status \(answer.status))")]
     } catch {
       return [
         .problem(
-          .network, subject, "not reached by way of the proxy \(proxy.url): \(error.message)",
-          cure: "check apps.NAME.proxy, and that the proxy lets CONNECT through to port \(tools.ports)")
+          .network, subject, "unreachable through the proxy \(proxy.url): \(error.message)",
+          cure: "check apps.NAME.proxy, and that the proxy allows CONNECT to port \(tools.ports)")
       ]
     }
   }
@@ -62,7 +62,7 @@ struct NetworkExamination: Sendable {
       return [
         .problem(
           .network, subject, "\(CommandError(error).message)",
-          cure: "check this machine's name service (/etc/resolv.conf), or the app's endpoint")
+          cure: "check the DNS settings of this machine (/etc/resolv.conf), or the app's endpoint")
       ]
     }
     var last: DoctorFinding?
@@ -87,48 +87,48 @@ struct NetworkExamination: Sendable {
       return .problem(
         .network, subject, error.description,
         cure: hasRoots
-          ? "trustRoots must have the certificate of whoever signed the endpoint's"
-          : "where a firewall reads along, name its certificate in apps.NAME.trustRoots; else install ca-certificates, and "
-            + "look at this machine's clock")
+          ? "add the certificate of the endpoint's issuer to trustRoots"
+          : "if a firewall intercepts TLS, add its certificate to apps.NAME.trustRoots; otherwise install ca-certificates and "
+            + "check this machine's clock")
     case let error as TLSError:
       return .problem(
         .network, subject, error.description,
-        cure: "whoever answers at \(address) does not speak TLS as \(tools.service.title) does")
+        cure: "the server at \(address) does not use TLS like \(tools.service.title); check the endpoint and firewalls")
     default:
       return .problem(
         .network, subject, "\(address): \(CommandError(error).message)",
         cure:
-          "let connections out to port \(address.port) (\(tools.service.title): \(tools.ports)), or name a proxy in apps.NAME.proxy"
+          "allow outgoing connections to port \(address.port) (\(tools.service.title): \(tools.ports)), or set apps.NAME.proxy"
       )
     }
   }
 
-  /// What of the certificates is worth a word. Pure.
+  /// Returns the findings of a certificate chain. Pure.
   ///
   /// - Parameter now: UNIX seconds.
   static func findings(_ chain: [CertificateSummary], _ subject: String, now: Int64) -> [DoctorFinding] {
     guard let first = chain.first else { return [] }
     let days = (chain.map(\.validity.upperBound).min() ?? now) - now
     let text =
-      "certificate of \(first.name) by \(first.issuer), \(chain.count) in the chain, for \(days / 86_400) more days"
+      "certificate of \(first.name) by \(first.issuer), \(chain.count) in the chain, valid for \(days / 86_400) more days"
     return [
       days < 7 * 86_400
-        ? .advice(.network, subject, text, cure: "it is the service's to renew; of a proxy or a simulator, yours")
+        ? .advice(.network, subject, text, cure: "the push service renews its own certificate; renew that of your own proxy or simulator")
         : .well(.network, subject, text)
     ]
   }
 }
 
-/// A connection that is made to see how it goes, and then closed. It blocks.
+/// A test connection with a TLS handshake. The initializer blocks and closes the connection at its end.
 struct TLSProbe {
   let version: String
   let protocolName: String
   let chain: [CertificateSummary]
 
   /// - Parameters:
-  ///   - host: what the certificate must carry.
-  ///   - roots: a PEM file to trust instead of the system's.
-  ///   - patience: ms for connecting and the handshake together.
+  ///   - host: the expected name in the certificate.
+  ///   - roots: a PEM file to trust instead of the system's certificates.
+  ///   - patience: the time limit for the connection and the handshake together, in ms.
   /// - Throws: ``TLS/TLSError``, ``EventLoop/SocketError``.
   init(_ address: SocketAddress, host: String, roots: String?, patience: Int) throws {
     let end = EventLoop.now + UInt64(patience) * 1_000_000
@@ -155,7 +155,7 @@ struct TLSProbe {
       // poll(2): how many are ready, 0 when the time has passed, -1 with errno.
       let count = poll(&watched, 1, end > now ? Int32((end - now) / 1_000_000) : 0)
       if count > 0 { return }
-      if count == 0 { throw SocketError(operation: "connect", reason: "no answer within the time") }
+      if count == 0 { throw SocketError(operation: "connect", reason: "no answer within the time limit") }
       guard errno == EINTR else { throw SocketError(operation: "poll", reason: String(cString: strerror(errno))) }
     }
   }

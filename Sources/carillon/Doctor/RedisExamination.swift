@@ -4,7 +4,7 @@ import Foundation
 import PushWorker
 import Redis
 
-/// Looks at Redis, and at what stands there. It writes nothing.
+/// The checks of Redis and of the store. They write nothing.
 struct RedisExamination {
   let configuration: CarillonConfiguration.Redis
   let role: AccessRole
@@ -32,7 +32,7 @@ struct RedisExamination {
     }
     findings += try await rights(unopened)
     findings += await keys(unopened, fleet)
-    // They were told of with the rights.
+    // The check of rights has reported these.
     fleet.problems.removeAll { $0.code == .forbidden }
     findings += fleet.problems.map { .problem(.keys, "", $0.message, cure: $0.hint) }
     findings += VersionRules.findings(own: Carillon.version, fleet: fleet.versions, live: fleet.presence.live)
@@ -47,20 +47,20 @@ struct RedisExamination {
     }
   }
 
-  /// The store, as far as counts and types tell.
+  /// Returns the findings of the store, from counts and types of keys.
   private func keys(_ unopened: CampaignStore, _ fleet: FleetSnapshot) async -> [DoctorFinding] {
     guard let partitions = fleet.store.partitions else {
       return [
         .well(
-          .keys, "", "there is no store under namespace \(configuration.namespace) yet: a worker or an import makes it")
+          .keys, "", "no store under namespace \(configuration.namespace) yet; the first worker or import creates it")
       ]
     }
     do {
       if let own = configuration.partitions, own != partitions {
         return [
           .problem(
-            .keys, "", "the store has \(partitions) partitions, and redis.partitions says \(own): no worker starts",
-            cure: "take redis.partitions out, or set it to \(partitions); carillon store repartition changes the store")
+            .keys, "", "the store has \(partitions) partitions, but redis.partitions is \(own): no worker can start",
+            cure: "remove redis.partitions, or set it to \(partitions); carillon store repartition changes the store")
         ]
       }
       let store = try await unopened.open(creating: false, adopting: true, holding: true)
@@ -71,12 +71,14 @@ struct RedisExamination {
       if let next = fleet.store.nextPartitions {
         findings.append(
           .advice(
-            .keys, "", "the store is being given \(next) partitions: no campaign begins",
-            cure: "wait; if nobody is at it any more, run carillon store repartition \(next)"))
+            .keys, "", "the store is being repartitioned to \(next) partitions: no campaign starts",
+            cure: "wait; if the command was interrupted, run carillon store repartition \(next)"))
       }
       if found.isEmpty {
         findings.append(
-          .well(.keys, "", "\(partitions) partitions, types and counts agree (all: carillon store check)"))
+          .well(
+            .keys, "", "\(partitions) partitions; types and counts of keys agree (complete check: carillon store check)"
+          ))
       }
       return findings + RedisRules.findings(usersOfPartition: users, partitions: partitions)
     } catch let error as StoreError where error.code == .forbidden {

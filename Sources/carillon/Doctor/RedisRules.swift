@@ -1,44 +1,45 @@
 import CampaignStore
 import Redis
 
-/// What follows from what is known of Redis. Pure.
+/// Findings from the state of Redis. Pure.
 enum RedisRules {
-  /// Round trips in µs: within a machine room they take less than one ms. A commit costs one, so slices wait that long
-  /// for their credit.
+  /// Limits of a round trip in µs. Within a data centre a round trip takes less than one ms. A commit costs one round
+  /// trip, so a slice waits that long for its credit.
   static let slow = 10_000
   static let tooSlow = 100_000
-  /// ms between Redis' clock and this machine's: workers go by Redis', so it only misleads people, until provider tokens
-  /// get too old for APNs (an hour; they are up to 35 minutes old).
+  /// Limits of the difference between the clocks of Redis and of this machine, in ms. Workers use the clock of Redis,
+  /// so a small difference only misleads people. A large one makes provider tokens too old for APNs (limit one hour;
+  /// tokens are up to 35 minutes old).
   static let clockApart = 2000
   static let clockWrong = 300_000
   /// Users of a partition for which it is made, see `deploy/operations/sizing.md`.
   static let crowded = 20_000
 
-  /// What a server says of itself.
+  /// Returns the findings from a server's INFO.
   static func findings(_ node: FleetNode) -> [DoctorFinding] {
     let (info, name) = (node.info, node.endpoint)
     var findings: [DoctorFinding] = []
     switch info.version {
     case let version? where version < RedisVersion(major: 6, minor: 2):
       findings.append(
-        .problem(.redis, name, "Redis \(version) is too old", cure: "upgrade to 6.2 at least; 7 is recommended"))
+        .problem(.redis, name, "Redis \(version) is too old", cure: "upgrade to 6.2 or newer; 7 is recommended"))
     case let version? where version < RedisVersion(major: 7):
       findings.append(
         .advice(
           .redis, name, "Redis \(version)",
-          cure: "7 checks that scripts declare their keys, and finishes campaigns also when it is full"))
+          cure: "upgrade to 7: it checks that scripts declare their keys, and campaigns can finish even if Redis is full"))
     case let version?: findings.append(.well(.redis, name, "Redis \(version)"))
-    case nil: findings.append(.advice(.redis, name, "does not tell its version", cure: "make sure it is 6.2 or newer"))
+    case nil: findings.append(.advice(.redis, name, "does not report its version", cure: "make sure that it is 6.2 or newer"))
     }
     if info.role == .replica {
       findings.append(
-        .problem(.redis, name, "is a replica, and takes no writes", cure: "point redis.url at the primary"))
+        .problem(.redis, name, "is a replica and refuses writes", cure: "set redis.url to the primary"))
     }
     if let policy = info.evictionPolicy, policy != "noeviction" {
       findings.append(
         .problem(
-          .redis, name, "throws away devices and ledgers when it is full: maxmemory-policy is \(policy)",
-          cure: "CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"))
+          .redis, name, "evicts devices and ledgers when memory is full: maxmemory-policy is \(policy)",
+          cure: "run CONFIG SET maxmemory-policy noeviction, and set the same in redis.conf"))
     }
     findings += persistence(info, name) + memory(node)
     return findings
@@ -48,17 +49,17 @@ enum RedisRules {
     if !info.isPersistenceHealthy {
       return [
         .problem(
-          .redis, name, "fails to persist, and refuses writes", cure: "look at its log; usually the disk is full")
+          .redis, name, "can't save its data and refuses writes", cure: "check its log; usually the disk is full")
       ]
     }
     guard info.isAppendOnlyEnabled else {
       return [
         .advice(
-          .redis, name, "keeps no append-only file: a restart loses everything since the last snapshot",
-          cure: "CONFIG SET appendonly yes, and the same in redis.conf")
+          .redis, name, "has no append-only file: a restart loses all writes since the last snapshot",
+          cure: "run CONFIG SET appendonly yes, and set the same in redis.conf")
       ]
     }
-    return [.well(.redis, name, "keeps an append-only file")]
+    return [.well(.redis, name, "has an append-only file")]
   }
 
   private static func memory(_ node: FleetNode) -> [DoctorFinding] {
@@ -66,8 +67,8 @@ enum RedisRules {
     guard let percent = node.percentUsed else {
       return [
         .advice(
-          .redis, node.endpoint, "uses \(used) MiB and has no limit: when memory is gone, the kernel ends it",
-          cure: "set maxmemory: then campaigns are refused in time, and nothing is lost")
+          .redis, node.endpoint, "uses \(used) MiB without a limit: if memory runs out, the kernel kills it",
+          cure: "set maxmemory; then Carillon refuses campaigns in time, and nothing is lost")
       ]
     }
     let text = "uses \(percent) % of its memory, \(used) MiB"
@@ -75,12 +76,12 @@ enum RedisRules {
       percent >= FleetLimits().memory
         ? .problem(
           .redis, node.endpoint, text,
-          cure: "raise maxmemory, or wait until ended campaigns expire: above 90 % no campaign is taken in")
+          cure: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts")
         : .well(.redis, node.endpoint, text)
     ]
   }
 
-  /// How fast a server answers, and its clock.
+  /// Returns the findings about a server's round-trip time and clock.
   static func findings(_ pace: NodePace) -> [DoctorFinding] {
     let milliseconds = "\(pace.median / 1000).\(pace.median % 1000 / 100) ms"
     var findings: [DoctorFinding] = []
@@ -90,12 +91,12 @@ enum RedisRules {
       findings.append(
         .advice(
           .redis, pace.endpoint, "takes \(milliseconds) to answer",
-          cure: "bring workers and Redis nearer to each other, or raise worker.window"))
+          cure: "run workers and Redis closer to each other, or raise worker.window"))
     default:
       findings.append(
         .problem(
           .redis, pace.endpoint, "takes \(milliseconds) to answer: workers would wait most of the time",
-          cure: "bring workers and Redis nearer to each other; SLOWLOG GET says whether somebody else keeps it busy"))
+          cure: "run workers and Redis closer to each other; SLOWLOG GET shows slow commands of other clients"))
     }
     let apart = abs(pace.clockAhead)
     let text = "its clock is \(FleetSnapshot.age(apart)) \(pace.clockAhead > 0 ? "ahead of" : "behind") this machine's"
@@ -104,62 +105,62 @@ enum RedisRules {
         .problem(
           .redis, pace.endpoint, text,
           cure:
-            "set both by NTP: schedules and provider tokens go by Redis' clock, and APNs refuses tokens of another time"
+            "synchronise both by NTP: schedules and provider tokens use the clock of Redis, and APNs refuses tokens with a wrong time"
         ))
     } else if apart >= clockApart {
-      findings.append(.advice(.redis, pace.endpoint, text, cure: "set both by NTP: schedules go by Redis' clock"))
+      findings.append(.advice(.redis, pace.endpoint, text, cure: "synchronise both by NTP: schedules use the clock of Redis"))
     }
     return findings
   }
 
-  /// Slots that were left open.
+  /// Returns the findings about cluster slots that were left open.
   ///
-  /// - Parameter slots: `nil` where the user may not ask.
+  /// - Parameter slots: `nil` if the Redis user has no right to ask.
   static func findings(openSlots slots: [Int]?) -> [DoctorFinding] {
     guard let slots else {
       return [
         .advice(
-          .redis, "", "this user may not ask which slots are open (CLUSTER NODES)",
-          cure: "ask as operator: redis-cli --cluster check HOST:PORT")
+          .redis, "", "the Redis user has no right to check for open slots (CLUSTER NODES)",
+          cure: "check them as an administrator: redis-cli --cluster check HOST:PORT")
       ]
     }
-    guard let first = slots.first else { return [.well(.redis, "", "no slot of the cluster is left open")] }
+    guard let first = slots.first else { return [.well(.redis, "", "no slot of the cluster is open")] }
     return [
       .problem(
-        .redis, "", "\(slots.count) slots of the cluster are left open, \(first) among them: their partitions wait",
-        cure: "wait if they are being moved now; else redis-cli --cluster fix HOST:PORT")
+        .redis, "", "\(slots.count) slots of the cluster are open, for example \(first): their partitions can't be used",
+        cure: "wait if a migration is running; otherwise run redis-cli --cluster fix HOST:PORT")
     ]
   }
 
-  /// What the Redis user may not do.
+  /// Returns the findings about missing rights of the Redis user.
   ///
-  /// - Parameter missing: `nil` where Redis can't be asked.
+  /// - Parameter missing: `nil` if Redis can't report rights.
   static func findings(missing: [String]?, of role: AccessRole) -> [DoctorFinding] {
     guard let missing else {
       return [
         .advice(
-          .redis, "", "Redis before 7 does not say what a user may do",
-          cure: "deploy/operations/redis.md has the rights of each role; ACL LOG on the server names what was refused")
+          .redis, "", "Redis before 7 can't report the rights of a user",
+          cure: "compare the user with deploy/operations/redis.md; ACL LOG on the server shows refused commands")
       ]
     }
-    guard !missing.isEmpty else { return [.well(.redis, "", "the user may do all that a \(role.rawValue) does")] }
+    guard !missing.isEmpty else { return [.well(.redis, "", "the Redis user has all rights of the role \(role.rawValue)")] }
     let shown = missing.prefix(5).joined(separator: "; ")
     return [
       .problem(
         .redis, "",
-        "the user may not do what a \(role.rawValue) does: \(shown)"
+        "the Redis user lacks rights of the role \(role.rawValue): \(shown)"
           + (missing.count > 5 ? " and \(missing.count - 5) more" : ""),
-        cure: "give it the rights of carillon-\(role.rawValue) in Config/redis.acl.example, or say --role")
+        cure: "grant the rights of carillon-\(role.rawValue) in Config/redis.acl.example, or choose another --role")
     ]
   }
 
-  /// How full partitions are.
+  /// Returns the finding about the size of partitions.
   static func findings(usersOfPartition users: Int, partitions: Int) -> [DoctorFinding] {
     guard users > crowded else { return [] }
     return [
       .advice(
-        .keys, "", "a partition has about \(users) users: made is it for \(crowded)",
-        cure: "carillon store repartition \(min(16_384, max(partitions * 2, partitions * users / crowded * 2)))")
+        .keys, "", "a partition has about \(users) users; the design limit is \(crowded)",
+        cure: "run carillon store repartition \(min(16_384, max(partitions * 2, partitions * users / crowded * 2)))")
     ]
   }
 }

@@ -2,20 +2,21 @@ import CampaignStore
 import PushCore
 import TLS
 
-/// Whom a campaign went to, in 32 bytes: the same whatever the order, and the number of slices and workers.
+/// A 32-byte digest of a campaign's targets. It does not depend on the order of targets or on the number of slices and
+/// workers.
 ///
-/// It is the sum, modulo 2²⁵⁶, of SHA-256 over each target's user, a zero byte, and token.
+/// The digest is the sum modulo 2²⁵⁶ of the SHA-256 of each target's user, a zero byte and the token.
 struct AudienceDigest {
   private(set) var targets = 0
   private(set) var users = 0
-  /// The most significant first.
+  /// The words of the sum, the most significant word first.
   private var sum: [UInt64] = [0, 0, 0, 0]
   private var lastUser = ""
   private let digest = Digest(.sha256)
 
   mutating func add(_ target: TargetResult) {
     targets += 1
-    // Devices of a user stand one behind the other.
+    // The devices of a user are adjacent.
     if !target.user.isEmpty, target.user != lastUser {
       users += 1
       lastUser = target.user
@@ -31,20 +32,20 @@ struct AudienceDigest {
     }
   }
 
-  /// In hex.
+  /// The digest in hex.
   var text: String {
     let bytes = sum.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) } }
     return String(decoding: Hex.encode(bytes), as: UTF8.self)
   }
 }
 
-/// How many targets ended in each stretch of time.
+/// Number of finished targets per time interval.
 struct OutcomeRate {
-  /// Seconds of a stretch.
+  /// Length of an interval, in seconds.
   private(set) var seconds = 60
   private var counts: [Int: Int] = [:]
 
-  /// Stretches at most: then each becomes twice as long.
+  /// Limit of intervals. When it is exceeded, the length of the intervals doubles.
   private static let most = 1000
 
   mutating func add(_ milliseconds: UInt64) {
@@ -54,7 +55,7 @@ struct OutcomeRate {
     counts = Dictionary(counts.map { ($0.key / 2, $0.value) }, uniquingKeysWith: +)
   }
 
-  /// When each began, in ms since the epoch, and how many.
+  /// The start of each interval, in ms since 1970, and its number of targets.
   var stretches: [(at: Int, count: Int)] {
     counts.sorted { $0.key < $1.key }.map { ($0.key * seconds * 1000, $0.value) }
   }

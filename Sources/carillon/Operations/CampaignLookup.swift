@@ -3,10 +3,10 @@ import CommandSupport
 import PushCore
 import PushWorker
 
-/// What an id stands for, as commands show it.
+/// The campaign or queued job with an id, for output.
 enum CampaignLook {
   case campaign(CampaignReport)
-  /// No worker has made a campaign of it yet.
+  /// The job is in the queue; no worker has activated it yet.
   case queued(QueuedReport)
 }
 
@@ -18,9 +18,9 @@ struct CampaignLookup {
     self.store = store
   }
 
-  /// Looks at a campaign, or at its job where that is still in the queue, and whether anybody is there to send it.
+  /// Returns a campaign, or its job if the job is still in the queue, and whether a worker can send it.
   ///
-  /// - Returns: `nil` when it is neither: ``absent(_:)`` says what it is.
+  /// - Returns: `nil` if there is neither; ``absent(_:)`` returns the reason.
   func look(_ id: String) async throws -> CampaignLook? {
     let look = try await look(id) { try await store.campaigns.show(id) }
     guard case .campaign(var report)? = look else { return look }
@@ -31,7 +31,7 @@ struct CampaignLookup {
     return .campaign(report)
   }
 
-  /// The same again and again, at a cost that does not depend on the number of partitions.
+  /// Returns the same for repeated reads. The cost does not depend on the number of partitions.
   func look(_ id: String, by watch: inout CampaignPoller) async throws -> CampaignLook? {
     try await look(id) { try await watch.look(at: store) }
   }
@@ -42,7 +42,7 @@ struct CampaignLookup {
       return .queued(
         QueuedReport(job: job, waiting: try await store.campaigns.absence(lease: WorkerConfiguration.standardLease)))
     }
-    // It may have been taken in between the two looks.
+    // A worker may have activated the job between the two reads.
     return try await report(record()).map { .campaign($0) }
   }
 
@@ -51,7 +51,7 @@ struct CampaignLookup {
     let now = try await store.time() / 1000
     let isDue = record.state == .active || record.state == .scheduled && record.times.sendAt ?? 0 <= now
     if isDue, var wait = try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) {
-      // It waits since it is there at most.
+      // The campaign can't have waited longer than it exists.
       wait.since =
         wait.since.map { max($0, record.times.createdAt) }
         ?? (record.times.startedAt == nil ? record.times.createdAt : nil)
@@ -60,15 +60,15 @@ struct CampaignLookup {
     return CampaignReport(record)
   }
 
-  /// The error for an id without a campaign, which says where its job is if it is known.
+  /// Returns the error for an id without a campaign, with the place of its job if one is known.
   func whereIs(_ id: String) async throws -> CommandError {
     guard let job = try await store.queue.waitingJob(id) else { return try await absent(id) }
     return CommandError(
-      .notFound, "campaign \(Excerpt.quoted(id)) is no campaign yet: its job is \(QueuedReport.text(of: job.place))",
-      hint: "start a worker, if there is none: carillon worker; carillon campaign cancel \(id) takes it off the queue")
+      .notFound, "campaign \(Excerpt.quoted(id)) has not started: its job is \(QueuedReport.text(of: job.place))",
+      hint: "start a worker if none runs: carillon worker; to remove the job: carillon campaign cancel \(id)")
   }
 
-  /// The error for an id that has no campaign, and no job in the queue.
+  /// Returns the error for an id without a campaign and without a job in the queue.
   func absent(_ id: String) async throws -> CommandError {
     if let burial = try await store.queue.burial(of: id) {
       return CommandError(
@@ -78,12 +78,12 @@ struct CampaignLookup {
     switch try await store.queue.memory(of: id) {
     case .activated:
       return CommandError(
-        .notFound, "campaign \(Excerpt.quoted(id)) has ended, and its results are gone: ttl has passed since",
-        hint: "give the next one a longer ttl to keep its results for longer")
+        .notFound, "campaign \(Excerpt.quoted(id)) has ended and its results have expired (ttl)",
+        hint: "use a longer ttl in the next job to keep its results for longer")
     case .submitted:
       return CommandError(
-        .notFound, "the job of \(Excerpt.quoted(id)) was submitted, and is in no list of Redis",
-        hint: "it may have got lost: submit it again, which does no harm where it has not")
+        .notFound, "the job \(Excerpt.quoted(id)) was submitted but is in no list of Redis",
+        hint: "the job may be lost: submit it again; this does no harm if it is not lost")
     case nil: return CommandError(store.campaigns.noSuchCampaign(id))
     }
   }

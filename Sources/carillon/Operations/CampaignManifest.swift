@@ -4,15 +4,15 @@ import Foundation
 import PushCore
 import TLS
 
-/// What a campaign was, for the files: whom it went to, what it said, how and when, and who did what with it. Its last
-/// member is the SHA-256 of everything before it, so that a copy can be told from one that was changed.
+/// The record of a campaign for archives: its audience, content, settings, times and operators' actions. Its last
+/// member is the SHA-256 of all bytes before it, so that a changed copy is detected.
 struct CampaignManifest {
   /// One JSON object.
   let json: String
 
   private static let seal = #","sha256":""#
 
-  /// Reads every target of a campaign.
+  /// Creates the manifest of a campaign. Reads every target.
   init(of id: String, in store: CampaignStore) async throws {
     guard let record = try await store.campaigns.show(id), let (_, job) = try await store.campaigns.findWithJob(id)
     else {
@@ -53,26 +53,26 @@ struct CampaignManifest {
     self.json = body + Self.seal + Self.sha256(Array(body.utf8)) + "\"}"
   }
 
-  /// A copy that is as it was written.
+  /// Creates a manifest from an unchanged copy.
   ///
   /// - Parameters:
-  ///   - text: of the copy.
-  ///   - id: of the campaign that it should be of.
-  ///   - name: of the copy, for messages.
-  /// - Throws: when it is not, or is of another campaign.
+  ///   - text: the text of the copy.
+  ///   - id: the id of the expected campaign.
+  ///   - name: the name of the copy, for messages.
+  /// - Throws: `CommandError` if the copy was changed, or if it belongs to another campaign.
   init(copy text: String, of id: String, _ name: String) throws(CommandError) {
     var text = text[...]
     while text.last?.isWhitespace == true { text.removeLast() }
     json = String(text)
     guard isIntact else {
       throw CommandError(
-        .failed, "\(name) is not as it was written: its SHA-256 does not hold",
-        hint: "take another copy, or make one from the campaign: carillon campaign manifest \(id)")
+        .failed, "\(name) was changed: its SHA-256 does not match",
+        hint: "use another copy, or create a new one: carillon campaign manifest \(id)")
     }
     guard campaign == id else {
       throw CommandError(
-        .failed, "\(name) is of campaign \(Excerpt.quoted(campaign ?? "")), not of \(Excerpt.quoted(id))",
-        hint: "give the id that it names")
+        .failed, "\(name) is the manifest of campaign \(Excerpt.quoted(campaign ?? "")), not of \(Excerpt.quoted(id))",
+        hint: "use the id in the manifest")
     }
   }
 
@@ -90,7 +90,7 @@ struct CampaignManifest {
     }
   }
 
-  /// What the job says, but for what is a hash of it: the payload, and whom it lists.
+  /// Writes the fields of the job. The payload is written as a digest only, and a list of users or tokens is omitted.
   private static func write(job: [UInt8], to json: inout JSONWriter) throws {
     let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
     guard case .object(let members) = root.kind else { return }
@@ -147,33 +147,33 @@ struct CampaignManifest {
 
   // MARK: Checking
 
-  /// Holds a copy against the campaign as it is now.
+  /// Compares a copy with the present state of the campaign.
   ///
-  /// - Throws: when the campaign is another by now, or is not there.
+  /// - Throws: `CommandError` if the campaign differs or does not exist.
   func hold(against id: String, in store: CampaignStore) async throws {
     let differences = differences(from: try await CampaignManifest(of: id, in: store))
     guard differences.isEmpty else {
       throw CommandError(
-        .failed, "campaign \(id) is another than its manifest says: \(differences.joined(separator: ", "))",
-        hint: "a campaign that has not ended goes on changing; receipts come later, too")
+        .failed, "campaign \(id) differs from its manifest: \(differences.joined(separator: ", "))",
+        hint: "a campaign changes until it has ended, and receipts arrive even later")
     }
   }
 
-  /// What is said of a copy that holds, as JSON.
+  /// Returns the JSON output for a copy that matches.
   static func held(_ id: String) -> String { #"{"id":"\#(id)","holds":true}"# }
 
-  /// Whether it is as it was written.
+  /// Whether the copy is unchanged.
   private var isIntact: Bool {
     guard let seal = json.range(of: Self.seal, options: .backwards) else { return false }
     return json[seal.upperBound...] == Self.sha256(Array(json[..<seal.lowerBound].utf8)) + "\"}"
   }
 
-  /// The campaign that it is of; `nil` where it says none.
+  /// The id of the manifest's campaign; `nil` if it has none.
   private var campaign: String? {
     if case .string(let id)? = members.value("campaign")?.kind { id } else { nil }
   }
 
-  /// The names of members that another one has otherwise.
+  /// Returns the names of the members that differ.
   private func differences(from other: CampaignManifest) -> [String] {
     let (mine, others) = (values, other.values)
     return Set(mine.keys).union(others.keys).subtracting(["sha256"]).filter { mine[$0] != others[$0] }.sorted()

@@ -1,9 +1,10 @@
 import CommandSupport
 import PushCore
 
-/// An import of a file that stores nothing: what would become of its columns, its rows, and the first devices.
+/// A dry run of an import: it shows the meaning of the columns, the number of good rows and the first devices, and
+/// stores nothing.
 struct DeviceDryRun {
-  /// Devices that are shown: enough to see that the columns are the right ones.
+  /// Number of shown devices: enough to check the columns.
   private static let shown = 3
 
   private let input: InputFile
@@ -12,15 +13,15 @@ struct DeviceDryRun {
   private let services: PushServices
   private let isJSON: Bool
   private var samples: [DeviceRow] = []
-  /// What would become of the rows; `imported` are those that would be.
+  /// The counts of rows. `imported` is the number of rows that an import would store.
   private(set) var report = ImportReport()
 
   /// - Parameters:
-  ///   - input: at its beginning.
-  ///   - reader: at its beginning, too.
-  ///   - app: of rows that name none.
-  ///   - services: those that the tokens are of.
-  ///   - isJSON: whether bad rows are told with the report only.
+  ///   - input: the file, at its beginning.
+  ///   - reader: the reader, at the beginning of the file.
+  ///   - app: the app of rows without an app.
+  ///   - services: the push services of the tokens.
+  ///   - isJSON: whether bad rows appear only in the report.
   init(input: InputFile, reader: DeviceRowReader, app: String?, services: PushServices, isJSON: Bool) {
     self.input = input
     self.reader = reader
@@ -29,7 +30,7 @@ struct DeviceDryRun {
     self.isJSON = isJSON
   }
 
-  /// Reads to the end.
+  /// Reads the whole file.
   mutating func read() throws {
     while true {
       let chunk = try input.read()
@@ -50,11 +51,11 @@ struct DeviceDryRun {
     report.foreign = reader.foreign
   }
 
-  /// For people.
+  /// The report for people.
   var text: String {
     var lines: [String] = []
     if !report.foreign.columns.isEmpty {
-      let rows = report.foreign.columns.map { [Excerpt.bare($0.name), $0.meaning ?? "UNKNOWN, and left out"] }
+      let rows = report.foreign.columns.map { [Excerpt.bare($0.name), $0.meaning ?? "UNKNOWN, omitted"] }
       lines += [TextTable([["COLUMN", "BECOMES"]] + rows).text, ""]
     }
     if !samples.isEmpty {
@@ -62,10 +63,10 @@ struct DeviceDryRun {
       for sample in samples { writer.append(sample) }
       lines += ["The first devices:", String(decoding: writer.take(), as: UTF8.self)]
     }
-    return (lines + [report.text(of: input.path), "a dry run: nothing is stored"]).joined(separator: "\n")
+    return (lines + [report.text(of: input.path), "dry run: nothing was stored"]).joined(separator: "\n")
   }
 
-  /// For machines.
+  /// The report as JSON.
   var json: String {
     JSONWriter.object { json in
       json.member("rows", report.rows)

@@ -1,14 +1,14 @@
 import CampaignStore
 import PushCore
 
-/// Brings the rows of a file into the store, in batches of which three are under way at once, one in each step of a
-/// registration (``Registry/bind(_:)``, `enter`, `settle`), while the next is being read.
+/// Stores the rows of a file in batches. Three batches are in flight, one in each step of a registration
+/// (``Registry/bind(_:)``, `enter`, `settle`), while the next batch is read.
 ///
-/// Each step is done in the order of the file, so that who has a token is decided by that order. A move must have ended
-/// before the next one of the same token begins: where a row gives a token to another user than a row that is under way,
-/// it waits.
+/// Each step processes the batches in the order of the file, so this order decides the owner of a token. A move of a
+/// token must end before the next move of the same token starts. A row therefore waits if a row in flight gives its
+/// token to another user.
 struct DeviceImport {
-  /// Where a file's next row stands, and what was before it.
+  /// The position of a file's next row, with the counts of the rows before it.
   struct Position {
     var mark: DeviceRowReader.Mark
     var rows: Int
@@ -16,7 +16,7 @@ struct DeviceImport {
     var withoutZone: Int
   }
 
-  /// What became of the rows that are in.
+  /// Counts of the stored rows.
   struct Totals {
     var imported = 0
     var outdated = 0
@@ -28,34 +28,34 @@ struct DeviceImport {
     var tokens: [Int: Int]
   }
 
-  /// Rows of a batch for each partition: so many in a call of a script make its own cost small.
+  /// Rows per batch and partition. With 64 rows per call, the fixed cost of a script call is small.
   private static let rowsPerPartition = 64
-  /// Rows of a batch: some MB on the way to Redis.
+  /// Allowed rows per batch: a few MB in flight to Redis.
   private static let batch = 4096...32_768
-  /// Batches under way: one in each step.
+  /// Batches in flight: one in each step.
   private static let atOnce = 3
 
   private let store: CampaignStore
-  /// For rows that name none; empty for none.
+  /// The app of rows without an app; empty for none.
   private let app: String
-  /// Under which name the position is kept; `nil` where it is not.
+  /// The name under which the position is stored; `nil` if it is not stored.
   private let file: String?
   private let size: Int
   private var pending: RegistrationBatch
-  /// Hashes of the tokens of ``pending``, and of their users: two that are the same by chance cost a wait.
+  /// Hashes of the tokens in ``pending``, and of their users. A hash collision only costs a wait.
   private var tokens: [Int: Int] = [:]
   private var running: [Running] = []
   private var bound: Task<Registry.BoundRegistrations, any Error>?
   private var entered: Task<Registry.EnteredRegistrations, any Error>?
   private var settled: Task<Totals, any Error>?
-  /// Of batches that have ended.
+  /// Counts of the finished batches.
   private(set) var totals: Totals
 
   /// - Parameters:
-  ///   - store: where to.
-  ///   - app: of rows that name none; empty for none.
-  ///   - file: under which name the position is kept; `nil` where it is not.
-  ///   - totals: of what is in already.
+  ///   - store: the destination.
+  ///   - app: the app of rows without an app; empty for none.
+  ///   - file: the name under which the position is stored; `nil` if it is not stored.
+  ///   - totals: the counts of rows that are already stored.
   init(store: CampaignStore, app: String, file: String?, totals: Totals = Totals()) {
     self.store = store
     self.app = app
@@ -79,16 +79,16 @@ struct DeviceImport {
     try pending.append(DeviceRegistration(row, app: app))
   }
 
-  /// Sends a batch if there are rows enough for one.
+  /// Sends a batch if enough rows are pending.
   ///
-  /// - Parameter position: behind the last row that was added; `nil` where the file can't be gone on with there.
+  /// - Parameter position: the position after the last added row; `nil` if the import can't be resumed there.
   mutating func goOn(at position: Position?) async throws {
     if pending.count >= size { try await flush(at: position) }
   }
 
-  /// Stores what is left, and waits for it.
+  /// Sends the remaining rows and waits until all batches are stored.
   ///
-  /// - Parameter position: as with ``goOn(at:)``.
+  /// - Parameter position: the same as for ``goOn(at:)``.
   mutating func finish(at position: Position?) async throws {
     try await flush(at: position)
     try await awaitRunning(0)
@@ -124,13 +124,13 @@ struct DeviceImport {
     tokens = Dictionary(minimumCapacity: size)
   }
 
-  /// Waits until at most so many batches are under way.
+  /// Waits until at most `count` batches are in flight.
   private mutating func awaitRunning(_ count: Int) async throws {
     while running.count > count {
       do {
         totals = try await running.removeFirst().settled.value
       } catch {
-        // What comes behind it fails with it: nothing goes on in the background when the error is told.
+        // The later batches fail too. Wait for them, so that nothing runs in the background when the error is reported.
         for batch in running { _ = await batch.settled.result }
         running = []
         throw error

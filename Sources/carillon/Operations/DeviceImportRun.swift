@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 import Synchronization
 
-/// One import of a file, from where it begins to where it ends, or is interrupted.
+/// One import of a file, from its start to its end or interruption.
 struct DeviceImportRun: ~Copyable {
   private let input: InputFile
   private var reader: DeviceRowReader
@@ -11,21 +11,21 @@ struct DeviceImportRun: ~Copyable {
   private let app: String
   private let isJSON: Bool
   private let stop: StopRequest?
-  /// Under which name its position is kept; `nil` where it is not.
+  /// The name under which the position is stored; `nil` if it is not stored.
   private var file: String?
   private var beginning: [UInt8] = []
   private var devices: DeviceImport
   private var bytes = 0
   private var bar: ProgressBar
-  /// What became of the rows so far.
+  /// The counts of the rows so far.
   private(set) var report = ImportReport(outdated: 0, crowdedOut: 0)
 
   /// - Parameters:
-  ///   - input: at its beginning.
-  ///   - reader: at its beginning, too.
-  ///   - store: where to.
-  ///   - app: of rows that name none; empty for none.
-  ///   - isJSON: whether bad rows are told with the report only.
+  ///   - input: the file, at its beginning.
+  ///   - reader: the reader, at the beginning of the file.
+  ///   - store: the destination.
+  ///   - app: the app of rows without an app; empty for none.
+  ///   - isJSON: whether bad rows appear only in the report.
   init(input: InputFile, reader: DeviceRowReader, store: CampaignStore, app: String, isJSON: Bool) {
     self.input = input
     self.reader = reader
@@ -34,14 +34,14 @@ struct DeviceImportRun: ~Copyable {
     self.isJSON = isJSON
     devices = DeviceImport(store: store, app: app, file: nil)
     bar = ProgressBar("importing", unit: "rows", total: nil, json: isJSON)
-    // A read of a pipe may wait for ever: there the signal does what it always does.
+    // A read of a pipe may wait forever, so signals keep their default action there.
     stop = input.size == nil ? nil : StopRequest()
   }
 
-  /// Whether it can be gone on with.
+  /// Whether the import can be resumed.
   var isResumable: Bool { file != nil }
 
-  /// Goes to where the file is to be read from.
+  /// Moves to the first row that must be read.
   mutating func begin(
     format: DeviceRowReader.Format, from system: ForeignSystem?, resuming: Bool
   ) async throws {
@@ -51,10 +51,12 @@ struct DeviceImportRun: ~Copyable {
     devices = DeviceImport(store: store, app: app, file: file)
     guard resuming else { return try await store.registry.forgetImport(of: file) }
     guard let known = try await store.registry.importCheckpoint(of: file) else {
-      if !isJSON { StandardError.write("\(input.path): no interrupted import of it is known: this is its beginning\n") }
+      if !isJSON {
+        StandardError.write("\(input.path): no interrupted import of this file is known; starting at the first row\n")
+      }
       return
     }
-    // The header stands in the beginning; its rows are in.
+    // The first chunk contains the header. Its rows are already stored.
     _ = try reader.read(beginning)
     reader.goOn(at: .init(offset: known.offset, line: known.line))
     try input.seek(to: known.offset)
@@ -66,12 +68,12 @@ struct DeviceImportRun: ~Copyable {
       totals: .init(imported: known.imported, outdated: known.outdated, crowdedOut: known.crowdedOut))
     count()
     bar.begin(at: report.rows)
-    if !isJSON { StandardError.write("\(input.path): going on at line \(known.line.grouped)\n") }
+    if !isJSON { StandardError.write("\(input.path): resuming at line \(known.line.grouped)\n") }
   }
 
-  /// Reads to the end.
+  /// Reads the rest of the file.
   ///
-  /// - Throws: ``CommandError`` `failed` when it was interrupted; what had been read is in then.
+  /// - Throws: ``CommandError`` `failed` if the import was interrupted. All rows that were read are then stored.
   mutating func read() async throws {
     defer {
       count()
@@ -93,7 +95,7 @@ struct DeviceImportRun: ~Copyable {
       if chunk.isEmpty { break }
       bytes += chunk.count
       try await devices.goOn(at: position)
-      // The number of rows is not known before the end; that the rest is like what was read is a good guess.
+      // The number of rows is known only at the end. Estimate it from the rows read so far.
       bar.update(done: report.rows, total: input.size.map { report.rows * max($0, bytes) / bytes })
       if stop?.isMade == true { return try await interrupt() }
     }
@@ -122,7 +124,7 @@ struct DeviceImportRun: ~Copyable {
   }
 }
 
-/// That somebody wants an import to stop, by SIGINT or SIGTERM.
+/// A request to stop an import, by SIGINT or SIGTERM.
 private struct StopRequest {
   private final class Flag: Sendable {
     let isSet = Atomic(false)

@@ -2,19 +2,20 @@ import CommandSupport
 import PushCore
 
 extension GlobalOptions {
-  /// The format of an export: `--json` is NDJSON, and can be nothing else.
+  /// Returns the format of an export. With `--json` the format is always NDJSON.
   ///
   /// - Parameters:
-  ///   - given: by `--format`.
-  ///   - standard: the format unless one is given.
-  /// - Throws: ``CommandError`` `usage` when the two contradict each other.
+  ///   - given: the value of `--format`.
+  ///   - standard: the default format.
+  /// - Throws: ``CommandError`` `usage` if the options contradict each other.
   func exportFormat(
     _ given: DeviceRowReader.Format?, standard: DeviceRowReader.Format
   ) throws(CommandError) -> DeviceRowReader.Format {
     guard json else { return given ?? standard }
     guard given != .csv else {
       throw CommandError(
-        .usage, "--format csv and --json contradict each other", hint: "leave one out: --json is --format ndjson")
+        .usage, "--format csv and --json contradict each other",
+        hint: "remove one of them; --json means --format ndjson")
     }
     return .ndjson
   }

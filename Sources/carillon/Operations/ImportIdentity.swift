@@ -2,16 +2,16 @@ import CommandSupport
 import PushCore
 import TLS
 
-/// What tells a file that is imported, and how it is read, from all others: size, time of its last change, how it begins,
-/// and the options that say what its rows mean. Its path is no part of it: a file may be named in many ways.
+/// The identity of an import: the file's size, modification time and first bytes, and the options that change the
+/// meaning of its rows. The path is not included, because a file may have several paths.
 enum ImportIdentity {
   /// - Parameters:
   ///   - input: a regular file.
-  ///   - beginning: its first bytes.
-  ///   - format: as it is read.
-  ///   - app: of rows that name none.
-  ///   - system: whose export it is; `nil` for columns of ours.
-  /// - Returns: hex; `nil` for a pipe or a terminal, where nobody can go on.
+  ///   - beginning: the first bytes of the file.
+  ///   - format: the format of the file.
+  ///   - app: the app of rows without an app.
+  ///   - system: the system that wrote the export; `nil` for Carillon's own columns.
+  /// - Returns: a digest in hex; `nil` for a pipe or a terminal, where an import can't be resumed.
   static func of(
     _ input: InputFile, beginning: [UInt8], format: DeviceRowReader.Format, app: String, from system: ForeignSystem?
   ) -> String? {

@@ -1,13 +1,13 @@
 import CommandSupport
 import TextInput
 
-/// The lines of a file that is read in chunks; what it holds is one chunk and one line.
+/// A reader of lines. It reads the file in chunks and holds at most one chunk and one line.
 struct LineReader: ~Copyable {
-  /// One line, without its end.
+  /// One line without its line break.
   struct Line {
-    /// From 1.
+    /// The line's number, from 1.
     var number: Int
-    /// `nil` when it is too long, or not UTF-8.
+    /// The line's text; `nil` if the line is too long or not UTF-8.
     var text: String?
   }
 
@@ -15,17 +15,17 @@ struct LineReader: ~Copyable {
   private let maximumLength: Int
   private var pending: [UInt8] = []
   private var number = 0
-  /// Inside a line that was too long.
+  /// Whether the reader is inside a line that is too long.
   private var isSkipping = false
   private var isAtEnd = false
 
-  /// - Parameter maximumLength: in bytes; longer lines are bad ones.
+  /// - Parameter maximumLength: the limit in bytes. Longer lines are bad lines.
   init(_ file: InputFile, maximumLength: Int) {
     self.file = file
     self.maximumLength = maximumLength
   }
 
-  /// The next lines: as many as a chunk completes, none at the end.
+  /// Returns the lines that the next chunk completes; none at the end of the file.
   mutating func read() throws(FileError) -> [Line] {
     var lines: [Line] = []
     while lines.isEmpty, !isAtEnd {
@@ -50,13 +50,13 @@ struct LineReader: ~Copyable {
   private mutating func keep(_ bytes: ArraySlice<UInt8>) {
     guard !isSkipping else { return }
     pending += bytes
-    // One more for the carriage return of files from Windows, and a byte order mark.
+    // Allow one more byte for the carriage return of files from Windows, and a byte order mark.
     isSkipping = pending.count > maximumLength + 1 + ByteOrderMark.bytes.count
   }
 
   private mutating func end(_ lines: inout [Line]) {
     number += 1
-    // A pipe may give the mark in pieces: only the line is whole.
+    // A pipe may deliver the mark in pieces, so remove it from the whole line.
     if number == 1 { pending = ByteOrderMark.dropped(from: pending) }
     if pending.last == UInt8(ascii: "\r") { pending.removeLast() }
     let isGood = !isSkipping && pending.count <= maximumLength

@@ -1,9 +1,9 @@
 import CommandSupport
 import PushCore
 
-/// Ids of users in the arguments of a command, or in the path and query of a request.
+/// User ids in the arguments of a command, or in the path and query of a request.
 enum UserArgument {
-  /// Returns the id as ``UserID`` reads it.
+  /// Returns the id, normalized by ``UserID``.
   static func read(_ text: String) throws(CommandError) -> String {
     do throws(IdentifierError) {
       return try UserID.read(text)

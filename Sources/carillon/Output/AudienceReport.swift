@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// Whom a campaign goes to, as commands show it: lists by their lengths.
+/// The audience of a campaign for output. Lists are shown by their lengths.
 struct AudienceReport: JSONReport {
   private let campaign: Campaign
 
@@ -10,16 +10,16 @@ struct AudienceReport: JSONReport {
     self.campaign = campaign
   }
 
-  /// The same of a campaign that the store has; `nil` where nobody here can read its job.
+  /// Creates the report of a stored campaign; `nil` if this program can't read its job.
   init?(of record: CampaignRecord, job: [UInt8]) {
     guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
     else { return nil }
     self.init(campaign)
   }
 
-  /// What it is about, by the app's own names.
+  /// The category of the campaign, an app's own name.
   var category: String? { campaign.recipients.category }
-  /// Whether it goes to users on the app's suppression lists too.
+  /// Whether the campaign ignores the app's suppression lists.
   var isTransactional: Bool { campaign.recipients.isTransactional }
 
   /// The text of its pushes before values are filled in; `nil` for a payload without an alert.
@@ -38,7 +38,7 @@ struct AudienceReport: JSONReport {
     return lines.isEmpty ? nil : lines.joined(separator: " / ")
   }
 
-  /// The members of the job's `audience`; of lists their lengths.
+  /// Writes the members of the job's `audience`, with lengths instead of lists.
   func writeMembers(to json: inout JSONWriter) {
     switch campaign.recipients.audience {
     case .segment(let expression): json.member("segment", expression.description)
@@ -97,30 +97,30 @@ struct AudienceReport: JSONReport {
     if let opened { json.member("opened", opened) }
   }
 
-  /// The same for people.
+  /// The audience for people.
   var text: String {
     var text =
       switch campaign.recipients.audience {
       case .segment(let expression): expression.description
       case .users(let users): users.count == 1 ? "1 user" : "\(users.count.grouped) users"
       case .campaign(let earlier): Self.text(of: earlier)
-      case .activity(let name): "everybody who has the activity \(name)"
+      case .activity(let name): "all users with the activity \(name)"
       case .tokens(let tokens): tokens.count == 1 ? "1 token" : "\(tokens.count.grouped) tokens"
       case .channel(let id): "channel \(id)"
       }
     if let predicate = campaign.recipients.predicate { text += ", where \(predicate)" }
     if let sample = campaign.recipients.sample { text += ", a sample of \(sample.share)" }
-    if let limit = campaign.recipients.limit { text += ", at most \(limit.grouped) users, those seen last" }
+    if let limit = campaign.recipients.limit { text += ", at most \(limit.grouped) users, the most recently seen" }
     if let stages = campaign.delivery.stages { text += ", in stages: \(stages)" }
     if let variants = campaign.message.variants { text += ", variants \(variants)" }
-    if let control = campaign.recipients.control { text += ", but \(control.share) of them, who get nothing" }
-    if campaign.recipients.devices == .latest { text += ", the latest device of each" }
+    if let control = campaign.recipients.control { text += ", without a control group of \(control.share)" }
+    if campaign.recipients.devices == .latest { text += ", only the latest device of each user" }
     if let segment = campaign.recipients.exclusion.segment { text += ", without \(segment)" }
     for earlier in campaign.recipients.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
     for (name, definition) in campaign.recipients.definitions.all.sorted(by: { $0.key < $1.key }) {
-      text += ", \(name) being \(definition)"
+      text += ", \(name) defined as \(definition)"
     }
-    if let activity = campaign.recipients.exclusion.activity { text += ", without who has the activity \(activity)" }
+    if let activity = campaign.recipients.exclusion.activity { text += ", without users with the activity \(activity)" }
     if let category = campaign.recipients.category { text += ", category \(category)" }
     if campaign.recipients.isTransactional { text += ", transactional" }
     return text

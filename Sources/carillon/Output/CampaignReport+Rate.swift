@@ -2,10 +2,10 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// How fast a campaign may be sent, as commands show it.
+/// The rate of a campaign for output.
 extension CampaignReport {
-  /// Pushes a second, as they follow from what the job says and from the targets, as far as these are known; `nil` while
-  /// nobody can say, and where it goes as fast as it can.
+  /// The rate in pushes per second, from the job and the known targets; `nil` for no limit, or while the number of
+  /// targets is unknown.
   private var perSecond: Double? {
     switch record.delivery.rate {
     case .perSecond(let rate)?: rate
@@ -15,23 +15,23 @@ extension CampaignReport {
     }
   }
 
-  /// Targets without an outcome, as far as anybody can say; `nil` for one that has ended, or is only beginning.
+  /// Estimated targets without an outcome; `nil` before the first sealed slice and after the end.
   private var left: Int? {
     record.times.finishedAt == nil ? total.map { max(0, $0.count - done) } : nil
   }
 
-  /// Whether it will not have been sent when its job wants it to be, going on as it has so far.
+  /// Whether the campaign will miss the end time of its job at its average speed so far.
   private var isLate: Bool {
     guard case .until(let end)? = record.delivery.rate, record.state == .active, let left, left > 0 else {
       return false
     }
     guard end > now else { return true }
-    // Before that its speed says nothing.
+    // A shorter measurement of the speed is not reliable.
     guard let startedAt = record.times.startedAt, now - startedAt >= Self.longEnough else { return false }
     return Double(done) * Double(end - now) < 0.9 * Double(left) * Double(now - startedAt)
   }
 
-  /// ms.
+  /// Shortest reliable measurement of the speed, in ms.
   private static let longEnough = 10_000
 
   func writeRate(to json: inout JSONWriter) {
@@ -45,10 +45,10 @@ extension CampaignReport {
     }
   }
 
-  /// For people.
+  /// The rate for people.
   var rateRows: [(String, String)] {
     guard let rate = record.delivery.rate else { return [] }
-    let number = perSecond.map { CampaignRate.format($0 >= 10 ? $0.rounded() : $0) + " a second" }
+    let number = perSecond.map { CampaignRate.format($0 >= 10 ? $0.rounded() : $0) + " per second" }
     switch rate {
     case .perSecond: return [("rate", number ?? "")]
     case .over(let seconds):
@@ -56,7 +56,7 @@ extension CampaignReport {
     case .until(let end):
       var text = Timestamp.format(milliseconds: end)
       if isLate {
-        text += ": it will be late, at the speed that it had so far; start more workers, or raise worker.window"
+        text += ": will be late at the present speed; start more workers, or raise worker.window"
       } else if record.state == .active, let number {
         text += ": \(number) from now on"
       }

@@ -2,10 +2,10 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// How a campaign gets from its audience to its targets. The counts are of users, and add up: each user of the audience gets
-/// a push, is in a control group, or is left out for one reason.
+/// The reach of a campaign: the steps from its audience to its targets. The counts are numbers of users and add up:
+/// each user of the audience gets a push, is in a control group, or is excluded for one reason.
 extension CampaignReport {
-  /// The member `reach`; nothing for a campaign to raw tokens, and before a slice is sealed.
+  /// Writes the member `reach`. Omitted for a campaign to raw tokens, and before the first slice is sealed.
   func writeReach(to json: inout JSONWriter) {
     let counters = record.counters
     let isToTokens = counters.meant == 0 && counters.targets > 0
@@ -22,20 +22,20 @@ extension CampaignReport {
     }
   }
 
-  /// The same for people.
+  /// The reach for people.
   var reachRows: [(String, String)] {
     let counters = record.counters
     var rows: [(String, String)] = []
     if counters.meant > 0 {
-      rows.append(("users", "\(counters.meant.grouped) in the audience, \(counters.audience.users.grouped) get it"))
-      rows += counters.audience.reasons.map { ("  left out", "\($0.count.grouped) \($0.reason.text)") }
+      rows.append(("users", "\(counters.meant.grouped) in the audience, \(counters.audience.users.grouped) get a push"))
+      rows += counters.audience.reasons.map { ("  excluded", "\($0.count.grouped) \($0.reason.text)") }
     }
-    if counters.control > 0 { rows.append(("  control", "\(counters.control.grouped) users, who get nothing")) }
+    if counters.control > 0 { rows.append(("  control", "\(counters.control.grouped) users, who get no push")) }
     if record.placement.overtookEvents > 0 {
       rows.append(
-        ("events", "\(record.placement.overtookEvents.grouped) registration events were not applied when it began"))
+        ("events", "\(record.placement.overtookEvents.grouped) registration events were not applied at the start"))
     }
-    if let why = record.whyNobody { rows.append(("reached nobody", why)) }
+    if let why = record.whyNobody { rows.append(("no recipients", why)) }
     return rows
   }
 }

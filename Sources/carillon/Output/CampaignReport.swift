@@ -3,34 +3,34 @@ import CommandSupport
 import Foundation
 import PushCore
 
-/// A campaign as commands show it.
+/// A campaign for output.
 struct CampaignReport: JSONReport {
   let record: CampaignRecord
-  /// Whom it goes to, where that was looked at.
+  /// The audience; `nil` if it was not read.
   var audience: AudienceReport?
-  /// What users did with it, where that was looked at.
+  /// Counts of receipts; `nil` if they were not read.
   var receipts: [ReceiptEvent.Kind: Int]?
-  /// What became of its variants, where that was looked at; `nil` for none.
+  /// The variants with their results; `nil` for none, or if they were not read.
   var variants: VariantsReport?
-  /// The gate that its next stage waits at, where that was looked at; `nil` for none.
+  /// The gate before the next stage; `nil` for none, or if it was not read.
   var gate: Gate?
-  /// Its app's backend, where that is not well and it goes slower for it.
+  /// The status of the app's backend if it is unhealthy and throttles the campaign.
   var backend: BackendStanding?
-  /// When it is looked at, in ms since the epoch.
+  /// The time of the report, in ms since 1970.
   var now = Int(Date().timeIntervalSince1970 * 1000)
 
   init(_ record: CampaignRecord) {
     self.record = record
   }
 
-  /// The gate behind the stage that began last.
+  /// The gate after the latest started stage.
   struct Gate {
-    /// The number of the stage before it.
+    /// The number of the stage before the gate.
     let stage: Int
-    /// When it opens at the earliest, in ms since the epoch; `nil` while the stage has targets without an outcome.
+    /// The earliest opening time, in ms since 1970; `nil` while the stage has targets without an outcome.
     let opensAt: Int?
 
-    /// - Returns: `nil` for a campaign whose rest has begun, or that has ended.
+    /// - Returns: `nil` if all stages have started or the campaign has ended.
     init?(_ record: CampaignRecord, _ stages: CampaignStages?) {
       guard let stages, let place = record.staging.current, stages.all.indices.contains(place),
         record.times.finishedAt == nil,
@@ -41,28 +41,28 @@ struct CampaignReport: JSONReport {
     }
 
     var text: String {
-      opensAt.map { "behind stage \(stage), opens at \(Timestamp.format(milliseconds: $0)) at the earliest" }
-        ?? "behind stage \(stage), which has targets without an outcome"
+      opensAt.map { "after stage \(stage), opens at \(Timestamp.format(milliseconds: $0)) or later" }
+        ?? "after stage \(stage), which still has targets without an outcome"
     }
   }
 
-  /// Targets that have an outcome.
+  /// Targets with an outcome.
   var done: Int { record.counters.outcomes.values.reduce(0, +) }
 
-  /// How many targets there will be: known once every slice is sealed, before that as if all had as many as the sealed
-  /// ones; `nil` while none is.
+  /// The number of targets: exact when all slices are sealed, before that extrapolated from the sealed slices; `nil`
+  /// before the first sealed slice.
   var total: (count: Int, isFinal: Bool)? {
     let (targets, sealed, slices) = (record.counters.targets, record.slices.sealed, record.slices.total)
     if sealed >= slices || record.times.finishedAt != nil { return (targets, true) }
     return sealed > 0 ? (targets * slices / sealed, false) : nil
   }
 
-  /// Outcomes that occurred, in the order of ``PushCore/Outcome``.
+  /// Outcomes with counts, in the order of ``PushCore/Outcome``.
   private var outcomes: [(name: String, count: Int)] {
     Outcome.allCases.compactMap { outcome in record.counters.outcomes[outcome].map { (outcome.name, $0) } }
   }
 
-  /// The object of the contract.
+  /// Writes the JSON object of the API.
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", record.id)
     json.member("state", record.state.rawValue)
@@ -149,7 +149,7 @@ struct CampaignReport: JSONReport {
     json.member("finishedAt", record.times.finishedAt.map(Timestamp.format(milliseconds:)))
   }
 
-  /// Everything, for people.
+  /// The complete report for people.
   var text: String {
     let counters = record.counters
     var rows: [(String, String)] = [
@@ -167,7 +167,7 @@ struct CampaignReport: JSONReport {
     if let backend, audience?.isTransactional != true {
       let since = backend.since.map { " since " + Timestamp.format(milliseconds: $0) } ?? ""
       rows.append(
-        ("backend", "not well\(since), so it goes slower (\(backend.share) of its rate): \(backend.reason ?? "")"))
+        ("backend", "unhealthy\(since), so the campaign is throttled to \(backend.share) of its rate: \(backend.reason ?? "")"))
     }
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
@@ -178,15 +178,15 @@ struct CampaignReport: JSONReport {
     if counters.retrying > 0 { rows.append(("  retrying", counters.retrying.grouped)) }
     if counters.later > 0 {
       let next = record.times.next.map { ", the next at " + Timestamp.format(milliseconds: $0) } ?? ""
-      rows.append(("  for their own time", counters.later.grouped + next))
+      rows.append(("  waiting for local time", counters.later.grouped + next))
     }
     if let repetition = record.repetition {
       rows.append(("repeated", repetition.schedule))
-      rows.append(("runs", repetition.runs.grouped + (repetition.lastRun.map { ", the last is " + $0 } ?? "")))
-      if repetition.leftOut > 0 { rows.append(("left out", repetition.leftOut.grouped)) }
+      rows.append(("runs", repetition.runs.grouped + (repetition.lastRun.map { ", the latest is " + $0 } ?? "")))
+      if repetition.leftOut > 0 { rows.append(("skipped runs", repetition.leftOut.grouped)) }
     }
     for (name, count) in [
-      ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("sent again", counters.resent),
+      ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("resent", counters.resent),
     ] where count > 0 {
       rows.append((name, count.grouped))
     }
@@ -206,22 +206,22 @@ struct CampaignReport: JSONReport {
     if let startedAt = record.times.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
     if let finishedAt = record.times.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
-      if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) a second")) }
+      if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) per second")) }
     }
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
   }
 
-  /// The state, and when that will change by itself.
+  /// The state, with the start time of a scheduled campaign.
   var state: String {
     guard record.state == .scheduled, let sendAt = record.times.sendAt else { return record.state.rawValue }
-    let next = record.repetition == nil ? "scheduled for" : "repeated, the next time at"
+    let next = record.repetition == nil ? "scheduled for" : "recurring, the next run at"
     return "\(next) \(Timestamp.format(milliseconds: sendAt))"
   }
 
-  /// The state, and why it is in it.
+  /// The state with its reason.
   var standing: String { state + (record.reason.map { ": " + $0 } ?? "") }
 
-  /// One line about how far it has come.
+  /// One line with state and progress.
   var line: String {
     var parts = ["\(record.id) \(Excerpt.harmless(standing))"]
     if record.state != .scheduled {
@@ -232,14 +232,14 @@ struct CampaignReport: JSONReport {
     return parts.joined(separator: "  ")
   }
 
-  /// How many targets have an outcome, and which share that is of how many there will be.
+  /// Number of targets with an outcome, and their share of all targets.
   var progress: String {
     guard let total else { return done.grouped }
     return "\(done.grouped) of \(total.isFinal ? "" : "about ")\(total.count.grouped)"
       + (total.count > 0 ? " (\(done * 100 / total.count)%)" : "")
   }
 
-  /// Targets a second from the first slice to the last; `nil` before the end.
+  /// Average targets per second from the first slice to the last; `nil` before the end.
   private var averageSpeed: Int? {
     guard let startedAt = record.times.startedAt, let finishedAt = record.times.finishedAt, finishedAt > startedAt
     else {
@@ -250,7 +250,7 @@ struct CampaignReport: JSONReport {
 }
 
 extension Reached {
-  /// Users and pushes, for people.
+  /// The numbers of users and pushes for people.
   var text: String {
     let users = users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
     return "\(users)\(targets.grouped) \(targets == 1 ? "push" : "pushes")"

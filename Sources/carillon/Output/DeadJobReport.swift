@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A job of the dead list as commands show it.
+/// A job of the dead list for output.
 struct DeadJobReport: JSONReport {
   let job: DeadJob
   /// How many bytes of the job the object has at most.
@@ -20,24 +20,24 @@ struct DeadJobReport: JSONReport {
     json.member("reason", job.reason)
     json.member("hint", job.hint.isEmpty ? nil : job.hint)
     json.member("size", job.size)
-    // Whether what is kept of it is not all of it, and it can't be retried.
+    // Whether the stored job is incomplete and therefore can't be retried.
     json.member("cut", job.isCut)
     json.member("job", String(decoding: job.job.prefix(limit), as: UTF8.self))
   }
 
-  /// Everything, for people.
+  /// The complete report for people.
   var text: String {
     var rows = [
-      ["key", job.key], ["at", Timestamp.format(milliseconds: job.at)], ["id", job.id ?? "none that can be read"],
+      ["key", job.key], ["at", Timestamp.format(milliseconds: job.at)], ["id", job.id ?? "none, or unreadable"],
       ["reason", job.reason],
     ]
     if !job.hint.isEmpty { rows.append(["hint", job.hint]) }
-    rows.append(["size", "\(job.size.grouped) bytes" + (job.isCut ? ", cut: it can't be retried" : "")])
+    rows.append(["size", "\(job.size.grouped) bytes" + (job.isCut ? ", stored incompletely: it can't be retried" : "")])
     let text = String(decoding: job.job, as: UTF8.self)
     return TextTable(rows.map { $0.map(Excerpt.harmless) }).text + "\n\n" + Excerpt.harmless(text)
   }
 
-  /// What a command did to which jobs: `{"retried":["…"]}`.
+  /// Returns the JSON output of a command on jobs: `{"retried":["…"]}`.
   static func keys(_ keys: [String], as verb: String) -> String {
     JSONWriter.object { $0.array(verb, keys) }
   }

@@ -4,11 +4,11 @@ import Foundation
 import PushCore
 import Redis
 
-/// The fleet as `carillon status` shows it.
+/// The report of `carillon status`.
 struct FleetReport: JSONReport {
   let fleet: FleetSnapshot
   let alarms: [FleetAlarm]
-  /// Rows of workers and campaigns that a look shows: the rest is counted.
+  /// Limit of rows of workers and of campaigns. The others are only counted.
   var most = 20
 
   init(_ fleet: FleetSnapshot, most: Int = 20) {
@@ -17,19 +17,19 @@ struct FleetReport: JSONReport {
     self.most = most
   }
 
-  /// Whether nothing needs somebody.
+  /// Whether no alarm is open.
   var isWell: Bool { alarms.isEmpty }
 
   // MARK: For people
 
   var text: String { lines.joined(separator: "\n") }
 
-  /// One look, in lines that are harmless for a terminal.
+  /// The report in lines without control characters.
   var lines: [String] {
     var lines: [String] = []
     let when = Timestamp.format(milliseconds: fleet.at)
     lines.append(
-      "\(fleet.store.namespace)  \(isWell ? "well" : Self.count(alarms.count, "thing") + (alarms.count == 1 ? " needs somebody" : " need somebody"))  \(when)"
+      "\(fleet.store.namespace)  \(isWell ? "ok" : Self.count(alarms.count, "open alarm"))  \(when)"
     )
     for (index, alarm) in alarms.enumerated() where index < most {
       lines += ["  ! \(alarm.text)", "    \(alarm.remedy)"]
@@ -73,7 +73,7 @@ struct FleetReport: JSONReport {
         + (fleet.presence.workers.count + fleet.presence.unseen > fleet.presence.live
           ? ", \((fleet.presence.workers.count + fleet.presence.unseen - fleet.presence.live).grouped) silent" : "")
         + (versions.isEmpty ? "" : "  version \(versions.joined(separator: " and "))")
-        + "  \(fleet.perSecond.grouped) outcomes/s" + (fleet.presence.housekeeper.map { "  \($0) keeps house" } ?? ""),
+        + "  \(fleet.perSecond.grouped) outcomes/s" + (fleet.presence.housekeeper.map { "  leader \($0)" } ?? ""),
     ])
     rows.append(["intake", backlog(fleet.queues.intake.count, "job", since: fleet.queues.intake.since)])
     for lane in fleet.queues.lanes {
@@ -97,7 +97,7 @@ struct FleetReport: JSONReport {
       "campaigns",
       "\(fleet.campaigns(.active).count.grouped) active, \(fleet.campaigns(.paused).count.grouped) paused, "
         + "\(fleet.waiting.count.grouped) waiting"
-        + (fleet.running.unseen > 0 ? ", \(fleet.running.unseen.grouped) not looked at" : ""),
+        + (fleet.running.unseen > 0 ? ", \(fleet.running.unseen.grouped) not read" : ""),
     ])
     rows.append([
       "events",
@@ -105,26 +105,26 @@ struct FleetReport: JSONReport {
         + (fleet.superseded > 0 ? "; \(fleet.superseded.grouped) superseded" : ""),
     ])
     rows.append([
-      "left over",
+      "lists",
       "\(fleet.leftovers.dead.grouped) on the dead list, \(fleet.leftovers.quarantined.grouped) devices in quarantine, "
         + "\(fleet.leftovers.feedback.grouped) on the feedback list",
     ])
     for webhook in fleet.webhooks.prefix(most) {
       rows.append([
         "webhook",
-        "\(webhook.name), \(webhook.backlog.grouped) to be told"
-          + (webhook.failures > 0 ? ", \(webhook.failures.grouped) attempts have failed: \(webhook.error)" : ""),
+        "\(webhook.name), \(webhook.backlog.grouped) events pending"
+          + (webhook.failures > 0 ? ", \(webhook.failures.grouped) failed attempts: \(webhook.error)" : ""),
       ])
     }
     for backend in fleet.backends.prefix(most) where backend.isSlowed {
       let since = backend.since.map { " for \(FleetSnapshot.age(fleet.at - $0))" } ?? ""
       rows.append([
         "backend",
-        "of app \(backend.app) is not well\(since): its campaigns go at \(backend.share) of its rate; \(backend.reason ?? "")",
+        "of app \(backend.app) is unhealthy\(since): its campaigns are throttled to \(backend.share) of its rate; \(backend.reason ?? "")",
       ])
     }
     if let next = fleet.store.nextPartitions {
-      rows.append(["store", "is being given \(next) partitions: nothing begins"])
+      rows.append(["store", "is being repartitioned to \(next) partitions: no campaign starts"])
     }
     return rows
   }
@@ -138,11 +138,11 @@ struct FleetReport: JSONReport {
     guard let next = agenda.next else { return agenda.count.grouped }
     return "\(agenda.count.grouped), "
       + (next > fleet.at
-        ? "the next in \(FleetSnapshot.age(next - fleet.at))" : "the next \(FleetSnapshot.age(fleet.at - next)) ago")
+        ? "next in \(FleetSnapshot.age(next - fleet.at))" : "next \(FleetSnapshot.age(fleet.at - next)) ago")
   }
 
   private var workerRows: [[String]] {
-    [["worker", "version", "engine", "heard", "a second", "window", "slices", "connections"]]
+    [["worker", "version", "engine", "heard", "per second", "window", "slices", "connections"]]
       + fleet.presence.workers.map { worker in
         let heard = Self.seconds(fleet.at - worker.heardAt)
         guard let report = worker.report else { return [worker.name, "?", "", heard] }
@@ -152,7 +152,7 @@ struct FleetReport: JSONReport {
         return [
           worker.name, report.version, report.engine, worker.isAlive ? heard : "silent for \(heard)",
           report.perSecond.grouped, "\(report.lent)/\(report.window)", report.slices.grouped,
-          report.takesNothing ? "takes nothing" : pools.joined(separator: ", "),
+          report.takesNothing ? "accepts no work" : pools.joined(separator: ", "),
         ]
       }
   }
@@ -165,7 +165,7 @@ struct FleetReport: JSONReport {
         return [
           record.id, record.state.rawValue, record.app, record.lane.rawValue, report.progress,
           "\(record.slices.finished)/\(record.slices.total)",
-          record.reason ?? record.waiting.map { "waits: \($0.text)" } ?? "",
+          record.reason ?? record.waiting.map { "waiting: \($0.text)" } ?? "",
         ]
       }
   }

@@ -2,24 +2,24 @@ import CommandSupport
 import PushCore
 
 extension ForeignColumns {
-  /// What of another system's export is left out, for people: behind the counts of an import.
+  /// The omitted parts of another system's export for people; follows the counts of an import.
   var countsText: String {
     var text = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-      .map { ", \($0.value.grouped) left out: \($0.key)" }.joined()
+      .map { ", \($0.value.grouped) omitted: \($0.key)" }.joined()
     for column in columns where column.unusable > 0 {
       text +=
-        "\n\(Excerpt.bare(column.name)): \(column.unusable.grouped) values are left out, such as "
+        "\n\(Excerpt.bare(column.name)): \(column.unusable.grouped) values are omitted, such as "
         + "\(column.example ?? "")"
     }
     if !unknown.isEmpty {
       text +=
-        "\nunknown columns are left out: \(unknown.map { Excerpt.bare($0) }.joined(separator: ", ")); "
-        + "--allow-attribute NAME makes one an attribute"
+        "\nunknown columns are omitted: \(unknown.map { Excerpt.bare($0) }.joined(separator: ", ")); "
+        + "--allow-attribute NAME imports one as an attribute"
     }
     return text
   }
 
-  /// The same for machines: members of the object that is open.
+  /// Writes the same as members of the open JSON object.
   func appendCounts(to json: inout JSONWriter) {
     guard !columns.isEmpty else { return }
     json.object("leftOut") { json in

@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// What was known of a user who was forgotten.
+/// The report of an erased user.
 struct ForgottenReport: JSONReport {
   let user: String
   let forgotten: Forgotten
@@ -17,13 +17,13 @@ struct ForgottenReport: JSONReport {
     json.member("completeBy", forgotten.completeBy.map { Timestamp.format(milliseconds: $0) })
   }
 
-  /// For people.
+  /// The report for people.
   var text: String {
-    "forgot \(Excerpt.harmless(user)): \(forgotten.devices.grouped) devices, \(forgotten.segments.count.grouped) segments, "
-      + "\(forgotten.suppression.count.grouped) suppression lists, what \(forgotten.campaigns.grouped) campaigns kept, "
-      + "\(forgotten.feedback.grouped) entries of the feedback list"
+    "erased \(Excerpt.harmless(user)): \(forgotten.devices.grouped) devices, \(forgotten.segments.count.grouped) segments, "
+      + "\(forgotten.suppression.count.grouped) suppression lists, data of \(forgotten.campaigns.grouped) campaigns, "
+      + "\(forgotten.feedback.grouped) feedback entries"
       + (forgotten.completeBy.map {
-        "; a queued job or a running expansion may hold the user: housekeeping completes the erasure by "
+        "; a queued job or a running expansion may still contain the user: a housekeeping task completes the erasure by "
           + Timestamp.format(milliseconds: $0)
       } ?? "")
   }

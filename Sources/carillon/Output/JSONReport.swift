@@ -7,7 +7,7 @@ protocol JSONReport {
 }
 
 extension JSONReport {
-  /// The object, alone on its line.
+  /// The object as one line.
   var json: String { JSONWriter.object { writeMembers(to: &$0) } }
 
   /// Writes the object.

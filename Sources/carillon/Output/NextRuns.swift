@@ -1,35 +1,35 @@
 import CampaignStore
 import PushCore
 
-/// When the next campaigns of a job begin that asks for them again and again, for whoever wonders what five fields of crontab say.
+/// The next runs of a recurring job, as a help to read its cron expression.
 struct NextRuns: Equatable {
   struct Run: Equatable {
-    /// Of its campaign.
+    /// The id of the run's campaign.
     var id: String
-    /// Begins, in UNIX seconds.
+    /// The start of the run, in UNIX seconds.
     var begins: Int
-    /// What the clocks that count show at its time.
+    /// The wall-clock time of the run.
     var wall: Int
   }
 
-  /// Whose clocks count; `nil` for each device's own.
+  /// The time zone of the schedule; `nil` for each device's own.
   var zone: String?
-  /// Why there are none: a job that can't be run as it stands; `nil` where there may be some.
+  /// The reason why there are no runs; `nil` if there may be some.
   var problem: String?
   var runs: [Run] = []
 
-  /// How many are shown.
+  /// Number of shown runs.
   static let most = 5
 
   /// - Parameters:
-  ///   - job: as it was written.
-  ///   - now: UNIX seconds.
-  /// - Returns: `nil` for a job that is not repeated, or of which nobody can say when.
+  ///   - job: the job's JSON text.
+  ///   - now: the present time, in UNIX seconds.
+  /// - Returns: `nil` for a job that is not recurring, or if its times are unreadable.
   init?(_ job: [UInt8], zones: ZoneDatabase, now: Int) {
     guard let (id, timing) = CampaignJob.timing(of: job), let repetition = timing.repetition else { return nil }
     zone = timing.localTime == nil ? repetition.zone : nil
     guard let rules = zones.rules(repetition.zone) else {
-      problem = "there is no zone \(repetition.zone) among those of this machine, in \(zones.folder)"
+      problem = "this machine has no time zone \(repetition.zone) in \(zones.folder)"
       return
     }
     var instant = now
@@ -39,17 +39,17 @@ struct NextRuns: Equatable {
       runs.append(Run(id: Repetition.id(of: next, parent: id), begins: next.begins, wall: next.wall))
       instant = next.begins
     }
-    if runs.isEmpty { problem = "no time of \(Excerpt.quoted(repetition.text)) is left before its end" }
+    if runs.isEmpty { problem = "no time of \(Excerpt.quoted(repetition.text)) remains before its end" }
   }
 
-  /// Lines for people.
+  /// The lines for people.
   var lines: [String] {
-    if let problem { return ["its runs: \(problem)"] }
-    let clocks = zone.map { "by the clocks of \($0)" } ?? "by each device's own clock"
-    return ["its next runs, \(clocks):"]
+    if let problem { return ["no runs: \(problem)"] }
+    let clocks = zone.map { "in time zone \($0)" } ?? "in each device's local time"
+    return ["next runs, \(clocks):"]
       + runs.map { run in
         let begins = String(Timestamp.format(milliseconds: run.begins * 1000).prefix(19)) + "Z"
-        return "    \(WallTime.format(run.wall).prefix(16))  \(zone == nil ? "begins " : "")\(begins)  \(run.id)"
+        return "    \(WallTime.format(run.wall).prefix(16))  \(zone == nil ? "starts " : "")\(begins)  \(run.id)"
       }
   }
 

@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A device in quarantine, as commands show it.
+/// A device in quarantine for output.
 struct QuarantineReport: JSONReport {
   let device: QuarantinedDevice
 
@@ -10,10 +10,10 @@ struct QuarantineReport: JSONReport {
     self.device = device
   }
 
-  /// The token's text; empty when its service is none of this program's.
+  /// The token's text; empty if this program does not know its push service.
   private var token: String { PushServices.known[device.service]?.text(of: device.token) ?? "" }
 
-  /// Its fields with tabs between them.
+  /// The fields, separated by tabs.
   var line: String {
     let fields = [
       token, Excerpt.harmless(device.user), device.app, Excerpt.harmless(device.reason), device.campaign,

@@ -2,24 +2,24 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A job that is no campaign yet, as commands show it.
+/// A queued job for output.
 struct QueuedReport: JSONReport {
   let job: QueuedJob
-  /// Why nobody takes it in; `nil` when there are workers.
+  /// The reason why no worker takes the job; `nil` if workers run.
   let waiting: CampaignWait?
 
-  /// The word for its state.
+  /// The name of the state.
   static let state = "queued"
 
-  /// Where a job is, for people.
+  /// Returns the place of a job for people.
   static func text(of place: QueuedJob.Place) -> String {
     switch place {
-    case .queue(let position, let length): "in the queue, \(position.grouped) of \(length.grouped) to be taken in"
-    case .intake(let worker): "being taken in by worker \(worker)"
+    case .queue(let position, let length): "in the queue, position \(position.grouped) of \(length.grouped)"
+    case .intake(let worker): "being activated by worker \(worker)"
     }
   }
 
-  /// The object of the contract, with nothing counted.
+  /// Writes the JSON object of the API, with all counts 0.
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", job.outline.id)
     json.member("state", Self.state)
@@ -54,7 +54,7 @@ struct QueuedReport: JSONReport {
     json.endObject()
   }
 
-  /// Everything, for people.
+  /// The complete report for people.
   var text: String {
     var rows = [
       ["campaign", job.outline.id], ["state", "\(Self.state): \(Self.text(of: job.place))"], ["list", job.list],
@@ -64,12 +64,12 @@ struct QueuedReport: JSONReport {
     return TextTable(rows.map { $0.map(Excerpt.harmless) }).text
   }
 
-  /// Where it waits, and why nobody takes it in.
+  /// One line with the job's place and the reason for waiting.
   var line: String {
     "\(job.outline.id) \(Self.state)  \(Self.text(of: job.place))" + (waiting.map { "  waiting: \($0.text)" } ?? "")
   }
 
-  /// The cells of `campaign list`.
+  /// The cells of the row in `campaign list`.
   var cells: [String] {
     let place =
       switch job.place {
@@ -84,10 +84,10 @@ struct QueuedReport: JSONReport {
 }
 
 extension CampaignWait {
-  /// For people.
+  /// The reason and its start for people.
   var text: String { reason + (since.map { ", since \(Timestamp.format(milliseconds: $0))" } ?? "") }
 
-  /// The member of the contract.
+  /// Writes the member `waiting` of the API.
   func write(to json: inout JSONWriter) {
     json.object("waiting") { json in
       json.member("reason", reason)

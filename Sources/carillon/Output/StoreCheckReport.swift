@@ -2,13 +2,13 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// What a check of the store has found, and how much it has looked at.
+/// The result of a check of the store: counts of findings and of checked keys.
 struct StoreCheckReport: JSONReport {
   var tally = StoreCheckTally()
   private var found = 0
   private var mended = 0
 
-  /// Findings that are as they were.
+  /// Findings that were not repaired.
   var left: Int { found - mended }
 
   mutating func count(_ finding: StoreFinding) {
@@ -16,13 +16,13 @@ struct StoreCheckReport: JSONReport {
     if finding.standing == .mended { mended += 1 }
   }
 
-  /// A finding on its line: where, what, and what to do.
+  /// Returns a finding as a line: place, problem and remedy.
   static func text(_ finding: StoreFinding) -> String {
     let place = finding.subject.isEmpty ? finding.key : "\(finding.key) \(finding.subject)"
     return Excerpt.harmless("\(place): \(finding.problem); \(finding.remedy)")
   }
 
-  /// The same as an object.
+  /// Returns a finding as a JSON object.
   static func json(_ finding: StoreFinding) -> String {
     JSONWriter.object { json in
       json.member("kind", finding.kind.rawValue)
@@ -46,12 +46,12 @@ struct StoreCheckReport: JSONReport {
     json.member("leftOut", tally.leftOut)
   }
 
-  /// The closing line, for people.
+  /// The last line for people.
   var text: String {
     let looked =
-      "looked at \(tally.keys.grouped) keys, \(tally.users.grouped) users, \(tally.tokens.grouped) tokens, "
+      "checked \(tally.keys.grouped) keys, \(tally.users.grouped) users, \(tally.tokens.grouped) tokens, "
       + "\(tally.campaigns.grouped) campaigns, \(tally.slices.grouped) slices: "
-    guard found > 0 else { return looked + "all is well" }
-    return looked + "\(found.grouped) found, \(mended.grouped) mended, \(left.grouped) left"
+    guard found > 0 else { return looked + "no problems found" }
+    return looked + "\(found.grouped) problems found, \(mended.grouped) repaired, \(left.grouped) remaining"
   }
 }

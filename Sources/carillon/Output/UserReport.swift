@@ -2,19 +2,20 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A user with attributes, segments and devices, as commands show it.
+/// A user with attributes, segments and devices for output.
 struct UserReport: JSONReport {
   let record: UserRecord
   let segments: [String]
   let suppression: [SuppressionList]
 
-  /// - Throws: when nobody knows anything of the user.
+  /// - Throws: `CommandError` if there is no data of the user.
   init(_ user: String, in store: CampaignStore) async throws {
     (segments, suppression) = try await store.audiences.lists(of: user)
     let known = try await store.registry.user(user)
     guard known != nil || !segments.isEmpty || !suppression.isEmpty else {
       throw CommandError(
-        .notFound, "there is no user \(Excerpt.quoted(user))", hint: "devices come in with: carillon devices import")
+        .notFound, "there is no user \(Excerpt.quoted(user))",
+        hint: "check the id, or import devices: carillon devices import FILE")
     }
     record = known ?? UserRecord(user: user)
   }
@@ -34,11 +35,11 @@ struct UserReport: JSONReport {
     }
   }
 
-  /// Everything, for people.
+  /// The complete report for people.
   var text: String {
     var rows = [["user", record.user], ["segments", segments.joined(separator: ", ")]]
     for list in suppression {
-      rows.append(["gets nothing", "of \(list.app)" + (list.category.map { ", category \($0)" } ?? "")])
+      rows.append(["suppressed", "by \(list.app)" + (list.category.map { ", category \($0)" } ?? "")])
     }
     for (name, value) in record.attributeTexts.sorted(by: { $0.key < $1.key }) { rows.append([name, value]) }
     for device in record.devices {
@@ -50,12 +51,12 @@ struct UserReport: JSONReport {
     return TextTable(rows.map { $0.map(Excerpt.harmless) }).text
   }
 
-  /// The token's text; empty when its service is none of this program's.
+  /// Returns the token's text; empty if this program does not know its push service.
   private static func tokenText(of device: DeviceRecord) -> String {
     DeviceToken(bytes: device.token).flatMap { PushServices.known[device.service]?.text(of: $0) } ?? ""
   }
 
-  /// What is known of a device, in the order of the contract; `nil` for what nobody said.
+  /// Returns the fields of a device in the order of the API; `nil` for missing values.
   private static func columns(of device: DeviceRecord) -> [(name: String, text: String?)] {
     let given = { (text: String) in text.isEmpty ? nil : text }
     let instant = { (time: UInt64) in time == 0 ? nil : Timestamp.format(milliseconds: Int(time)) }

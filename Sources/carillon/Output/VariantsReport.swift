@@ -2,17 +2,17 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// The variants of a campaign, with what became of each, and which of them the later stages get.
+/// The variants of a campaign with their results and the winner.
 struct VariantsReport {
   let variants: CampaignVariants
-  /// How the winner is chosen; `nil` where no stage looks for one.
+  /// The rule that chooses the winner; `nil` if no stage has one.
   let winner: CampaignStages.Winner?
-  /// By variant.
+  /// The counts of each variant.
   let counts: [VariantCounts]
-  /// Which variant the later stages get; `nil` before it is said.
+  /// The winner for the later stages; `nil` before the decision.
   let decision: VariantDecision?
 
-  /// What the variants of a job are.
+  /// Writes the variants of a job.
   static func write(_ variants: CampaignVariants, to json: inout JSONWriter) {
     json.beginArray()
     for (place, variant) in variants.all.enumerated() {
@@ -25,7 +25,7 @@ struct VariantsReport {
     json.endArray()
   }
 
-  /// The members `variants` and `winner` of a campaign.
+  /// Writes the members `variants` and `winner` of a campaign.
   func write(to json: inout JSONWriter) {
     json.objects("variants", zip(variants.all, counts)) { json, variant in
       json.member("name", variant.0.name)
@@ -51,12 +51,12 @@ struct VariantsReport {
     }
   }
 
-  /// The name of the variant that the later stages get; `nil` before it is said.
+  /// The name of the winner; `nil` before the decision.
   private var name: String? {
     decision.flatMap { variants.all.indices.contains($0.winner) ? variants.all[$0.winner].name : nil }
   }
 
-  /// A row for each variant, and what is said of the best.
+  /// A row for each variant and one for the winner.
   var rows: [(String, String)] {
     var rows = variants.all.indices.map { ("variant \(variants.all[$0].name)", Self.text(of: counts[$0])) }
     guard let winner else { return rows }
@@ -64,7 +64,7 @@ struct VariantsReport {
       let who = decision.person.map { ", by \($0)" } ?? ", by \(winner.measure.rawValue)"
       rows.append(("winner", name + who + ", " + Timestamp.format(milliseconds: decision.at)))
     } else {
-      rows.append(("winner", "by \(winner.measure.rawValue); carillon campaign decide names one before"))
+      rows.append(("winner", "by \(winner.measure.rawValue); to choose one earlier: carillon campaign decide"))
     }
     return rows
   }

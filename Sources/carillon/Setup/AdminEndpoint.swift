@@ -5,10 +5,10 @@ import Logging
 import PushCore
 import TLS
 
-/// Where this process serves HTTP: its routes at the address of the configuration, and the tokens of its file, read again
-/// when that changes.
+/// The HTTP server of this process: its routes, its address and its access tokens. The token file is read again when it
+/// changes.
 final class AdminEndpoint: Sendable {
-  /// Between two looks at the token file: soon enough for somebody who has just made one.
+  /// Polling interval of the token file: short enough for an operator who has just created a token.
   private static let interval = Duration.seconds(2)
   private static let logger = Logger(label: "admin")
 
@@ -16,13 +16,13 @@ final class AdminEndpoint: Sendable {
   private let site: Site
   private let watching: Task<Void, Never>?
 
-  /// Serves from now on, and logs where.
+  /// Starts the server and logs its address.
   ///
   /// - Parameters:
-  ///   - listen: where.
-  ///   - routes: what is served.
-  ///   - asksForTokens: whether any of it asks for a token: then it must not listen for others than this machine while there
-  ///     is none.
+  ///   - listen: the address.
+  ///   - routes: the routes.
+  /// - asksForTokens: whether a route requires a token. Without any token, such a server must only accept connections
+  ///     from this machine.
   init(
     _ admin: CarillonConfiguration.Admin?, at listen: ListenAddress, _ routes: [Route], asksForTokens: Bool
   ) throws {
@@ -30,8 +30,8 @@ final class AdminEndpoint: Sendable {
     let tokens = try tokenFile.map(Self.tokens) ?? AccessTokens()
     if asksForTokens, !listen.isLoopback, tokens.isEmpty {
       throw CommandError(
-        .configuration, "admin.listen: \(listen.host) can be reached by others, and there is no token",
-        hint: "name a file in admin.tokenFile, and run: carillon admin token NAME --scope view")
+        .configuration, "admin.listen: other machines can reach \(listen.host), but there is no access token",
+        hint: "set admin.tokenFile, then run: carillon admin token NAME --scope view")
     }
     let site = Site(routes, tokens: tokens) { Problem(CommandError($0)) }
     self.site = site
@@ -43,12 +43,13 @@ final class AdminEndpoint: Sendable {
       guard !error.isOfIdentity else {
         throw CommandError(
           .configuration, "admin.tls: \(error)",
-          hint: "openssl x509 -noout -pubkey -in CERTIFICATE and openssl pkey -pubout -in KEY print the same "
-            + "where they belong together")
+          hint: "check that the key belongs to the certificate: openssl x509 -noout -pubkey -in CERTIFICATE and "
+            + "openssl pkey -pubout -in KEY must print the same")
       }
       throw CommandError(
         .failed, "admin.listen: \(error)",
-        hint: "where several processes of one machine share a configuration, give each its own: --listen 127.0.0.1:0")
+        hint:
+          "if several processes on this machine share a configuration, give each its own address: --listen 127.0.0.1:0")
     }
     Self.logger.info(
       "listening",
@@ -60,16 +61,17 @@ final class AdminEndpoint: Sendable {
     watching = tokenFile.map { file in Task { await Self.watch(file, site) } }
   }
 
-  /// Serves these routes in the place of those before.
+  /// Replaces the routes.
   func replace(_ routes: [Route]) { site.replace(routes) }
 
-  /// Lets requests under way be answered, and ends.
+  /// Stops the server. Answers to requests in flight are sent first, within 5 s.
   func stop() async {
     watching?.cancel()
     await server.stop(within: .seconds(5))
   }
 
-  /// The tokens of a file. Whoever can write it can let themselves in, so it must be as safe as a key.
+  /// Returns the tokens of a file. A user who can write the file can create access, so its permissions are checked like
+  /// those of a key.
   static func tokens(_ file: String) throws -> AccessTokens {
     let bytes: [UInt8]
     do throws(SecretFileError) {
@@ -77,13 +79,14 @@ final class AdminEndpoint: Sendable {
     } catch {
       throw CommandError(
         .configuration, "admin.tokenFile: \(error.file): \(error.reason)",
-        hint: "\(error.hint); carillon admin token NAME --scope view makes the file")
+        hint: "\(error.hint); carillon admin token NAME --scope view creates the file")
     }
     do throws(AccessTokens.FileError) {
       return try AccessTokens(parsing: String(decoding: bytes, as: UTF8.self))
     } catch {
       throw CommandError(
-        .configuration, "admin.tokenFile: \(file), \(error)", hint: "carillon admin token writes such lines")
+        .configuration, "admin.tokenFile: \(file), \(error)",
+        hint: "remove the line, then add a token: carillon admin token NAME --scope view")
     }
   }
 
@@ -96,11 +99,11 @@ final class AdminEndpoint: Sendable {
       stamp = now
       do {
         site.replace(try tokens(file))
-        logger.info("the token file has changed and is in use", metadata: [LineLogHandler.eventKey: "tokensReloaded"])
+        logger.info("reloaded the changed token file", metadata: [LineLogHandler.eventKey: "tokensReloaded"])
       } catch {
         let error = CommandError(error)
         logger.error(
-          "\(error.message); the tokens that were read before stay in use",
+          "\(error.message); the previous tokens stay in use",
           metadata: [LineLogHandler.eventKey: "tokensUnusable", "hint": "\(error.hint ?? "")"])
       }
     }
@@ -121,7 +124,7 @@ final class AdminEndpoint: Sendable {
 }
 
 extension Problem {
-  /// The problem that a command's error is.
+  /// Creates the HTTP problem for a command's error.
   init(_ error: CommandError) {
     let status =
       switch error.code {

@@ -1,19 +1,19 @@
 import CommandSupport
 
-/// What of a configuration is another than before, in the words of the configuration. Pure.
+/// The changed keys between two configurations. Pure.
 struct ConfigurationChange: Equatable {
-  /// Keys that a running worker takes up.
+  /// Changed keys that a running worker applies.
   var applied: [String] = []
-  /// Keys for which it must be started anew: all its connections and everything it knows go by them.
+  /// Changed keys that need a restart of the process, because its connections and its state depend on them.
   var restart: [String] = []
-  /// Whether the worker has to take up its work anew; how log lines are written it learns without that.
+  /// Whether a new worker must replace the running one. A change of the log settings does not need this.
   var concernsWork = false
 
   var isEmpty: Bool { applied.isEmpty && restart.isEmpty }
 
   init(from old: CarillonConfiguration, to new: CarillonConfiguration) {
     for name in Set(old.apps.keys).union(new.apps.keys).sorted() where old.apps[name] != new.apps[name] {
-      let what = old.apps[name] == nil ? " (new)" : new.apps[name] == nil ? " (gone)" : ""
+      let what = old.apps[name] == nil ? " (new)" : new.apps[name] == nil ? " (removed)" : ""
       applied.append("apps.\(name)\(what)")
     }
     note("worker.engine", old.worker.engine, new.worker.engine)
@@ -25,7 +25,7 @@ struct ConfigurationChange: Equatable {
     note("guard", old.guard, new.guard)
     for name in Set(old.webhooks.keys).union(new.webhooks.keys).sorted()
     where old.webhooks[name] != new.webhooks[name] {
-      let what = old.webhooks[name] == nil ? " (new)" : new.webhooks[name] == nil ? " (gone)" : ""
+      let what = old.webhooks[name] == nil ? " (new)" : new.webhooks[name] == nil ? " (removed)" : ""
       applied.append("webhooks.\(name)\(what)")
     }
     concernsWork = !applied.isEmpty

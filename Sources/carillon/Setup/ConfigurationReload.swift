@@ -5,25 +5,25 @@ import Logging
 import PushCore
 import TLS
 
-/// Reads the configuration again on SIGHUP and when its file changes. What can't be used is told of, and what was read before
-/// stays in use.
+/// Reads the configuration again on SIGHUP and when its file changes. If the new configuration is invalid, it logs an
+/// error, and the previous one stays in use.
 actor ConfigurationReload {
-  /// Something worth a line in the log.
+  /// A result of a reload that is logged.
   enum Notice: Equatable {
-    /// Somebody asked, and it is as it was.
+    /// A SIGHUP was received, and nothing has changed.
     case unchanged
-    /// It can't be used.
+    /// The configuration is invalid.
     case invalid(message: String, hint: String?)
-    /// It is taken up, but for what needs a restart.
+    /// The changes are accepted, except those that need a restart.
     case changed(ConfigurationChange)
-    /// What has changed is in use.
+    /// The changes are in use.
     case applied
   }
 
-  /// Between two looks at the file: one that is being written is read when two looks see the same.
+  /// Polling interval of the file. A file that is being written is read only after two polls with the same result.
   private static let interval = Duration.seconds(2)
 
-  /// What is in use.
+  /// The configuration in use.
   private(set) var current: CarillonConfiguration
   private let load: @Sendable () throws -> CarillonConfiguration
   private let file: String
@@ -32,24 +32,24 @@ actor ConfigurationReload {
   private var seenStamp: FileStamp?
 
   /// - Parameters:
-  ///   - configuration: as it was read.
-  ///   - loader: what reads it.
-  ///   - tell: gets what is worth a line in the log.
+  ///   - configuration: the present configuration.
+  ///   - loader: the loader of the file.
+  ///   - tell: receives the results that are logged.
   init(
     _ configuration: CarillonConfiguration, loader: ConfigurationLoader, tell: @escaping @Sendable (Notice) -> Void
   ) {
     current = configuration
     file = loader.file
-    // Its odd things were warned of when it was read first.
+    // The first read has logged the warnings.
     load = { try loader.load() }
     self.tell = tell
     readStamp = FileStamp(of: loader.file)
     seenStamp = readStamp
   }
 
-  /// Watches, until the task is cancelled.
+  /// Watches the file and SIGHUP until the task is cancelled.
   ///
-  /// - Parameter apply: Called with each change, when ``current`` has it.
+  /// - Parameter apply: called with each change after ``current`` is set.
   func run(apply: @escaping @Sendable (ConfigurationChange) async -> Void) async {
     let (requests, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
     let signals = ProcessSignals([SIGHUP])
@@ -73,22 +73,22 @@ actor ConfigurationReload {
     }
   }
 
-  /// Whether the file is another than was read, and the same as at the look before.
+  /// Returns whether the file differs from the file that was read, and did not change since the previous poll.
   private func hasChanged() -> Bool {
     let stamp = FileStamp(of: file)
     defer { seenStamp = stamp }
     return stamp != readStamp && stamp == seenStamp
   }
 
-  /// Reads it once.
+  /// Reads the file once.
   ///
-  /// - Parameter isAsked: whether somebody wants to know also that nothing has changed.
-  /// - Returns: what has changed; `nil` for nothing, and where it can't be used.
+  /// - Parameter isAsked: whether an operator asked for the reload, so that an unchanged file is logged too.
+  /// - Returns: the changes; `nil` if nothing has changed or the configuration is invalid.
   func look(isAsked: Bool) -> ConfigurationChange? {
     readStamp = FileStamp(of: file)
     do {
       var new = try load()
-      // What it names must be there, too: a worker that had to end for it would be no help.
+      // Check the referenced files too. Otherwise the worker would end because of a missing file.
       let channels = try AppChannels.make(new.apps)
       try EnvironmentProxy.check(
         channels, engine: new.worker.engine, environment: ProcessInfo.processInfo.environment)
@@ -112,21 +112,21 @@ actor ConfigurationReload {
 }
 
 extension ConfigurationReload.Notice {
-  /// The line of the log.
+  /// The log line.
   var line: (level: Logger.Level, event: String, text: String, more: Logger.Metadata) {
     switch self {
-    case .unchanged: (.info, "configurationUnchanged", "read the configuration again: nothing has changed", [:])
+    case .unchanged: (.info, "configurationUnchanged", "reloaded the configuration: nothing has changed", [:])
     case .invalid(let message, let hint):
       (
-        .error, "configurationKept", "\(message); what was read before stays in use",
+        .error, "configurationKept", "\(message); the previous configuration stays in use",
         ["hint": "\(hint ?? "")"]
       )
-    case .applied: (.info, "configurationApplied", "goes on with the new configuration", [:])
+    case .applied: (.info, "configurationApplied", "applied the new configuration", [:])
     case .changed(let change):
       (
         change.restart.isEmpty ? .info : .warning, "configurationReloaded",
-        "read the configuration again"
-          + (change.restart.isEmpty ? "" : "; what needs a restart stays as it was until then"),
+        "reloaded the configuration"
+          + (change.restart.isEmpty ? "" : "; some changes need a restart"),
         [
           "changed": "\(change.applied.joined(separator: ", "))",
           "restart": "\(change.restart.joined(separator: ", "))",

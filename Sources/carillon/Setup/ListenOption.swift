@@ -1,22 +1,23 @@
 import ArgumentParser
 import CommandSupport
 
-/// `--listen`, of commands that serve HTTP.
+/// The option `--listen` of commands with an HTTP server.
 struct ListenOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Where to serve HTTP, instead of admin.listen: 127.0.0.1:8080; port 0 picks one.", valueName: "address:port"))
+      "The address of the HTTP server, such as 127.0.0.1:8080; port 0 selects a free port (default: admin.listen).",
+      valueName: "address:port"))
   var listen: String?
 
-  /// Where to listen: what was said here, or else what the configuration says.
+  /// Returns the address of the server: that of the option, otherwise that of the configuration.
   ///
-  /// - Parameter standard: where neither says anything.
-  /// - Returns: `nil` without any of them: then no port is opened.
+  /// - Parameter standard: the default if neither has an address.
+  /// - Returns: `nil` without any address. Then the command opens no port.
   func address(_ configuration: CarillonConfiguration, standard: String? = nil) throws -> ListenAddress? {
     if let listen {
       guard let address = ListenAddress(listen) else {
         throw CommandError(
-          .usage, "--listen: \(listen) is not ADDRESS:PORT", hint: "the address in numbers: 127.0.0.1:8080, [::1]:8080"
+          .usage, "--listen: \(listen) is not ADDRESS:PORT", hint: "use a numeric address: 127.0.0.1:8080, [::1]:8080"
         )
       }
       return address

@@ -2,18 +2,19 @@ import Admin
 import EventLoop
 
 extension Liveness.Part {
-  /// A turn of a loop, and of Swift's executor, takes milliseconds; on a machine that is short of processors a second. An
-  /// orchestrator asks every ten seconds or so, and three times before it acts.
+  /// Limit of a turn of an event loop or of Swift's executor. A turn takes milliseconds, on an overloaded machine a
+  /// second. An orchestrator probes about every ten seconds and acts after three failures.
   static let turnLimit = FaultEnvironment.livenessLimit ?? .seconds(5)
-  /// Twice what the client's own time limits allow a call to take: a connection within 4 s, an answer within 5 s.
+  /// Limit of a call to Redis: twice the client's own time limits of 4 s for a connection and 5 s for an answer.
   static let redisCallLimit = Duration.seconds(20)
 
-  /// A loop must get to what is handed to it.
+  /// Returns the check that an event loop executes a submitted task in time.
   static func turns(_ name: String, of loop: EventLoop) -> Liveness.Part {
     Liveness.Part(name, within: turnLimit) { answer in loop.execute(answer) }
   }
 
-  /// A call to Redis must return, with or without success: whether Redis answers is for `/readyz` to say.
+  /// Returns the check that a call to Redis returns in time, with or without success. `/readyz` checks whether Redis
+  /// answers.
   static func redisCall(of watch: WorkerWatch) -> Liveness.Part {
     Liveness.Part("a call to Redis", within: redisCallLimit) { watch.waitsForRedisSince }
   }

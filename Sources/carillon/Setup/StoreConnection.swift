@@ -4,18 +4,18 @@ import EventLoop
 import PushCore
 import Redis
 
-/// The way from a configuration to the store.
+/// Opens the store of a configuration.
 struct StoreConnection {
-  /// How long a command waits for Redis before it says that Redis is out of reach: long enough for a restart of its
-  /// proxy, short enough for somebody who looks at the terminal.
+  /// Time that a command waits for Redis before it reports that Redis is unreachable: long enough for a restart of a
+  /// proxy, short enough for an operator at a terminal.
   private static let patience = Duration.seconds(4)
-  /// Partitions of a new store: enough for five million users.
+  /// Number of partitions of a new store: enough for five million users.
   private static let standardPartitions = 256
 
   private let access: RedisAccess
-  /// What a store that is not there would have.
+  /// The keyspace of a new store.
   private let keys: Keyspace
-  /// Whether a store that is there may have other partitions: the configuration says nothing of them.
+  /// Whether an existing store may have another number of partitions, because the configuration does not set it.
   private let adopts: Bool
   private let feedbackLength: Int
   private let streamLength: Int
@@ -28,7 +28,7 @@ struct StoreConnection {
     access = try RedisAccess(redis)
     let partitions = redis.partitions ?? Self.standardPartitions
     guard let keys = Keyspace(namespace: redis.namespace, partitions: partitions) else {
-      throw CommandError(.defect, "no keys for namespace \(redis.namespace) and \(partitions) partitions")
+      throw CommandError(.defect, "invalid namespace \(redis.namespace) or number of partitions \(partitions)")
     }
     self.keys = keys
     adopts = redis.partitions == nil
@@ -37,18 +37,18 @@ struct StoreConnection {
     devicesPerUser = redis.devicesPerUser
   }
 
-  /// Where Redis is, for people: nothing secret.
+  /// The address of Redis for messages, without secrets.
   var endpoint: String { access.url.endpoint }
 
-  /// The store over a connection of its own, which is made when it is first used.
+  /// Returns the store with a separate connection. The connection is made at its first use.
   ///
   /// - Parameters:
-  ///   - name: what `CLIENT LIST` shows.
-  ///   - loop: where the connection lives; one of its own without it.
-  ///   - keys: of a store that was opened; those of a new one without them.
+  ///   - name: the name of the connection in `CLIENT LIST`.
+  ///   - loop: the event loop of the connection (default: a separate loop).
+  ///   - keys: the keyspace of an opened store (default: that of a new store).
   func store(for name: String, on loop: EventLoop? = nil, keys: Keyspace? = nil) -> CampaignStore {
     let keys = keys ?? self.keys
-    // A Redis that comes back waits for what its workers have to tell it: none may be long in noticing.
+    // After an outage of Redis, workers must reconnect quickly to record outcomes, so the backoff is short.
     let options = RedisOptions(
       clientName: name, home: keys.home, connectTimeout: Self.patience, patience: Self.patience,
       backoff: Backoff(cap: .seconds(1)))
@@ -57,21 +57,22 @@ struct StoreConnection {
       zones: zones, feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
   }
 
-  /// The store over a connection of its own, checked.
+  /// Opens the store with a separate connection and checks it.
   ///
-  /// - Parameter creating: as with ``open(_:creating:changing:adopting:)``, like the rest.
+  /// The parameters are those of ``open(_:creating:changing:adopting:)``.
   func open(creating: Bool, changing: Bool = false, adopting: Bool = false) async throws -> CampaignStore {
     try await open(store(for: "carillon"), creating: creating, changing: changing, adopting: adopting)
   }
 
-  /// The same store, checked.
+  /// Checks the store and returns it.
   ///
   /// - Parameters:
-  ///   - store: one of ``store(for:on:keys:)``.
-  ///   - creating: whether a store that is not there is initialised: by what brings devices, segments or jobs, and by
-  ///     workers.
-  ///   - changing: whether what partitions have is changed, devices and segments: not while the store is held.
-  ///   - adopting: whether the store may have other partitions than the configuration says.
+  ///   - store: the result of ``store(for:on:keys:)``.
+  /// - creating: whether a missing store is initialised. True for workers and for commands that add devices, segments
+  ///     or jobs.
+  /// - changing: whether the caller changes devices or segments. This is not allowed while the store is locked for
+  ///     repartitioning.
+  ///   - adopting: whether the store may have another number of partitions than the configuration.
   func open(
     _ store: CampaignStore, creating: Bool, changing: Bool = false, adopting: Bool = false
   ) async throws -> CampaignStore {
@@ -80,11 +81,11 @@ struct StoreConnection {
 }
 
 extension GlobalOptions {
-  /// The store of the configuration; most commands begin with it.
+  /// Opens the store of the configuration. Most commands start with this.
   ///
   /// - Parameters:
-  ///   - creating: whether a store that is not there is initialised.
-  ///   - changing: whether devices or segments are changed.
+  ///   - creating: whether a missing store is initialised.
+  ///   - changing: whether the command changes devices or segments.
   func openStore(creating: Bool = false, changing: Bool = false) async throws -> CampaignStore {
     try await StoreConnection(loadConfiguration().redis).open(creating: creating, changing: changing)
   }

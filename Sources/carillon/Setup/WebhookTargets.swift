@@ -3,9 +3,9 @@ import PushTransport
 import TLS
 
 extension CarillonConfiguration {
-  /// The webhooks, with their secrets read.
+  /// Returns the webhooks with their secrets.
   ///
-  /// - Throws: ``CommandError``, which names the key and the file.
+  /// - Throws: ``CommandError`` with the key and the file.
   func webhookTargets() throws(CommandError) -> [Webhook] {
     var targets: [Webhook] = []
     for (name, webhook) in webhooks.sorted(by: { $0.key < $1.key }) {
@@ -18,8 +18,9 @@ extension CarillonConfiguration {
       }
       guard secret.count >= Self.shortestSecret else {
         throw CommandError(
-          .configuration, "webhooks.\(name).secretFile: \(webhook.secretFile): fewer than \(Self.shortestSecret) bytes",
-          hint: "make one: openssl rand -hex 32 > \(webhook.secretFile)")
+          .configuration,
+          "webhooks.\(name).secretFile: \(webhook.secretFile): the secret is shorter than \(Self.shortestSecret) bytes",
+          hint: "create a secret: openssl rand -hex 32 > \(webhook.secretFile)")
       }
       targets.append(
         Webhook(
@@ -29,6 +30,6 @@ extension CarillonConfiguration {
     return targets
   }
 
-  /// Bytes of a secret at least: what is shorter can be guessed.
+  /// Shortest allowed secret, in bytes. A shorter secret can be guessed.
   private static let shortestSecret = 16
 }

@@ -1,22 +1,23 @@
 import CommandSupport
 import Glibc
 
-/// Asks whoever sits at the terminal before something that can't be undone.
+/// A confirmation at the terminal before an action that can't be undone.
 enum Confirmation {
   /// - Parameters:
-  ///   - isGiven: `--yes`.
-  ///   - deed: what is done to what: `this drops 3 jobs for good`.
-  ///   - detail: more of it, for who is asked; empty for none.
-  ///   - refusal: what has not happened without a yes.
-  /// - Throws: ``CommandError`` `usage` where nobody can be asked, `failed` without a yes.
+  ///   - isGiven: the value of `--yes`.
+  ///   - deed: the action: `this drops 3 jobs for good`.
+  ///   - detail: more about the action, shown only in the question; empty for none.
+  ///   - refusal: the message without a confirmation.
+  /// - Throws: ``CommandError`` `usage` without a terminal, `failed` without a confirmation.
   static func obtain(_ isGiven: Bool, for deed: String, detail: String = "", refusal: String) throws {
     guard !isGiven else { return }
     // isatty(3): 1 for a terminal.
     guard isatty(STDIN_FILENO) == 1 else {
       throw CommandError(
-        .usage, "\(deed), and nobody is there to be asked", hint: "say --yes if you want that; \(refusal)")
+        .usage, "\(deed), and standard input is not a terminal to ask for confirmation",
+        hint: "\(refusal); add --yes to confirm")
     }
-    StandardError.write("\(deed.prefix(1).uppercased())\(deed.dropFirst())\(detail). Go on? [y/N] ")
+    StandardError.write("\(deed.prefix(1).uppercased())\(deed.dropFirst())\(detail). Continue? [y/N] ")
     StandardError.flush()
     let answer = readLine()?.lowercased()
     guard answer == "y" || answer == "yes" else { throw CommandError(.failed, refusal) }

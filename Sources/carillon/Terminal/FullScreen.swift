@@ -2,29 +2,29 @@ import CommandSupport
 import Dispatch
 import Glibc
 
-/// A terminal of which a program draws the whole screen. When it ends, by whatever way, the terminal is as it was.
+/// A terminal in full-screen mode. At the end the previous state of the terminal is always restored.
 ///
-/// Escape codes are those of every terminal of today (ECMA-48, and xterm's private modes 1049 and 25).
+/// The escape codes work on all current terminals (ECMA-48, and xterm's private modes 1049 and 25).
 struct FullScreen: ~Copyable {
-  /// What happens at the terminal.
+  /// An event of the terminal.
   enum Event: Equatable {
-    /// Somebody has pressed a key.
+    /// A key was pressed.
     case key(UInt8)
-    /// It has another size.
+    /// The size has changed.
     case resized
-    /// A signal asks us to end, or the terminal is gone.
+    /// A signal asks the program to end, or the terminal is gone.
     case end
   }
 
-  /// For one reader.
+  /// The events. Only one reader is allowed.
   let events: AsyncStream<Event>
   private let former: termios
   private let keys: any DispatchSourceProtocol
   private let signals: Task<Void, Never>
 
-  /// Takes the terminal over.
+  /// Enters full-screen mode.
   ///
-  /// - Returns: `nil` when standard input or standard output is none.
+  /// - Returns: `nil` if standard input or standard output is not a terminal.
   static func open() throws(FileError) -> FullScreen? {
     var mode = termios()
     // isatty(3): 1 for a terminal. tcgetattr(3): 0, or -1 with errno.
@@ -32,7 +32,8 @@ struct FullScreen: ~Copyable {
       return nil
     }
     let former = mode
-    // Keys come at once and are not shown; signals still come of them, but for the one that would stop us in the middle.
+    // Deliver keys immediately and don't echo them. Keys for signals still work, except the suspend key, which would
+    // stop the program in full-screen mode.
     mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
     withUnsafeMutableBytes(of: &mode.c_cc) { $0[Int(VSUSP)] = 0 }
     guard tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0 else { throw FileError.last("the terminal") }
@@ -45,7 +46,7 @@ struct FullScreen: ~Copyable {
     self.events = events
     signals = Self.watchSignals(continuation)
     keys = Self.watchKeys(continuation)
-    // A terminal that is gone is found out by the first lines.
+    // If the terminal is gone, the first output of lines reports it.
     try? Self.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 
@@ -53,22 +54,22 @@ struct FullScreen: ~Copyable {
     keys.cancel()
     signals.cancel()
     try? Self.write("\u{1B}[?25h\u{1B}[?1049l")
-    // tcsetattr(3): TCSADRAIN waits until what was written has gone out.
+    // tcsetattr(3): TCSADRAIN waits until all output is transmitted.
     withUnsafePointer(to: former) { _ = tcsetattr(STDIN_FILENO, TCSADRAIN, $0) }
   }
 
-  /// Shows these lines and nothing else.
+  /// Replaces the content of the screen with these lines.
   func show(_ lines: [String]) throws(FileError) {
     var size = winsize()
-    // ioctl_tty(2): writes the size in characters, or fails where nobody knows it.
+    // ioctl_tty(2): writes the size in characters, or fails if it is unknown.
     let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
     try Self.write(
       Self.frame(lines, width: isKnown ? Int(size.ws_col) : 80, height: isKnown ? Int(size.ws_row) : 24))
   }
 
-  /// What draws these lines over whatever is there. Pure: what does not fit is cut off.
+  /// Returns the escape sequence that replaces the screen with these lines. Pure. Text outside the screen is cut off.
   static func frame(_ lines: [String], width: Int, height: Int) -> String {
-    // From the top; each line clears its rest, and the last one what is below it.
+    // Start at the top. Each line clears its rest; the last one clears the screen below it.
     "\u{1B}[H" + lines.prefix(height).map { $0.prefix(width) + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
   }
 
@@ -83,7 +84,7 @@ struct FullScreen: ~Copyable {
     let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
     keys.setEventHandler {
       var byte: UInt8 = 0
-      // read(2): one byte of those that are there; 0 when the terminal has gone.
+      // read(2): one of the available bytes; 0 if the terminal is gone.
       continuation.yield(read(STDIN_FILENO, &byte, 1) == 1 ? .key(byte) : .end)
     }
     keys.resume()

@@ -3,11 +3,11 @@ import Glibc
 
 import PushCore
 
-/// Draws a ``ProgressLine`` over itself on standard error; where that is not a terminal it writes one every few seconds.
+/// Draws a ``ProgressLine`` on standard error. Without a terminal it writes a line every few seconds.
 struct ProgressBar: ~Copyable {
-  /// Ten times a second looks alive and costs nothing.
+  /// Interval between two drawings. Ten per second look live at negligible cost.
   private static let interval = Duration.milliseconds(100)
-  /// Of lines in a log: often enough to see that it goes on.
+  /// Interval between two lines without a terminal: short enough to see the progress.
   private static let lineInterval = Duration.seconds(5)
 
   private let label: String
@@ -16,15 +16,15 @@ struct ProgressBar: ~Copyable {
   private let isJSON: Bool
   private let start = ContinuousClock.now
   private var drawn: ContinuousClock.Instant?
-  /// What was done before it began.
+  /// Work that was done before the start.
   private var first = 0
   private let isTerminal = isatty(STDERR_FILENO) == 1
 
   /// - Parameters:
-  ///   - total: `nil` when the end is not known.
+  ///   - total: the total amount of work; `nil` if unknown.
   ///   - json: whether lines are JSON objects.
   init(_ label: String, unit: String, total: Int?, json: Bool = false) {
-    // What it shows is of no use to a reader who does not read: the work goes on without one.
+    // A blocked reader of standard error must not stop the work.
     StandardError.detach()
     self.label = label
     self.unit = unit
@@ -32,12 +32,12 @@ struct ProgressBar: ~Copyable {
     isJSON = json
   }
 
-  /// Says how much was done before it began.
+  /// Sets the amount of work that was done before the start.
   mutating func begin(at done: Int) {
     first = done
   }
 
-  /// Shows how much is done, unless it did so just now.
+  /// Shows the progress, at most once per interval.
   mutating func update(done: Int, total newTotal: Int? = nil) {
     let now = ContinuousClock.now
     guard isTerminal ? drawn.map({ now - $0 >= Self.interval }) ?? true : now - (drawn ?? start) >= Self.lineInterval
@@ -53,7 +53,7 @@ struct ProgressBar: ~Copyable {
     }
   }
 
-  /// Takes the line away: the result that follows says what became of it.
+  /// Removes the line. The command's result follows.
   mutating func finish() {
     if isTerminal, drawn != nil {
       drawn = nil

@@ -1,20 +1,20 @@
 import CommandSupport
 import PushCore
 
-/// One line that says how far something has come.
+/// A line with the progress of an operation.
 struct ProgressLine {
-  /// What is going on, such as `importing`.
+  /// The name of the operation, such as `importing`.
   var label: String
   var done: Int
-  /// `nil` when the end is not known.
+  /// The total amount of work; `nil` if unknown.
   var total: Int?
-  /// What is counted, such as `rows`.
+  /// The counted unit, such as `rows`.
   var unit: String
   var seconds: Double
-  /// What was done before the time began.
+  /// Work that was done before the start.
   var first = 0
 
-  /// The line of a log.
+  /// The line without a terminal.
   var plain: String {
     var text = "\(label): \(done.grouped)"
     if let total, total > 0 { text += " of \(total.grouped)" }
@@ -25,7 +25,7 @@ struct ProgressLine {
     return text
   }
 
-  /// The same for machines.
+  /// The progress as JSON.
   var json: String {
     JSONWriter.object { json in
       json.member("event", "progress")
@@ -37,7 +37,7 @@ struct ProgressLine {
     }
   }
 
-  /// The line, at most `width` characters wide.
+  /// Returns the line with at most `width` characters.
   func text(width: Int) -> String {
     var tail = done.grouped
     if let total { tail += "/" + total.grouped }
@@ -47,7 +47,8 @@ struct ProgressLine {
     guard let total, total > 0 else { return String("\(label)  \(tail)".prefix(width)) }
     let share = min(1, Double(done) / Double(total))
     let percent = "\(Int(share * 100))%"
-    // label, percent, brackets and blanks stand around the bar; below ten cells it says nothing.
+    // Label, percentage, brackets and blanks need 10 characters besides the bar. A bar of fewer than ten cells shows
+    // nothing useful.
     let room = min(40, width - label.count - tail.count - 10)
     guard room >= 10 else { return String("\(label) \(percent)  \(tail)".prefix(width)) }
     let filled = Int(share * Double(room))
@@ -60,7 +61,7 @@ struct ProgressLine {
     return Int(seconds / Double(done - first) * Double(total - done))
   }
 
-  /// `75` as `1:15`, `3675` as `1:01:15`.
+  /// Returns `1:15` for 75 and `1:01:15` for 3675.
   static func clock(_ seconds: Int) -> String {
     let padded = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
     let minutes = seconds / 60 % 60

@@ -36,7 +36,7 @@ struct CommandTextTests {
       (["devices", "register", "--user", "a", "--token", Self.token, "--timezone", "PST"], "", 65, "abbreviation"),
       (
         ["devices", "import", "-", "--format", "csv"], "user,token,timezone\na,\(Self.token),PST\n", 65,
-        "1 kept without a time zone"
+        "1 stored without a time zone"
       ),
       (
         ["suppression", "import", "news", "-", "--replace", "--as-of", Self.future], "a\n", 64, "more than a day ahead"

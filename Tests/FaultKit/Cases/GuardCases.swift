@@ -31,8 +31,8 @@ enum GuardCases {
     /// Text that `campaign show` must contain.
     var words: String {
       switch self {
-      case .otherEnvironment: "looks like the wrong environment for app news"
-      case .gone: "answers were 410, device gone: looks like the wrong devices"
+      case .otherEnvironment: "probably the wrong environment for app news"
+      case .gone: "answers were 410, unregistered: probably the wrong devices"
       }
     }
   }

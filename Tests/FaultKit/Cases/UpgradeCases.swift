@@ -88,8 +88,9 @@ public enum UpgradeCases {
     // The exit status also depends on other findings.
     let doctor = try await world.run(to.path, "doctor", environment: to.environment).standardOutput
     stage.require(
-      doctor.contains("this is \(to.version), and workers are \(expected.sorted().joined(separator: " and "))")
-        && doctor.contains("upgrade the rest one after the other"), "doctor says \(doctor)")
+      doctor.contains(
+        "this program has version \(to.version), workers have \(expected.sorted().joined(separator: " and "))")
+        && doctor.contains("upgrade the others one by one"), "doctor says \(doctor)")
   }
 
   private static let otherLayout = "a worker of a version that keeps its store otherwise"

@@ -107,11 +107,14 @@ struct CronScheduleTests {
 
   @Test(arguments: [
     ("", "it has 0 fields instead of five"), ("0 9 * *", "it has 4 fields instead of five"),
-    ("60 9 * * *", "'60' is no minute: it must be 0 to 59"), ("0 24 * * *", "'24' is no hour"),
-    ("0 9 0 * *", "'0' is no day"), ("0 9 * 13 *", "is no month: it must be 1 to 12, or a name such as feb"),
-    ("0 9 * * 8", "is no weekday"), ("0 9 * * fri-mon", "a range goes upwards"), ("*/0 9 * * *", "a step is a number"),
-    ("5/10 9 * * *", "a step needs a range"), ("0 9 31 2 *", "never comes"), ("@daily", "give five fields"),
-    ("0,, 9 * * *", "'' is no minute"), ("0 9 * * funday", "is no weekday"), ("-1 9 * * *", "is no minute"),
+    ("60 9 * * *", "'60' is not a valid minute: it must be 0 to 59"), ("0 24 * * *", "'24' is not a valid hour"),
+    ("0 9 0 * *", "'0' is not a valid day"),
+    ("0 9 * 13 *", "is not a valid month: it must be 1 to 12, or a name such as feb"),
+    ("0 9 * * 8", "is not a valid weekday"), ("0 9 * * fri-mon", "a range must not go backwards"),
+    ("*/0 9 * * *", "a step is a number"),
+    ("5/10 9 * * *", "a step needs a range"), ("0 9 31 2 *", "never comes"), ("@daily", "use five fields"),
+    ("0,, 9 * * *", "'' is not a valid minute"), ("0 9 * * funday", "is not a valid weekday"),
+    ("-1 9 * * *", "is not a valid minute"),
   ])
   func problemOfTheScheduleIsNamed(cron: String, message: String) {
     let error = #expect(throws: CronError.self) { try CronSchedule(parsing: cron) }

@@ -20,7 +20,7 @@ import Testing
     #expect(IntakeDecision(campaign, .duplicate) == nil)
     #expect(
       IntakeDecision(campaign, .conflict)
-        == .deadLetter(reason: "id: a was used for another job", hint: "give the job an id of its own"))
+        == .deadLetter(reason: "id: a is already used by another job", hint: "submit the job with another id"))
     guard case .deadLetter(let reason, _) = IntakeDecision(Array("{".utf8), apps, now: 0) else {
       Issue.record("it is no job")
       return

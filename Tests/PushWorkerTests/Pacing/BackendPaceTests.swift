@@ -31,7 +31,7 @@ import Testing
     let standings = play([Self.bad, Self.bad, Self.bad, .slow(milliseconds: 2000), Self.bad, Self.bad])
     #expect(standings.map(\.share) == [1, 1, 0.5, 0.25, 0.125, Self.least, Self.least])
     #expect(standings.map(\.since) == [nil, nil, 2000, 2000, 2000, 2000, 2000])
-    #expect(standings[2].reason == "status 503" && standings[4].reason == "it takes 2000 ms to answer")
+    #expect(standings[2].reason == "status 503" && standings[4].reason == "it answers after 2000 ms")
     #expect(standings.map(\.at) == [0, 1000, 2000, 3000, 4000, 5000, 6000])
   }
 
@@ -86,7 +86,7 @@ import Testing
     #expect(limit.follow(slow, rate: 1000) && limit.isInForce)
     #expect(limits.allowance == 0 && limits.ahead == 500)
     #expect(limit.rate == .perSecond(250))
-    #expect(limit.reason.contains("the backend of app news is not well (status 503)") && limit.reason.contains("250"))
+    #expect(limit.reason.contains("the backend of app news is unhealthy (status 503)") && limit.reason.contains("250"))
     #expect(!limit.follow(slow, rate: 1000))
     // Permits that were requested before the limit was in force are returned without having been granted.
     limit.lease.reconcile(spent: 10, sent: 10)

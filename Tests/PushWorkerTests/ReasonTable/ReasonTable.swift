@@ -65,14 +65,14 @@ enum ReasonTable {
       }),
     ReasonRow(
       "BadDeviceToken (for all devices)", 400, nil, .spared,
-      campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
+      campaign: .guarded("probably the wrong environment for app news, or the wrong topic"),
       by: .natural(.all) { $0.deviceEnvironment = .sandbox }),
     ReasonRow(
       "DeviceTokenNotForTopic", 400, .wrongTopic, .final, device: .quarantined,
       by: .natural { $0.deviceTopic = "com.example.other" }),
     ReasonRow(
       "DeviceTokenNotForTopic (for all devices)", 400, nil, .spared,
-      campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
+      campaign: .guarded("probably the wrong environment for app news, or the wrong topic"),
       by: .natural(.all) { $0.deviceTopic = "com.example.other" }),
     ReasonRow(
       "Unregistered (timestamp after the registration, or the same)", 410, .unregistered, .final, device: .pruned,
@@ -96,7 +96,7 @@ enum ReasonTable {
         $0.knobs.tellsTimestamp = false
       }),
     ReasonRow(
-      "Unregistered (for all devices)", 410, nil, .spared, campaign: .guarded("answers were 410, device gone"),
+      "Unregistered (for all devices)", 410, nil, .spared, campaign: .guarded("answers were 410, unregistered"),
       by: .natural(.all) { $0.state = .unregistered }),
     ReasonRow("ExpiredToken", 410, .expiredToken, .final, device: .pruned, by: .natural { $0.state = .expired }),
     ReasonRow(

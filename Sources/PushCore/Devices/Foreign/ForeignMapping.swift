@@ -135,7 +135,7 @@ extension ForeignMapping {
     nothing: "status")
 
   private static let otherToken = ForeignMeaning.apnsToken(
-    otherwise: "an FCM token, of which only the app knows the APNs token")
+    otherwise: "an FCM token; only the app knows its APNs token")
 
   /// Requests to `/api/push`, one on each line, or their notifications. gorush itself stores no devices.
   static let gorush: ForeignMapping = {

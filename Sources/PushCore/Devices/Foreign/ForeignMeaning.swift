@@ -25,14 +25,14 @@ enum ForeignMeaning: Sendable {
   var explanation: String {
     switch self {
     case .column(let column, let text): column.rawValue + text.explanation
-    case .standIn(let column, let text): "\(column.rawValue), where there is no other\(text.explanation)"
+    case .standIn(let column, let text): "\(column.rawValue), if no other column has it\(text.explanation)"
     case .attribute(let name): "attribute \(name)"
     case .attributes: "attributes of the user"
-    case .device: "which devices are taken, and as what"
-    case .apnsToken: "token, if it is one of APNs"
+    case .device: "selects the imported devices and their kind"
+    case .apnsToken: "token, if it is an APNs token"
     case .each: "devices"
     case .tokens: "tokens"
-    case .nothing: "nothing: a push does not need it"
+    case .nothing: "nothing: not needed for pushes"
     }
   }
 }

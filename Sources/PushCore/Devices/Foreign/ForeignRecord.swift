@@ -130,7 +130,7 @@ struct ForeignRecord {
       guard let text = value.scalarText else { return }
       guard let device = known[text.lowercased()] ?? otherwise else {
         throw .init(
-          description: "\(shown): \(Excerpt.quoted(text)) is none that \(system.rawValue) is known to have: "
+          description: "\(shown): \(Excerpt.quoted(text)) is not a known value of \(system.rawValue): "
             + known.keys.sorted().joined(separator: ", "))
       }
       if let kind = device.kind { facts.columns[.kind] = (kind.rawValue, shown) }
@@ -210,7 +210,7 @@ struct ForeignRecord {
       guard !text.isEmpty else { return [] }
       guard let parsed = try? JSONValue(parsing: Array(text.utf8), maximumDepth: maximumNesting),
         case .object(let members) = parsed.kind
-      else { throw .init(description: "\(name): \(Excerpt.quoted(text)) is no JSON object") }
+      else { throw .init(description: "\(name): \(Excerpt.quoted(text)) is not a JSON object") }
       return members
     default: throw .init(description: "\(name): must be an object, not \(value.kindName)")
     }

@@ -59,7 +59,7 @@ final class SliceFetcher: WorkerPart {
         }
         if try await isDone() { signals.onCompletion() }
       } catch {
-        log.report("could not take a slice", error)
+        log.report("could not claim a slice", error)
         await failover.recover(from: error)
         // Pauses even if a signal arrives: what Redis refuses now, it refuses within the next few ms too.
         await pause(milliseconds: 100)

@@ -85,7 +85,7 @@ final class ExpansionPreconditions: WorkerPart {
     }
     let targets = context.progress.expansion.targetsPerSlice ?? context.progress.expansion.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
-    return use.shortage(of: "what is left of the campaign", taking: bytes)
+    return use.shortage(of: "the rest of the campaign", taking: bytes)
   }
 
   /// Returns the reason if a campaign names or excludes a segment that does not exist; `nil` if all segments exist.
@@ -97,7 +97,7 @@ final class ExpansionPreconditions: WorkerPart {
       context.progress.expansion.segmentsSeenAt = now
       return nil
     }
-    let reason = "audience: the segment \(Excerpt.quoted(name)), which it names, does not exist"
+    let reason = "audience: its segment \(Excerpt.quoted(name)) does not exist"
     pauses.pause(
       context.campaign.id, round: context.facts.round,
       "\(reason) any more: import it and resume the campaign, or cancel the campaign")

@@ -331,7 +331,7 @@ struct SliceCommitter: WorkerPart {
         of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context))
     try await sharedStore.queue.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
-      hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",
+      hint: "find the cause in the workers' logs; `carillon dead retry` sends it as a separate campaign",
       worker: environment.configuration.name, user: String(decoding: chunk.user(position), as: UTF8.self))
   }
 }

@@ -209,7 +209,7 @@ final class SliceSession {
 
   /// The reason why granted targets can't be sent yet.
   private struct NotSealed: Error, CustomStringConvertible {
-    var description: String { "its granted targets could not be checked: Redis has forgotten its seal" }
+    var description: String { "its granted targets could not be checked: Redis lost its seal" }
   }
 
   /// Returns the targets that a commit may grant and whose users may have departed; empty if not all targets are

@@ -3,6 +3,6 @@ import ArgumentParser
 /// `carillon admin`.
 struct AdminCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "admin", abstract: "Serves the API, the page and the fleet's metrics; makes tokens for them.",
+    commandName: "admin", abstract: "Serve the API, the dashboard and the fleet's metrics; create access tokens.",
     subcommands: [AdminServe.self, AdminToken.self], defaultSubcommand: AdminServe.self)
 }

@@ -15,13 +15,13 @@ struct AdminServe: LongRunningCommand {
     commandName: "serve", abstract: "Serve the API, the dashboard and the fleet's metrics until SIGTERM.",
     discussion: """
       The dashboard is at /, the API below /api/v1 (described at /api/v1/openapi.json), metrics at /metrics. A request \
-      to the API needs a token: carillon admin token NAME --scope view makes one. Without a token the server accepts \
-      connections from this machine only. Put a proxy in front for the internet. The server reads the configuration \
-      again on SIGHUP and when its file changes.
+      to the API needs a token: carillon admin token NAME --scope view creates one. Without a token the server accepts \
+      connections from this machine only. For access from the internet, put a proxy in front. The server reads the \
+      configuration again on SIGHUP and when its file changes.
 
       Examples:
-        carillon admin                                  # where admin.listen says, or at http://127.0.0.1:8080/
-        carillon admin --listen 127.0.0.1:0 --json      # at a port that is free, which the log names
+        carillon admin                                  # at the address admin.listen (default: 127.0.0.1:8080)
+        carillon admin --listen 127.0.0.1:0 --json      # at a free port; the log contains it
       """)
 
   @OptionGroup var global: GlobalOptions
@@ -32,7 +32,7 @@ struct AdminServe: LongRunningCommand {
     let configuration = try global.loadConfiguration()
     let standard = CarillonConfiguration.Admin.standard
     guard let listen = try endpoint.address(configuration, standard: standard) else {
-      throw CommandError(.defect, "\(standard) is no address")
+      throw CommandError(.defect, "the default address \(standard) of carillon admin is invalid")
     }
     let loop = EventLoop(label: "admin")
     let stores = try APIStore(configuration.redis, on: loop)
@@ -67,7 +67,7 @@ struct AdminServe: LongRunningCommand {
     API(configuration, stores, pools).operations.map(\.route) + [PageRoute.route, liveness.route] + health(of: stores)
   }
 
-  /// Whether Redis is there, and the fleet's metrics.
+  /// Returns the routes for the readiness check and for the fleet's metrics.
   private static func health(of stores: APIStore) -> [Route] {
     [
       .probe("/readyz") { _ in

@@ -9,11 +9,10 @@ import PushCore
 struct AdminToken: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
-    abstract: "Makes a token, prints it once, and appends its hash to admin.tokenFile.",
+    abstract: "Create an access token, print it once and append its hash to admin.tokenFile.",
     discussion: """
-      Whoever shows the token may do what its scopes say: view, submit, operate, admin. The file holds no token, only \
-      what tells a right one; a process that serves takes a changed file within seconds. To take a token back, remove \
-      its line.
+      A request with the token may do what the token's scopes allow: view, submit, operate, admin. The file contains only \
+      hashes. A running server reads a changed file within seconds. To revoke a token, remove its line.
 
       Examples:
         carillon admin token backend --scope submit
@@ -21,8 +20,8 @@ struct AdminToken: CarillonCommand {
       """)
 
   @OptionGroup var global: GlobalOptions
-  @Argument(help: "Whose it is; named in the audit log.") var name: String
-  @Option(help: "What it is good for, with commas: view, submit, operate, admin.") var scope: String
+  @Argument(help: "The token's owner, as shown in the audit log.") var name: String
+  @Option(help: "Scopes, separated by commas: view, submit, operate, admin.") var scope: String
 
   func validate() throws {
     guard PlainName.isValid(name) else { throw ValidationError("NAME must be \(PlainName.form).") }
@@ -33,13 +32,14 @@ struct AdminToken: CarillonCommand {
     guard let file = try global.loadConfiguration().admin?.tokenFile else {
       throw CommandError(
         .configuration, "admin.tokenFile is missing",
-        hint: "name a file in the configuration: admin: { tokenFile: admin.token }")
+        hint: "set it in the configuration: admin: { tokenFile: admin.token }")
     }
     let scopes = try AccessTokens.scopes(scope) { CommandError(.usage, "--scope: \($0)") }
     let exists = FileManager.default.fileExists(atPath: file)
     if exists, try AdminEndpoint.tokens(file).has(name) {
       throw CommandError(
-        .failed, "there is a token \(name) in \(file)", hint: "remove its line to take it back, or choose another name")
+        .failed, "\(file) already contains a token \(name)",
+        hint: "choose another name, or remove its line to revoke it")
     }
     let token = AccessTokens.make()
     try append(AccessTokens.line(name: name, scopes: scopes, token: token), to: file)
@@ -47,7 +47,7 @@ struct AdminToken: CarillonCommand {
     try StandardOutput.printLine(JSONWriter.object("token", token))
   }
 
-  /// Appends a line in one write, so that two at once leave two lines.
+  /// Appends a line with a single write, so that two simultaneous calls append two complete lines.
   private func append(_ line: String, to file: String) throws {
     let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failure(file) }

@@ -10,8 +10,8 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
       discussion: """
-        A campaign needs approval when it has more targets than apps.NAME.approval.above says, and behind a stage with \
-        "approval": true.
+        A campaign needs approval if it has more targets than apps.NAME.approval.above. It also needs approval after each \
+        stage with "approval": true.
 
         Example:
           carillon campaign approve spring-sale-2026 --by grace
@@ -19,7 +19,7 @@ extension CampaignCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "Who approves it.") var by: String
+    @Option(help: "The approver's name.") var by: String
 
     func validate() throws { try Who.check(by) }
 

@@ -9,9 +9,9 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Choose the winning variant. This can't be changed later.",
       discussion: """
-        The gate behind the stage with winner chooses the variant that the later stages get. Use this command to choose it \
-        before, or when the campaign has paused itself because too little was counted: it then goes on. campaign show has the \
-        counts.
+        After the stage with "winner", the campaign chooses the variant for the later stages. Use this command to choose it \
+        earlier, or if the campaign paused itself because its counts were too low. The campaign then continues. \
+        `campaign show` prints the counts.
 
         Example:
           carillon campaign decide spring-sale-2026 b --by grace
@@ -32,7 +32,7 @@ extension CampaignCommand {
   }
 }
 
-/// What was decided, as the command and the API tell it.
+/// Report of a chosen variant, for the command and the API.
 struct DecisionReport: JSONReport {
   var id: String
   var variant: String

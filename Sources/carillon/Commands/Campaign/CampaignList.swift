@@ -8,10 +8,9 @@ extension CampaignCommand {
   /// `carillon campaign list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the campaigns, the newest first; what is done is counted by finished slices.",
+      abstract: "List campaigns, newest first. The column done counts finished slices.",
       discussion: """
-        Jobs that no worker has taken in yet come first, with their places in the queue; of a long queue those that are \
-        next.
+        Queued jobs come first, with their positions in the queue. If the queue is long, only the next jobs are listed.
         """)
 
     @Option(help: "Only campaigns in this state; queued: only jobs that no worker has taken yet.")
@@ -20,7 +19,7 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      // Jobs leave the queue for a campaign: in this order none is passed over.
+      // A job leaves the queue when it becomes a campaign. Reading the queue first therefore misses no job.
       var queue = try await store.queue.waiting()
       var damage: [StoreError] = []
       var records = try await store.campaigns.all { damage.append($0) }
@@ -57,11 +56,11 @@ extension CampaignCommand {
       try StandardOutput.printLine(
         TextTable([["id", "state", "app", "lane", "done", "slices", "created"]] + queued.map(\.cells) + rows).text)
       if queue.unseen > 0 {
-        StandardError.write("\(queue.unseen.grouped) jobs of the queue come behind those, and are not listed\n")
+        StandardError.write("\(queue.unseen.grouped) more jobs are in the queue and are not listed\n")
       }
       if queue.nameless > 0 {
         StandardError.write(
-          "\(queue.nameless.grouped) jobs of the queue give no id: a worker will put them on the dead list\n")
+          "\(queue.nameless.grouped) queued jobs have no id: a worker will move them to the dead list\n")
       }
       if let waiting { StandardError.write("waiting: \(waiting.text)\n") }
     }

@@ -7,25 +7,26 @@ extension CampaignCommand {
   /// `carillon campaign manifest`.
   struct Manifest: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints what a campaign was: whom it went to, what it said, when, and who did what with it.",
+      abstract: "Print the record of a campaign: audience, content, times and operators' actions.",
       discussion: """
-        One JSON object. Users, tokens and texts are in it as digests only: that of the audience is the same whatever the \
-        order, that of the payload is of the job's own bytes without white space. Its last member is the SHA-256 of what \
-        stands before it. With --check a copy is held against that, and against what Redis knows of the campaign now: \
-        exits 1 where it was changed, or the campaign is another.
+        The manifest is one JSON object. It contains users, tokens and texts only as digests. The digest of the audience \
+        does not depend on the order of users; the digest of the payload is that of the job's bytes without white space. The \
+        last member is the SHA-256 of all bytes before it. With --check the command compares a copy with this digest and with \
+        the campaign in Redis. It exits with 1 if the copy was changed or the campaign differs.
 
         Examples:
           carillon campaign manifest spring-sale-2026 > spring-sale-2026.json
           carillon campaign manifest spring-sale-2026 --check spring-sale-2026.json
         """)
 
-    /// The timeline, the settings and a thousand stretches of time are much less.
+    /// Largest accepted copy, in bytes. A manifest with a timeline, settings and a thousand time intervals is much
+    /// smaller.
     private static let readLimit = 8 << 20
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(
-      help: ArgumentHelp("Hold this copy against the campaign; - is standard input.", valueName: "file"),
+      help: ArgumentHelp("Compare this copy with the campaign; - is standard input.", valueName: "file"),
       completion: .file(extensions: ["json"]))
     var check: String?
 
@@ -40,7 +41,7 @@ extension CampaignCommand {
         return try await StandardOutput.printLine(CampaignManifest(of: id, in: store).json)
       }
       try await copy.hold(against: id, in: store)
-      try StandardOutput.printLine(global.json ? CampaignManifest.held(id) : "\(id) is as its manifest says")
+      try StandardOutput.printLine(global.json ? CampaignManifest.held(id) : "\(id) matches its manifest")
     }
   }
 }

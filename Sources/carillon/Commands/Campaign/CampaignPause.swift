@@ -8,12 +8,14 @@ extension CampaignCommand {
   /// `carillon campaign pause`.
   struct Pause: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Pauses a campaign everywhere; what is in flight is still recorded.",
-      discussion: "Returns when every worker has stopped sending it; a scheduled one stays where it is until resumed.")
+      abstract: "Pause a campaign on all workers.",
+      discussion:
+        "Returns when every worker has stopped sending the campaign. Answers to pushes in flight are still recorded. A scheduled campaign does not start until it is resumed."
+    )
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "Why; shown with the campaign.") var reason = ""
+    @Option(help: "The reason, shown with the campaign.") var reason = ""
     @OptionGroup var who: Who
 
     func run() async throws { try await control(id, .pause, reason: reason, by: who) }

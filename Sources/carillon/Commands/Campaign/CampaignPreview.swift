@@ -8,11 +8,11 @@ extension CampaignCommand {
   /// `carillon campaign preview`.
   struct Preview: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Prints what a campaign sends, or would send, to each device of a user.",
+      abstract: "Print the push of a campaign for each device of a user.",
       discussion: """
-        Headers and body are those of the worker, byte for byte; nothing is sent or changed. Whether the user is in the \
-        audience is not looked at, which of the user's devices are meant is. Of a campaign that knows its targets already it is \
-        what was fixed for them. Exits 1 when there is no device for it.
+        Headers and body are the same bytes that the worker sends. The command sends and changes nothing. It does not check \
+        whether the user is in the audience, only which of the user's devices match. For an expanded campaign it prints the \
+        stored content. It exits with 1 if no device matches.
 
         Examples:
           carillon campaign preview job.json --user ada
@@ -21,7 +21,7 @@ extension CampaignCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(
-      help: "A campaign's id, or a file with a job; - is standard input.", completion: .file(extensions: ["json"]))
+      help: "A campaign's id or a file with a job; - is standard input.", completion: .file(extensions: ["json"]))
     var campaign: String
     @Option(help: "The user's id.") var user: String
 
@@ -32,7 +32,7 @@ extension CampaignCommand {
       guard
         let channel = try AppChannels.make(configuration.apps.filter { $0.key == preview.campaign.app })[
           preview.campaign.app]
-      else { throw CommandError(.defect, "no channel for app \(preview.campaign.app)") }
+      else { throw CommandError(.defect, "app \(preview.campaign.app) has no push channel") }
       let report = PreviewReport(preview, channel: channel)
       try StandardOutput.printLine(global.json ? report.json : report.text)
       if preview.pushes.isEmpty, !preview.waits || !preview.hasDevices {
@@ -40,7 +40,7 @@ extension CampaignCommand {
       }
     }
 
-    /// A file if there is one of that name, or else a campaign.
+    /// Reads the argument as a file if one has that name, and otherwise as a campaign's id.
     private func read(
       _ store: CampaignStore, _ configuration: CarillonConfiguration
     ) async throws -> PushPreview {

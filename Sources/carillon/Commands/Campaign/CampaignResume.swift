@@ -8,14 +8,14 @@ extension CampaignCommand {
   /// `carillon campaign resume`.
   struct Resume: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lets a paused campaign go on; one whose time is still ahead is scheduled again.",
+      abstract: "Resume a paused campaign. If its start time is still ahead, schedule it again.",
       discussion: """
-        A campaign that the gate behind a stage has paused goes on with the next stage. Any other pause leaves the gate as \
-        it is.
+        A campaign that paused after a stage continues with the next stage. Any other pause does not affect the order of \
+        stages.
 
-        Whoever was refused before the campaign paused itself is sent to again. It pauses itself again when its answers \
-        are still as bad; --unguarded takes APNs at its word instead: what is gone is removed, what is bad goes into \
-        quarantine, however many there are, until the campaign ends or is resumed once more.
+        Targets that were refused before the campaign paused itself are sent again. If the answers are still as bad, the \
+        campaign pauses itself again. With --unguarded it does not: until the campaign ends or is resumed again, Carillon \
+        removes all unregistered devices and quarantines all bad tokens, whatever their share.
 
         Examples:
           carillon campaign show spring-sale
@@ -24,7 +24,7 @@ extension CampaignCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Flag(help: "Carry out every prune and quarantine, whatever their share.") var unguarded = false
+    @Flag(help: "Remove unregistered devices and quarantine bad tokens, whatever their share.") var unguarded = false
     @OptionGroup var who: Who
 
     func run() async throws { try await control(id, .resume, unguarded: unguarded, by: who) }

@@ -6,10 +6,10 @@ extension CampaignCommand {
   /// `carillon campaign show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a campaign's state and counts; exits 1 when there is no such campaign.",
+      abstract: "Show a campaign's state and counts. Exits with 1 if there is no such campaign.",
       discussion: """
-        A job that no worker has taken in yet is queued: it is shown with its place. Where a campaign could be sent and \
-        is not, waiting says why: no worker is there, or its push service can't be reached.
+        A job that is still in the queue has the state queued and is shown with its position. If a campaign is ready to send \
+        but makes no progress, "waiting" gives the reason: no worker runs, or the push service can't be reached.
 
         Examples:
           carillon campaign show spring-sale-2026

@@ -5,9 +5,9 @@ import PushCore
 import PushWorker
 
 extension CampaignCommand {
-  /// Who does something to a campaign.
+  /// The operator who changes a campaign.
   struct Who: ParsableArguments {
-    @Option(help: "Who does it; noted in the campaign's timeline.") var by: String?
+    @Option(help: "The operator's name, recorded in the campaign's timeline.") var by: String?
 
     func validate() throws { if let by { try Self.check(by) } }
 
@@ -18,7 +18,7 @@ extension CampaignCommand {
 }
 
 extension CarillonCommand {
-  /// Controls a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
+  /// Controls a campaign and prints its new state. A verb that does not apply to the campaign's state fails.
   func control(
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, by who: CampaignCommand.Who
   ) async throws {
@@ -28,14 +28,14 @@ extension CarillonCommand {
     await AuditTrail(store).note(
       .commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
     if outcome.wasQueued, !global.json {
-      StandardError.write("it was in the queue, and is taken off: its id is free again\n")
+      StandardError.write("the job was still in the queue and was removed; its id is free again\n")
     }
     if !outcome.unconfirmed.isEmpty {
       StandardError.write(
         """
         not confirmed within \(2 * WorkerConfiguration.standardLease / 1000) s by \
-        \(outcome.unconfirmed.joined(separator: ", ")): until they look at Redis again they may go on sending it; see \
-        their logs\n
+        \(outcome.unconfirmed.joined(separator: ", ")): they may continue to send the campaign until they can read Redis \
+        again; see their logs\n
         """)
     }
     try StandardOutput.printLine(global.json ? outcome.json : outcome.text)

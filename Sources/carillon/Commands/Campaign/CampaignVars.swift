@@ -7,10 +7,11 @@ extension CampaignCommand {
   /// `carillon campaign vars`.
   struct Vars: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Brings values of recipients for a job that is yet to be submitted, from a file of any size.",
+      abstract: "Upload per-user values for a job before you submit it.",
       discussion: """
-        A line is {"user":"ada","vars":{"price":12.5}}. The job says "vars": true, and its texts ask for them: {{price}}. They \
-        wait eight days for it. A bad line is reported and skipped; the good ones are in, and the exit status is 65.
+        A line of the file is {"user":"ada","vars":{"price":12.5}}; the file can have any size. The job needs "vars": true, \
+        and its texts refer to the values: {{price}}. Carillon stores the values for eight days. A bad line is reported and \
+        skipped: the good lines are stored, and the exit status is 65.
 
         Examples:
           carillon campaign vars spring-sale values.ndjson
@@ -19,7 +20,7 @@ extension CampaignCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Argument(help: "The file, NDJSON; - is standard input.", completion: .file()) var file: String
+    @Argument(help: "An NDJSON file; - is standard input.", completion: .file()) var file: String
 
     func run() async throws {
       guard PlainName.isValid(id) else {

@@ -9,23 +9,24 @@ extension CampaignCommand {
   /// `carillon campaign watch`.
   struct Watch: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a campaign's progress until it ends or pauses itself; exits 1 unless it is completed.",
+      abstract: "Show a campaign's progress until it ends or pauses itself. Exits with 1 if it did not complete.",
       discussion: """
-        A campaign that somebody has paused is watched on; one that paused itself will not go on before something is \
-        mended: the reason says what.
+        The command keeps watching a campaign that an operator paused. It ends if the campaign paused itself: the reason says \
+        what must be fixed first.
 
-        On a terminal a bar; elsewhere a line for every second in which something changed. With --json each line is \
-        what `campaign show --json` prints.
+        On a terminal it shows a progress bar. Otherwise it prints a line for every second in which something changed. With \
+        --json each line is the output of `campaign show --json`.
 
         Example:
           carillon campaign watch spring-sale-2026
         """)
 
-    /// Five times a second looks alive; a look costs the same whatever the number of partitions.
+    /// Interval between two reads. Five reads a second look live; the cost of a read does not depend on the number of
+    /// partitions.
     private static let interval = Duration.milliseconds(200)
-    /// Between lines where there is no terminal.
+    /// Shortest interval between two lines without a terminal.
     private static let lineInterval = Duration.seconds(1)
-    /// How long Redis may be away before watching ends; workers wait for as long as it takes.
+    /// Longest time without Redis before the command ends. Workers, in contrast, wait without limit.
     private static let patience = Duration.seconds(60)
 
     @OptionGroup var global: GlobalOptions
@@ -58,20 +59,20 @@ extension CampaignCommand {
           try await Task.sleep(for: record.state == .scheduled ? Self.lineInterval : Self.interval)
         case .queued(let report):
           try view.wait(report)
-          // To find it means to walk over the queue.
+          // Finding the job means scanning the queue.
           try await Task.sleep(for: Self.lineInterval)
         case nil: throw try await CampaignLookup(store).absent(id)
         }
       }
     }
 
-    /// What of the campaign is on the screen.
+    /// State of the output: bar, last line and last reason.
     private struct CampaignView: ~Copyable {
       private let isJSON: Bool
       private let isTerminal: Bool
       private var bar: ProgressBar
       private var lastLine = ""
-      /// Why nothing moved at the last look.
+      /// Reason for the lack of progress at the last read.
       private var lastReason: String?
       private var lastTime: ContinuousClock.Instant?
       private var state = CampaignState.active
@@ -83,7 +84,7 @@ extension CampaignCommand {
         bar = ProgressBar(id, unit: "pushes", total: nil)
       }
 
-      /// It is in the queue: says where.
+      /// Prints the job's position in the queue.
       mutating func wait(_ report: QueuedReport) throws {
         let line = isJSON ? report.json : report.line
         guard line != lastLine else { return }
@@ -91,10 +92,10 @@ extension CampaignCommand {
         if isTerminal { StandardError.write(line + "\n") } else { try StandardOutput.printLine(line) }
       }
 
-      /// Redis does not answer; says so.
+      /// Reports that Redis does not answer.
       mutating func lose(_ error: RedisError) throws {
         bar.finish()
-        if !isJSON { StandardError.write("\(error.message); the campaign goes on, looking again\n") }
+        if !isJSON { StandardError.write("\(error.message); the campaign is not affected; retrying\n") }
       }
 
       mutating func update(_ report: CampaignReport) throws {
@@ -105,7 +106,7 @@ extension CampaignCommand {
             StandardError.write("\(Excerpt.harmless(report.standing))\n")
           }
         }
-        // Nothing moves before its time.
+        // A scheduled campaign has no progress yet.
         if isTerminal {
           say(report.record.waiting)
           return state == .scheduled ? () : bar.update(done: report.done, total: report.total?.count)
@@ -118,7 +119,7 @@ extension CampaignCommand {
         try StandardOutput.printLine(line)
       }
 
-      /// Why nothing moves, once.
+      /// Prints the reason for the lack of progress, each reason once.
       private mutating func say(_ waiting: CampaignWait?) {
         guard waiting?.reason != lastReason else { return }
         lastReason = waiting?.reason

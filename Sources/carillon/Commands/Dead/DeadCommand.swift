@@ -4,13 +4,13 @@ import ArgumentParser
 struct DeadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dead",
-    abstract: "Shows jobs that could not be run, and runs or drops them.",
+    abstract: "List, retry and drop jobs on the dead list.",
     subcommands: [List.self, Show.self, Retry.self, Drop.self])
 
-  /// The jobs that a command is about.
+  /// The jobs that a command acts on.
   struct Selection: ParsableArguments {
-    @Argument(help: "Keys, as `carillon dead list` shows them.") var keys: [String] = []
-    @Flag(help: "All that are in the list now.") var all = false
+    @Argument(help: "Keys of jobs, from `carillon dead list`.") var keys: [String] = []
+    @Flag(help: "Select all jobs on the list.") var all = false
 
     func validate() throws {
       if all != keys.isEmpty { throw ValidationError("Give either keys or --all.") }

@@ -6,9 +6,9 @@ extension DeadCommand {
   /// `carillon dead drop`.
   struct Drop: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Takes jobs out of the list for good.",
+      abstract: "Delete jobs from the dead list. This can't be undone.",
       discussion: """
-        With --all you are asked first, or say --yes.
+        With --all the command asks for confirmation, unless --yes is given.
 
         Examples:
           carillon dead drop 1763719200000-0 1763719200000-1
@@ -17,7 +17,7 @@ extension DeadCommand {
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
-    @Flag(help: "Don't ask.") var yes = false
+    @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func run() async throws {
       let store = try await global.openStore()
@@ -29,14 +29,14 @@ extension DeadCommand {
       }
       try await DeadCommand.forEach(keys, verb: "dropped", json: global.json) { key in
         try await store.queue.dropDeadJob(key)
-        return "is dropped"
+        return "dropped"
       }
     }
   }
 }
 
 extension DeadCommand.Selection {
-  /// The keys of the jobs, the oldest first.
+  /// Returns the keys of the selected jobs, the oldest first.
   func selectedKeys(in store: CampaignStore) async throws -> [String] {
     guard all else { return keys }
     var keys: [String] = []
@@ -46,9 +46,10 @@ extension DeadCommand.Selection {
 }
 
 extension DeadCommand {
-  /// Does something to jobs of the dead list; one that fails keeps none of the others from it.
+  /// Applies `body` to jobs of the dead list. A job that fails does not stop the others.
   ///
-  /// - Throws: the failure, when it is the only job; else how many failed, each having been told of. Both exit alike.
+  /// - Throws: the failure if there is only one job; otherwise the number of failures, after a report of each. Both
+  ///   have the same exit status.
   static func forEach(
     _ keys: [String], verb: String, json isJSON: Bool, _ body: (String) async throws -> String
   ) async throws {
@@ -61,7 +62,7 @@ extension DeadCommand {
         if !isJSON { try StandardOutput.printLine("\(key) \(said)") }
       } catch {
         let error = CommandError(error)
-        // Nothing of this kind is the job's own fault, and all others would fail alike.
+        // The job did not cause these errors, and all other jobs would fail in the same way.
         if error.code == .unreachable || error.code == .defect { throw error }
         failures.append(error)
         if keys.count > 1 { StandardError.write(error.report(json: isJSON)) }
@@ -69,13 +70,13 @@ extension DeadCommand {
     }
     if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: verb)) }
     if keys.count == 1, var failure = failures.first {
-      // What was given is right, its job is not.
+      // The arguments are right, the job is not.
       if failure.code.exitStatus != CommandError.Code.failed.exitStatus { failure.code = .failed }
       throw failure
     }
     guard failures.isEmpty else {
       throw CommandError(
-        .failed, "\(failures.count) of \(keys.count) jobs were not \(verb)", hint: "see above for each of them")
+        .failed, "\(failures.count) of \(keys.count) jobs were not \(verb)", hint: "the errors above name each of them")
     }
     if keys.isEmpty, !isJSON { StandardError.write("the dead list is empty\n") }
   }

@@ -7,14 +7,14 @@ extension DeadCommand {
   /// `carillon dead list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the jobs that could not be run, the newest first, with the reason.",
+      abstract: "List the jobs that could not be run, newest first, with the reasons.",
       discussion: """
         Examples:
           carillon dead list
           carillon dead list --json | jq -r '.[].reason' | sort | uniq -c
         """)
 
-    /// Bytes of a job that the list shows.
+    /// Longest excerpt of a job in the list, in bytes.
     private static let excerpt = 1024
 
     @OptionGroup var global: GlobalOptions

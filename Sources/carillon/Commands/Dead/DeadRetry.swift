@@ -7,11 +7,11 @@ extension DeadCommand {
   /// `carillon dead retry`.
   struct Retry: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Puts jobs back into the queue, and takes them out of the list.",
+      abstract: "Move jobs from the dead list back to the queue.",
       discussion: """
-        A job is checked as by `campaign submit`, and goes into the queue again; an event as by the worker that applies \
-        it, and goes to its list again. What would fail again stays in the dead list, with the reason on standard error \
-        and exit status 1.
+        The command checks a job like `campaign submit` and moves it to the queue. It checks an event like a worker and moves \
+        it to the event's list. An entry that would fail again stays on the dead list: the command prints the reason on \
+        standard error and exits with 1.
 
         Examples:
           carillon dead retry 1763719200000-0

@@ -7,14 +7,14 @@ extension DeadCommand {
   /// `carillon dead show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a job that could not be run, whole; exits 1 when it is not in the list.",
+      abstract: "Show a job on the dead list with its complete text. Exits with 1 if there is no such job.",
       discussion: """
-        Example, to mend a job and submit it again:
+        Example: get a job to fix it and submit it again
           carillon dead show 1763719200000-0 --json | jq -r .job > job.json
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The job's key, as `carillon dead list` shows it.") var key: String
+    @Argument(help: "The job's key, from `carillon dead list`.") var key: String
 
     func run() async throws {
       let report = DeadJobReport(try await global.openStore().queue.deadJob(key))

@@ -4,6 +4,6 @@ import ArgumentParser
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "Brings devices in and out, and shows them.",
+    abstract: "Import, export, register and inspect devices.",
     subcommands: [Import.self, Export.self, Register.self, Unregister.self, Show.self, Sweep.self])
 }

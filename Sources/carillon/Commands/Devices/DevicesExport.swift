@@ -7,9 +7,9 @@ extension DevicesCommand {
   /// `carillon devices export`.
   struct Export: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Writes all devices to standard output, as import reads them.",
+      abstract: "Write all devices to standard output, in the format of devices import.",
       discussion: """
-        Quarantined devices are left out. --json is --format ndjson.
+        Quarantined devices are omitted. --json means --format ndjson.
 
         Examples:
           carillon devices export > devices.csv
@@ -17,7 +17,7 @@ extension DevicesCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "csv or ndjson; csv unless given.")
+    @Option(help: "csv or ndjson (default: csv).")
     var format: DeviceRowReader.Format?
 
     func run() async throws {
@@ -25,7 +25,8 @@ extension DevicesCommand {
       let store = try await global.openStore()
       var attributes: Set<String> = []
       if format == .csv {
-        // CSV names its columns first, and only the users know what attributes there are: a pass of its own.
+        // The first line of CSV names the columns. Only the users' records show which attributes exist, so read them
+        // once before.
         try await store.registry.forEachUser { users in
           for user in users { attributes.formUnion(user.attributeTexts.keys) }
         }
@@ -53,7 +54,7 @@ extension DevicesCommand {
 }
 
 extension UserRecord {
-  /// The attributes; all are strings, as the import writes them.
+  /// The user's attributes. All values are strings, as `devices import` writes them.
   var attributeTexts: [String: String] {
     guard !attributes.isEmpty, let value = try? JSONValue(parsing: attributes, maximumDepth: 2),
       case .object(let members) = value.kind
@@ -67,7 +68,7 @@ extension UserRecord {
 }
 
 extension DeviceRow {
-  /// A stored device as a file holds it; `nil` for a record without a token, which is none.
+  /// Creates the row of a stored device; `nil` for a record without a valid token.
   fileprivate init?(_ device: DeviceRecord, of user: UserRecord) {
     guard let token = DeviceToken(bytes: device.token) else { return nil }
     let given = { (text: String) in text.isEmpty ? nil : text }

@@ -7,34 +7,33 @@ extension DevicesCommand {
   /// `carillon devices import`.
   struct Import: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Imports devices from CSV or NDJSON.",
+      abstract: "Import devices from CSV or NDJSON.",
       discussion: """
-        Columns: user and token, and any of service, kind, app, environment, locale, timezone, appVersion, osVersion, \
-        registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token \
-        belongs to one user: importing it for another moves it. A column that is nearly a known one, an app that the \
-        configuration doesn't have, and a locale that is none are errors. A time zone is an IANA name or an offset such as \
-        GMT+0530. An abbreviation such as PST and an unknown name are refused: the device is kept without a time zone, its \
+        Required columns: user, token. Optional columns: service, kind, app, environment, locale, timezone, appVersion, \
+        osVersion, registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token \
+        belongs to one user: importing it for another user moves it. These are errors: a column whose name is nearly a known \
+        name, an app that is not in the configuration, and an invalid locale. A time zone is an IANA name or an offset such \
+        as GMT+0530. An abbreviation such as PST or an unknown name is refused: the device is stored without a time zone, its \
         line is reported, and the exit status is 65.
 
-        The service is apns unless given. The kind says what a token is for, alert unless given: \
-        \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign goes to tokens of the kind that its \
+        The default service is apns. The kind is the purpose of the token (default: alert): \
+        \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign is sent to tokens of the kind that its \
         push type needs.
 
-        A device without app or environment gets the campaigns of every app, of the app's own environment. Without \
-        registeredAt, any answer that the token is gone prunes it.
+        A device without an app gets the campaigns of every app. A device without an environment belongs to the app's \
+        environment. A device without registeredAt is removed on any answer that the token is unregistered.
 
-        A bad row is reported with its line and skipped; the good ones are in, and the exit status is 65.
+        A bad row is reported with its line number and skipped: the good rows are imported, and the exit status is 65.
 
-        An import of a file that was interrupted, by SIGINT, by SIGKILL or because Redis was away, goes on with --resume \
-        where it was: for a week, while the file stays as it is, and with the same --format and --app. What is in already \
-        does no harm. Where none was interrupted it begins at the beginning.
+        --resume continues an import that was interrupted by SIGINT, by SIGKILL or by an outage of Redis. It works for a \
+        week, if the file is unchanged and --format and --app are the same. Importing a row twice does no harm. If no import \
+        of the file was interrupted, the import starts at the first row.
 
-        An export of another system is taken as it is with --from: its columns become ours, devices that are not Apple's \
-        are left out and counted by the reason, and a column that nobody knows is named and left out, unless \
-        --allow-attribute names it. --dry-run shows what would become of everything, and stores nothing: it needs no \
-        Redis. Where the system has no app or environment to a device say --app.
+        --from reads the export of another system and maps its columns. Devices of other vendors than Apple are omitted and \
+        counted by reason. An unknown column is reported and omitted, unless --allow-attribute names it. --dry-run shows the \
+        result and stores nothing; it needs no Redis. If the export has no app or environment per device, use --app.
 
-        A user has at most redis.devicesPerUser devices: for another one the device leaves that was seen longest ago.
+        A user has at most redis.devicesPerUser devices: one more device replaces the one that was seen longest ago.
 
         Examples:
           carillon devices import devices.csv
@@ -45,28 +44,30 @@ extension DevicesCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The file; - is standard input.", completion: .file(extensions: ["csv", "ndjson"]))
+    @Argument(help: "A CSV or NDJSON file; - is standard input.", completion: .file(extensions: ["csv", "ndjson"]))
     var file: String
-    @Option(help: "csv or ndjson; by the file's name unless given.")
+    @Option(help: "csv or ndjson (default: by the file's extension).")
     var format: DeviceRowReader.Format?
-    @Option(help: "The app of rows that name none.")
+    @Option(help: "The app of rows without an app.")
     var app: String?
     @Option(
       help: ArgumentHelp(
-        "Whose export it is: \(ForeignSystem.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "system"))
+        "The system that wrote the export: \(ForeignSystem.allCases.map(\.rawValue).joined(separator: ", ")).",
+        valueName: "system"))
     var from: ForeignSystem?
     @Option(
-      help: ArgumentHelp("A column that is an attribute, though its name is nearly a known one's.", valueName: "name"))
+      help: ArgumentHelp(
+        "Accept this column as an attribute, although its name is nearly a known name.", valueName: "name"))
     var allowAttribute: [String] = []
 
-    @Flag(help: "Go on where an interrupted import of the same file was.")
+    @Flag(help: "Continue an interrupted import of the same file.")
     var resume = false
-    @Flag(help: "Show what would be imported, and store nothing.")
+    @Flag(help: "Show what would be imported and store nothing.")
     var dryRun = false
 
     func validate() throws {
       if dryRun, resume {
-        throw ValidationError("--dry-run imports nothing that could be gone on with: leave --resume out")
+        throw ValidationError("--dry-run and --resume can't be combined: remove --resume.")
       }
     }
 
@@ -77,8 +78,8 @@ extension DevicesCommand {
       let input = try InputFile(file)
       if resume, input.size == nil {
         throw CommandError(
-          .usage, "\(input.path) can't be gone on with: what was read of it is gone",
-          hint: "import a file, or all of it again: that is safe")
+          .usage, "--resume can't be used with \(input.path): it is not a file, and the rows that were read are gone",
+          hint: "import a file, or import everything again: that is safe")
       }
       let vocabulary = DeviceVocabulary(
         services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute),
@@ -99,18 +100,19 @@ extension DevicesCommand {
         try await run.read()
       } catch {
         var failure = CommandError(error)
-        // A file that is refused before its first row is read once more from its beginning.
+        // A file that is refused before its first row is read again from its beginning.
         guard run.report.rows > 0 else { throw failure }
-        let next = run.isResumable ? "go on with: \(resumption)" : "importing again is safe"
-        // What was under way when it failed is not counted, though it may be in.
-        failure.hint = (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are in; \(next)"
+        let next = run.isResumable ? "continue with: \(resumption)" : "importing again is safe"
+        // Rows in flight at the moment of the failure are not counted, although Redis may have stored them.
+        failure.hint =
+          (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are imported; \(next)"
         throw failure
       }
       try StandardOutput.printLine(global.json ? run.report.json : run.report.text(of: input.path))
       if !run.report.isClean { throw ExitCode(CommandError.Code.input.exitStatus) }
     }
 
-    /// The command that goes on with this import.
+    /// The command that continues this import.
     private var resumption: String {
       var words = ["carillon"]
       if let config = global.config { words += ["--config", config] }
@@ -122,7 +124,7 @@ extension DevicesCommand {
       return (words + ["--resume"]).map(Self.shellWord).joined(separator: " ")
     }
 
-    /// A word as a shell takes it for one.
+    /// Returns a word with the quotes that a shell needs.
     private static func shellWord(_ word: String) -> String {
       let isPlain = word.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: "/") }
       return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
@@ -133,14 +135,14 @@ extension DevicesCommand {
       if name.hasSuffix(".csv") { return .csv }
       if [".ndjson", ".jsonl", ".json"].contains(where: name.hasSuffix) { return .ndjson }
       throw CommandError(
-        .usage, "can't tell by its name whether \(Excerpt.quoted(file)) is CSV or NDJSON",
-        hint: "say so: --format csv or --format ndjson")
+        .usage, "the name \(Excerpt.quoted(file)) does not show whether the file is CSV or NDJSON",
+        hint: "add --format csv or --format ndjson")
     }
   }
 }
 
 extension CarillonConfiguration {
-  /// Refuses an app that the configuration doesn't have.
+  /// Throws if the configuration has no app of this name.
   func checkApp(_ name: String) throws(CommandError) {
     guard apps[name] == nil else { return }
     throw CommandError(

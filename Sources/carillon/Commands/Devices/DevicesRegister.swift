@@ -8,10 +8,10 @@ extension DevicesCommand {
   /// `carillon devices register`.
   struct Register: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Registers one device, or moves it to another user.",
+      abstract: "Register a device, or move it to another user.",
       discussion: """
-        Exits 1 when a newer registration of the token for another user stands. Attributes replace all that the user \
-        had; without any they stay.
+        Exits with 1 if another user has a newer registration of the token. Given attributes replace all attributes of the \
+        user; without --attribute the user's attributes do not change.
 
         Example:
           carillon devices register --user 4711 --token 0f2c… --locale de --attribute name=Ada
@@ -20,18 +20,20 @@ extension DevicesCommand {
     @OptionGroup var global: GlobalOptions
     @Option(help: "The user's id.") var user: String
     @Option(help: "The device token, as its push service writes it.") var token: String
-    @Option(help: "Its push service; that of the app unless given, or apns.") var service: String?
-    @Option(help: "What the token is for, such as voip; alert unless given.") var kind: String?
-    @Option(help: "The Live Activity, by the app's own name, of a token of kind liveactivity.") var activity: String?
-    @Option(help: "The app; any unless given.") var app: String?
-    @Option(help: "production or sandbox; the app's unless given.") var environment: String?
-    @Option(help: "Such as en or zh-Hans-CN.") var locale: String?
-    @Option(help: "An IANA name such as Europe/Berlin, or an offset such as GMT+0530.") var timezone: String?
+    @Option(help: "The push service (default: that of the app, or apns).") var service: String?
+    @Option(help: "The purpose of the token, such as voip (default: alert).") var kind: String?
+    @Option(help: "The app's name for the Live Activity; only for kind liveactivity.") var activity: String?
+    @Option(help: "The app (default: all apps).") var app: String?
+    @Option(help: "production or sandbox (default: that of the app).") var environment: String?
+    @Option(help: "The locale, such as en or zh-Hans-CN.") var locale: String?
+    @Option(help: "The time zone: an IANA name such as Europe/Berlin, or an offset such as GMT+0530.") var timezone:
+      String?
     @Option(help: "The version of the app.") var appVersion: String?
-    @Option(help: "The version of the system.") var osVersion: String?
-    @Option(help: "RFC 3339 or milliseconds; now unless given.") var registeredAt: String?
+    @Option(help: "The version of the operating system.") var osVersion: String?
+    @Option(help: "The time of registration, RFC 3339 or milliseconds (default: now).") var registeredAt: String?
     @Option(help: ArgumentHelp("An attribute of the user.", valueName: "name=value")) var attribute: [String] = []
-    @Option(help: ArgumentHelp("An attribute, though its name is nearly that of an option.", valueName: "name"))
+    @Option(
+      help: ArgumentHelp("Accept this attribute, although its name is nearly that of an option.", valueName: "name"))
     var allowAttribute: [String] = []
 
     func run() async throws {
@@ -41,13 +43,13 @@ extension DevicesCommand {
       let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let service = try PushServices.known.named(row.service)
       let token = service.text(of: row.token)
-      // Redis' clock, as everywhere: registrations of several machines are compared with each other.
+      // Use the clock of Redis, because registrations from several machines are compared.
       if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
       guard try await store.registry.register([DeviceRegistration(row, app: "")]) == [true] else {
         let owner = try await store.registry.owners(of: [row.token], service)[0] ?? "another user"
         throw CommandError(
-          .failed, "a newer registration of the token for \(Excerpt.quoted(owner)) stands",
-          hint: "leave --registered-at out to register it as of now")
+          .failed, "the token has a newer registration, for \(Excerpt.quoted(owner))",
+          hint: "omit --registered-at to register the device as of now")
       }
       guard global.json else {
         try StandardOutput.printLine("registered \(token) for \(Excerpt.harmless(row.user))")
@@ -63,12 +65,12 @@ extension DevicesCommand {
       try reportRefusal(of: row)
     }
 
-    /// Fails where the device was registered without its time zone.
+    /// Throws if the device was registered without its time zone.
     private func reportRefusal(of row: DeviceRow) throws {
       if let refusal = row.refusal { throw CommandError(.input, refusal) }
     }
 
-    /// The same checks as for a row of a file.
+    /// Returns the row, with the same checks as for a row of a file.
     private func row() throws -> DeviceRow {
       let vocabulary = DeviceVocabulary(
         services: .known, allowedAttributes: Set(allowAttribute), now: Int(Date.now.timeIntervalSince1970 * 1000))
@@ -82,7 +84,7 @@ extension DevicesCommand {
       }
       for text in attribute {
         guard let equals = text.firstIndex(of: "=") else {
-          throw CommandError(.usage, "--attribute \(Excerpt.quoted(text)): a name and a value are wanted: name=value")
+          throw CommandError(.usage, "--attribute \(Excerpt.quoted(text)) has no value: write name=value")
         }
         let name = try vocabulary.attributeName(String(text[..<equals]))
         try draft.setAttribute(name, to: String(text[text.index(after: equals)...]))

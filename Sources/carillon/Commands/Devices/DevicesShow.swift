@@ -7,7 +7,7 @@ extension DevicesCommand {
   /// `carillon devices show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a user with attributes, segments and devices; exits 1 when there is none.",
+      abstract: "Show a user with attributes, segments and devices. Exits with 1 if there is no such user.",
       discussion: """
         Example:
           carillon devices show 4711 --json

@@ -9,11 +9,11 @@ extension DevicesCommand {
   struct Sweep: CarillonCommand {
     static let configuration = CommandConfiguration(
       abstract:
-        "Finds devices that have removed the app: silent pushes at a low rate to all of them, which nobody sees.",
+        "Find and remove devices without the app: send a silent push to all devices of an app at a low rate.",
       discussion: """
-        It is a campaign like any other, of the lane bulk: show, pause and cancel it as one. Devices of which APNs says \
-        that they are gone are removed, as always. APNs says so some time after the app was removed, and may throttle \
-        silent pushes: at 50 a second a million devices take five and a half hours. The app gets \
+        A sweep is a campaign of the lane bulk: you can show, pause and cancel it. If APNs answers that a device is \
+        unregistered, the device is removed as usual. APNs gives this answer some time after the app was removed, and it may \
+        throttle silent pushes. At 50 pushes a second, a million devices take five and a half hours. The app gets \
         {"aps":{"content-available":1}}.
 
         Examples:
@@ -23,9 +23,9 @@ extension DevicesCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The app.") var app: String
-    @Option(help: "Pushes a second, of all workers together.") var rate = 50.0
-    @Option(help: "The campaign's id; of the app and the day unless given.") var id: String?
-    @Option(help: "Who submits it.") var by: String?
+    @Option(help: "Pushes per second of all workers together.") var rate = 50.0
+    @Option(help: "The campaign's id (default: sweep-APP-DATE).") var id: String?
+    @Option(help: "The submitter's name.") var by: String?
 
     func validate() throws {
       guard CampaignRate.isValid(rate) else { throw ValidationError("--rate must be \(CampaignRate.form).") }
@@ -43,7 +43,7 @@ extension DevicesCommand {
       let admission = try await store.queue.submit(job, as: campaign, by: by)
       if admission == .conflict { throw CommandError.conflict(id) }
       guard global.json else {
-        if admission == .duplicate { StandardError.write("it was begun before: nothing changes\n") }
+        if admission == .duplicate { StandardError.write("this sweep was already submitted: nothing changed\n") }
         return try StandardOutput.printLine(id)
       }
       var json = JSONWriter()

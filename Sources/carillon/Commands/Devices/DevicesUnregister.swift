@@ -7,7 +7,7 @@ extension DevicesCommand {
   /// `carillon devices unregister`.
   struct Unregister: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes one device; exits 1 when it was not there.",
+      abstract: "Remove a device. Exits with 1 if there is no such device.",
       discussion: """
         Example:
           carillon devices unregister --token 0f2c…
@@ -15,7 +15,7 @@ extension DevicesCommand {
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The device token, as its push service writes it.") var token: String
-    @Option(help: "Its push service; apns unless given.") var service: String?
+    @Option(help: "The push service (default: apns).") var service: String?
 
     func run() async throws {
       let service = try PushServices.known.named(service)
@@ -23,7 +23,7 @@ extension DevicesCommand {
       let text = service.text(of: token)
       let store = try await global.openStore(changing: true)
       guard try await store.registry.unregister([token], of: service, at: store.time() / 1000) == [true] else {
-        throw CommandError(.notFound, "nobody has the token \(text)", hint: "it may have been pruned already")
+        throw CommandError(.notFound, "no device has the token \(text)", hint: "it may have been pruned already")
       }
       guard global.json else { return try StandardOutput.printLine("unregistered \(text)") }
       var json = JSONWriter()

@@ -7,16 +7,16 @@ import PushCore
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine",
-    abstract: "Shows devices whose tokens a push service called bad, and frees or removes them.",
+    abstract: "List, probe, release and remove devices whose tokens a push service rejected.",
     subcommands: [List.self, Probe.self, Release.self, Purge.self])
 
-  /// The devices that a command is about.
+  /// The devices that a command acts on.
   struct Selection: ParsableArguments {
     @Argument(help: "Device tokens.") var tokens: [String] = []
-    @Option(help: "The push service of the tokens; apns unless given.") var service: String?
-    @Option(help: "Those that were sent to for this app.") var app: String?
-    @Option(help: "Those that this campaign brought there.") var campaign: String?
-    @Flag(help: "All of them.") var all = false
+    @Option(help: "The push service of the tokens (default: apns).") var service: String?
+    @Option(help: "Only devices that got a push of this app.") var app: String?
+    @Option(help: "Only devices that this campaign quarantined.") var campaign: String?
+    @Flag(help: "Select all devices in quarantine.") var all = false
 
     func validate() throws {
       let isFiltered = app != nil || campaign != nil
@@ -25,7 +25,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       }
     }
 
-    /// Walks over the selected devices, a page at a time.
+    /// Calls `body` with the selected devices, a page at a time.
     ///
     /// - Parameter body: returns false to stop.
     func forEachPage(
@@ -41,14 +41,14 @@ struct QuarantineCommand: AsyncParsableCommand {
       if let missing = zip(tokens, known).first(where: { $1 == nil })?.0 {
         throw CommandError(
           .failed, "token \(service.shortText(of: missing)) is not in quarantine",
-          hint: "see what is: carillon quarantine list; nothing was changed")
+          hint: "nothing was changed; carillon quarantine list shows the tokens")
       }
       _ = try await body(known.compactMap { $0 })
     }
 
-    /// Does something to the selected devices, a page at a time.
+    /// Changes the selected devices, a page at a time.
     ///
-    /// - Returns: how many were changed.
+    /// - Returns: the number of changed devices.
     func change(
       _ store: CampaignStore, _ configuration: CarillonConfiguration,
       _ body: ([QuarantinedDevice]) async throws -> [Bool]
@@ -62,13 +62,13 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
   }
 
-  /// Walks over the devices in quarantine that were sent to for an app, or that a campaign brought there.
+  /// Calls `body` with the devices in quarantine that got a push of an app, or that a campaign quarantined.
   ///
   /// - Parameters:
   ///   - app: `nil` for any.
   ///   - campaign: `nil` for any.
   ///   - body: returns false to stop.
-  /// - Throws: where there is none, also for a name that nobody knows: it may be mistyped.
+  /// - Throws: `CommandError` if there is no such device and the app or campaign is unknown: the name may be mistyped.
   static func forEachPage(
     of app: String?, _ campaign: String?, _ store: CampaignStore, _ configuration: CarillonConfiguration,
     _ body: ([QuarantinedDevice]) async throws -> Bool
@@ -82,7 +82,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
     guard !isAny else { return }
     if let app { try configuration.checkApp(app) }
-    // Of one that is in the queue or has gone there may well be none.
+    // A queued or expired campaign may have no device in quarantine.
     if let campaign, try await store.queue.memory(of: campaign) == nil,
       try await store.queue.waitingJob(campaign) == nil
     {
@@ -90,7 +90,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells how many devices were changed.
+  /// Prints the number of changed devices.
   static func tell(_ count: Int, _ verb: String, json isJSON: Bool) throws {
     guard isJSON else { return try StandardOutput.printLine("\(count) \(count == 1 ? "device" : "devices") \(verb)") }
     var json = JSONWriter()

@@ -7,10 +7,10 @@ extension QuarantineCommand {
   /// `carillon quarantine list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the devices in quarantine, in no order: they are kept, and not sent to.",
+      abstract: "List the devices in quarantine, in no order. Campaigns skip these devices.",
       discussion: """
-        Their push service called their tokens bad (BadDeviceToken: usually of the other environment) or of another \
-        topic (DeviceTokenNotForTopic). A device that registers again is free by itself.
+        The push service rejected their tokens: as invalid (BadDeviceToken, usually a token of the other environment) or as \
+        tokens of another topic (DeviceTokenNotForTopic). A device that registers again leaves quarantine.
 
         Examples:
           carillon quarantine list --campaign spring-sale
@@ -18,14 +18,14 @@ extension QuarantineCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "Only those that were sent to for this app.") var app: String?
-    @Option(help: "Only those that this campaign brought there.") var campaign: String?
+    @Option(help: "Only devices that got a push of this app.") var app: String?
+    @Option(help: "Only devices that this campaign quarantined.") var campaign: String?
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false)
       var output = StandardOutput()
-      // A piece at a time: there may be millions.
+      // Write the array page by page: there may be millions of devices.
       var separator = "["
       try await QuarantineCommand.forEachPage(of: app, campaign, store, configuration) { page in
         for device in page {

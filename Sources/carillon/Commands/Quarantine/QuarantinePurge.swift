@@ -6,9 +6,10 @@ extension QuarantineCommand {
   /// `carillon quarantine purge`.
   struct Purge: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes devices for good, and puts their tokens on the feedback list.",
+      abstract: "Remove devices in quarantine and add their tokens to the feedback list. This can't be undone.",
       discussion: """
-        A device that has registered since it came there stays. With --all you are asked first, or say --yes.
+        A device that registered again since then is not removed. With --all the command asks for confirmation, unless --yes \
+        is given.
 
         Examples:
           carillon quarantine purge --campaign spring-sale
@@ -17,7 +18,7 @@ extension QuarantineCommand {
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
-    @Flag(help: "Don't ask.") var yes = false
+    @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func run() async throws {
       let configuration = try global.loadConfiguration()

@@ -6,7 +6,7 @@ extension QuarantineCommand {
   /// `carillon quarantine release`.
   struct Release: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lets devices be sent to again: what was wrong was the setting, not their tokens.",
+      abstract: "Release devices from quarantine, for example after you fixed a wrong environment or topic.",
       discussion: """
         Examples:
           carillon quarantine release --campaign spring-sale

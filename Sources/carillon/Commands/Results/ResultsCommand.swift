@@ -4,6 +4,6 @@ import ArgumentParser
 struct ResultsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "results",
-    abstract: "Says what became of every token of a campaign.",
+    abstract: "Show and export the outcomes of a campaign.",
     subcommands: [Export.self, Show.self])
 }

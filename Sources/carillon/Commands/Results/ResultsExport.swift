@@ -7,10 +7,10 @@ extension ResultsCommand {
   /// `carillon results export`.
   struct Export: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Writes one line for every token to standard output.",
+      abstract: "Write one line per token to standard output.",
       discussion: """
-        A token of a campaign that has not ended may have no outcome yet. --json is --format ndjson. With --control the \
-        users of its control groups are written instead, who got nothing: one a line, as `segment import` reads them.
+        Until a campaign has ended, a token may have no outcome. --json means --format ndjson. With --control the command \
+        writes the users of the control groups instead, who got no push: one per line, as `segment import` reads them.
 
         Examples:
           carillon results export spring-sale-2026 > results.ndjson
@@ -20,27 +20,28 @@ extension ResultsCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "ndjson or csv; ndjson unless given.") var format: DeviceRowReader.Format?
+    @Option(help: "ndjson or csv (default: ndjson).") var format: DeviceRowReader.Format?
     @Option(
       help: ArgumentHelp(
-        "One outcome only: " + Outcome.allCases.map(\.name).joined(separator: ", ") + ".", valueName: "outcome"))
+        "Only tokens with this outcome: " + Outcome.allCases.map(\.name).joined(separator: ", ") + ".",
+        valueName: "outcome"))
     var only: Outcome?
-    @Flag(help: "Put an apostrophe before cells that a spreadsheet would take for a formula.")
+    @Flag(help: "Put an apostrophe before cells that a spreadsheet would read as a formula.")
     var spreadsheetSafe = false
-    @Flag(help: "The users of its control groups instead.")
+    @Flag(help: "Write the users of the control groups instead.")
     var control = false
 
     func validate() throws {
       if control, only != nil || format != nil || spreadsheetSafe {
         throw ValidationError(
-          "--control writes users, who have no outcome: leave out --only, --format and --spreadsheet-safe.")
+          "--control writes users, and users have no outcome: omit --only, --format and --spreadsheet-safe.")
       }
     }
 
     func run() async throws {
       let format = try global.exportFormat(self.format, standard: .ndjson)
       guard format == .csv || !spreadsheetSafe else {
-        throw CommandError(.usage, "--spreadsheet-safe is for cells, and JSON has none", hint: "add --format csv")
+        throw CommandError(.usage, "--spreadsheet-safe has no effect on JSON", hint: "add --format csv")
       }
       let store = try await global.openStore()
       guard let record = try await store.campaigns.show(id) else { throw try await CampaignLookup(store).whereIs(id) }

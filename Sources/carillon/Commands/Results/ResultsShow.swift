@@ -7,9 +7,9 @@ extension ResultsCommand {
   /// `carillon results show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows what became of one token, or of a user's; exits 1 when there was no such target.",
+      abstract: "Show the outcome of a token or of all tokens of a user. Exits with 1 if there was no such target.",
       discussion: """
-        With --json a line for each token, as results export writes them.
+        With --json each line is a line of results export.
 
         Examples:
           carillon results show spring-sale-2026 --token 0f2c…
@@ -19,7 +19,7 @@ extension ResultsCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "The device token, as its push service writes it.") var token: String?
-    @Option(help: "The user: every token of theirs that was a target.") var user: String?
+    @Option(help: "The user, for all tokens of the user that were targets.") var user: String?
 
     func validate() throws {
       if (token == nil) == (user == nil) { throw ValidationError("Give either --token or --user.") }
@@ -39,7 +39,7 @@ extension ResultsCommand {
       guard !results.isEmpty else {
         throw CommandError(
           .notFound,
-          (user.map { "user \(Excerpt.quoted($0)) had no target" } ?? "the token was no target")
+          (user.map { "user \(Excerpt.quoted($0)) had no target" } ?? "the token was not a target")
             + " of campaign \(Excerpt.quoted(id))",
           hint: "the user may not be in the audience; see: carillon devices show \(user ?? "USER")")
       }

@@ -7,15 +7,15 @@ extension SegmentCommand {
   /// `carillon segment add`.
   struct Add: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds users to a segment, which comes into being with the first.",
+      abstract: "Add users to a segment. Creates the segment if needed.",
       discussion: """
         Example:
           carillon segment add optedout ada ben
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The segment: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
-    @Argument(help: "Ids of users.") var users: [String]
+    @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "User ids.") var users: [String]
 
     func run() async throws {
       let (name, users) = (try SegmentName.read(name), try UserArgument.read(users))

@@ -4,7 +4,7 @@ import ArgumentParser
 struct SegmentCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "segment",
-    abstract: "Keeps the named sets of users that campaigns are sent to.",
+    abstract: "Manage segments: named sets of users.",
     subcommands: [
       Import.self, Add.self, RemoveUsers.self, Define.self, List.self, Count.self, Export.self, Remove.self,
     ])

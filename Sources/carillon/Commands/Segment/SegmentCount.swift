@@ -7,11 +7,11 @@ extension SegmentCommand {
   /// `carillon segment count`.
   struct Count: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Counts the users and devices that an expression reaches.",
+      abstract: "Count the users and devices that an expression matches.",
       discussion: """
-        & is and, | is or, ! is not, * is everybody; ! binds tightest, then &. Quote it: the shell knows these too. \
-        Devices are of all apps; quarantined ones are left out. With --where, a condition as the audience of a job has it, \
-        only devices for which it holds count, and users who have one.
+        & is and, | is or, ! is not, * is all users; ! binds most tightly, then &. Quote the expression, because these \
+        characters are special in the shell. The count includes the devices of all apps, without quarantined devices. --where \
+        is a condition like in the audience of a job: only matching devices count, and only users with a matching device.
 
         Examples:
           carillon segment count 'vip & (sports | news) & !churned'

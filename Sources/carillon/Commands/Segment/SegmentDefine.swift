@@ -7,11 +7,11 @@ extension SegmentCommand {
   /// `carillon segment define`.
   struct Define: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Keeps an expression, perhaps with a condition, under the name of a segment.",
+      abstract: "Define a segment by an expression and an optional condition.",
       discussion: """
-        The segment has whoever the expression means and who has a device for which --where holds, at the moment at which \
-        a campaign to it begins, or it is counted. It stands wherever a segment can, also in other definitions, up to 8 \
-        deep. Defined once more, it is replaced: campaigns that have begun keep to what it was.
+        The segment contains the users that match the expression and have a device that matches --where. It is evaluated when \
+        a campaign starts or when it is counted. You can use it wherever a segment is allowed, also in other definitions, up \
+        to 8 levels deep. A new definition replaces the old one; running campaigns keep the old one.
 
         Examples:
           carillon segment define fans 'sports & !churned'
@@ -20,7 +20,7 @@ extension SegmentCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The segment: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
     @Argument(help: "The expression.") var expression: String
     @Option(name: .customLong("where"), help: "A condition on devices and attributes.") var condition: String?
 
@@ -41,7 +41,7 @@ extension SegmentCommand {
   }
 }
 
-/// A condition as somebody typed it.
+/// A condition in a command's arguments.
 enum SegmentCondition {
   static func parse(_ text: String) throws -> DevicePredicate {
     do {

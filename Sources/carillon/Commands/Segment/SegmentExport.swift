@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment export`.
   struct Export: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Writes the users that an expression reaches to standard output, one a line.",
+      abstract: "Write the users that an expression matches to standard output, one per line.",
       discussion: """
         Example:
           carillon segment export 'vip & !churned' > users.txt
@@ -28,7 +28,7 @@ extension SegmentCommand {
 }
 
 extension StandardOutput {
-  /// Writes the id of a user as a line, as a file of users has it, or as JSON.
+  /// Writes the id of a user as a line: in the format of a file of users, or as JSON.
   mutating func write(_ user: String, json isJSON: Bool) throws {
     guard isJSON else { return try writeLine(SegmentLine.text(of: user)) }
     var json = JSONWriter()

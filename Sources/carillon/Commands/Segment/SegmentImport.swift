@@ -7,17 +7,17 @@ extension SegmentCommand {
   /// `carillon segment import`.
   struct Import: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Adds users to a segment, from a file of user ids, one a line.",
+      abstract: "Add users to a segment from a file with one user id per line.",
       discussion: """
-        The file is CSV of one column. White space and quotes around an id do not count, and a first line `user` is a \
-        header. A line of HTML or JSON, and a line with semicolons or tabs, is a bad line. The segment comes into being with its first import, also of an empty file. Users without a device may \
-        be in it; how many there are is said. A bad line is reported and skipped; the good ones are in, and the exit status \
-        is 65.
+        The file is CSV with one column. White space and quotes around an id are ignored, and a first line `user` is a header. \
+        A line of HTML or JSON, and a line with semicolons or tabs, is a bad line. The first import creates the segment, even \
+        from an empty file. Users without a device are allowed; the command prints their number. A bad line is reported and \
+        skipped: the good lines are imported, and the exit status is 65.
 
-        --replace replaces the whole segment by the file. The segment stays in force until the last line is read. A bad line \
-        refuses the replacement, as its user would leave the segment. An empty file, and a file with fewer than half of the \
-        users, need --allow-shrink. What was said of a user after the file was written stays in force: --as-of says when \
-        that was.
+        --replace replaces the whole segment with the file. The old segment stays in force until the last line is read. A bad \
+        line prevents the replacement, because its user would leave the segment. An empty file, and a file with fewer than \
+        half of the users, need --allow-shrink. Changes of single users after the file was written stay in force: --as-of is \
+        the time at which the file was written.
 
         Examples:
           carillon segment import vip vip.txt
@@ -26,8 +26,8 @@ extension SegmentCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The segment: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
-    @Argument(help: "The file; - is standard input.", completion: .file()) var file: String
+    @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "A file of user ids; - is standard input.", completion: .file()) var file: String
     @OptionGroup var options: ReplaceOptions
 
     func run() async throws {
@@ -42,7 +42,8 @@ enum SegmentName {
   /// Returns the name without white space at its edges.
   static func read(_ text: String) throws(CommandError) -> String {
     guard let name = PlainName.read(text) else {
-      throw CommandError(.input, "\(Excerpt.quoted(text)) can't name a segment", hint: "it must be \(PlainName.form)")
+      throw CommandError(
+        .input, "\(Excerpt.quoted(text)) is not a valid segment name", hint: "it must be \(PlainName.form)")
     }
     return name
   }

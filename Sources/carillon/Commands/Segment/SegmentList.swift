@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the segments: how many users each has, with or without devices, or how it is defined.")
+      abstract: "List segments with their numbers of users or their definitions. Users without devices count too.")
 
     @OptionGroup var global: GlobalOptions
 
@@ -22,7 +22,7 @@ extension SegmentCommand {
       for name in try await store.audiences.segmentNames() {
         segments[name] = .users(try await store.audiences.size(ofSegment: name))
       }
-      // Where there are both, the definition is what counts.
+      // If a name has both, the definition counts.
       for (name, definition) in try await store.audiences.definitions().all { segments[name] = .definition(definition) }
       let sorted = segments.sorted { $0.key < $1.key }
       guard global.json else {

@@ -7,10 +7,10 @@ extension SegmentCommand {
   /// `carillon segment remove`.
   struct Remove: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove a segment or a definition. Its users stay. Exits with 1 if there is none.",
+      abstract: "Remove a segment or a definition; its users stay. Exits with 1 if there is no such segment.",
       discussion: """
-        Refused while a campaign that has not ended, or a queued job, names or excludes the segment, and while another \
-        segment is defined by it.
+        The command fails while a queued job or a campaign that has not ended uses the segment, or while another definition \
+        uses it.
         """)
 
     @OptionGroup var global: GlobalOptions

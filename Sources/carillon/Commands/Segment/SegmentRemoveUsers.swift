@@ -8,7 +8,7 @@ extension SegmentCommand {
   struct RemoveUsers: CarillonCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove-users",
-      abstract: "Removes users from a segment, which stays. Exits 1 when none of them was in it.",
+      abstract: "Remove users from a segment. Exits with 1 if none of them was in the segment.",
       discussion: """
         Example:
           carillon segment remove-users optedout ada
@@ -16,7 +16,7 @@ extension SegmentCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment.") var name: String
-    @Argument(help: "Ids of users.") var users: [String]
+    @Argument(help: "User ids.") var users: [String]
 
     func run() async throws {
       let (name, users) = (Identifier.trimmed(name), try UserArgument.read(users))

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// What the commands for single users of a segment share.
+/// The report of the commands that add or remove single users of a segment.
 enum SegmentUsers {
   static func report(_ name: String, _ users: Int, _ text: String, json isJSON: Bool) throws {
     guard isJSON else { return try StandardOutput.printLine(text) }

@@ -4,11 +4,11 @@ import CommandSupport
 import Foundation
 import PushCore
 
-/// Reads a file of user ids, one a line, into a list of users, and says how many lines were good.
+/// An import of a file with one user id per line into a segment or a suppression list.
 struct UserListImport {
-  /// Users that go to Redis together: some 16 for every partition of a usual store.
+  /// Users per write to Redis: about 16 per partition of a usual store.
   private static let batch = 4096
-  /// Bytes of a line: every character of the longest id a quote, quotes around it, and room for blanks.
+  /// Longest line, in bytes: the longest id with every character a doubled quote, its quotes and some blanks.
   private static let longestLine = 2 * UserID.maximumLength + 64
 
   private let file: String
@@ -18,8 +18,8 @@ struct UserListImport {
 
   /// - Parameters:
   ///   - file: its path; `-` is standard input.
-  ///   - segment: what the list is kept in.
-  ///   - options: whether the file replaces the list, and as of when.
+  ///   - segment: the segment that stores the list.
+  ///   - options: whether the file replaces the list, and the time of the file's content.
   init(_ file: String, into segment: String, _ options: ReplaceOptions, _ global: GlobalOptions) {
     self.file = file
     self.segment = segment
@@ -41,15 +41,15 @@ struct UserListImport {
           if !options.allowShrink { try await checkSize(of: replacement, in: store, input.path) }
           guard try await store.audiences.putInForce(replacement) else {
             throw CommandError(
-              .conflict, "\(input.path): a newer list was imported in the meantime; it stays in force",
-              hint: "see who imports it, then import this list again")
+              .conflict, "\(input.path): another import of a newer list finished first; the newer list stays in force",
+              hint: "find the other import, then import this list again if it is right")
           }
         } else {
           try await store.audiences.discard(replacement)
         }
       }
     } catch {
-      // It would expire by itself.
+      // Without this, Redis would expire the unfinished list later.
       if let replacement { try? await store.audiences.discard(replacement) }
       throw error
     }
@@ -57,7 +57,7 @@ struct UserListImport {
     if !isReplaced { report.imported = 0 }
     try StandardOutput.printLine(global.json ? report.json : report.text(of: input.path))
     if !isReplaced, !global.json {
-      StandardError.write("\(input.path): nothing was replaced: mend the bad lines, and import again\n")
+      StandardError.write("\(input.path): nothing was replaced: fix the bad lines, then import again\n")
     }
     if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
   }
@@ -74,7 +74,7 @@ struct UserListImport {
       .input,
       "\(path): \(users == 0 ? "has no user" : "has \(users.grouped) \(users == 1 ? "user" : "users")"), the list in force \(before.grouped); "
         + "nothing was replaced",
-      hint: "see whether the export is whole; to replace the list all the same: --allow-shrink")
+      hint: "check that the export is complete; --allow-shrink replaces the list anyway")
   }
 
   private func read(
@@ -122,29 +122,29 @@ struct UserListImport {
   }
 }
 
-/// Whether a file replaces a list of users, and as of when.
+/// Options for replacing a list of users with a file.
 struct ReplaceOptions: ParsableArguments {
-  /// A list that shrinks to less than one part in so many needs consent: an export that broke off is shorter, and a list
-  /// seldom loses half of its users in a day.
+  /// A list that shrinks below 1/`largestShrink` of its users needs `--allow-shrink`: a truncated export is shorter,
+  /// and a list seldom loses half of its users in a day.
   static let largestShrink = 2
 
-  @Flag(help: "Replace the list by the users of the file.")
+  @Flag(help: "Replace the list with the users of the file.")
   var replace = false
-  @Flag(help: "Replace the list even by an empty file, or by one with fewer than half of its users.")
+  @Flag(help: "Replace the list even if the file is empty or has fewer than half of its users.")
   var allowShrink = false
   @Option(
     help: ArgumentHelp(
-      "When the list was written, RFC 3339 or milliseconds; the file's modification time unless given, now for a pipe.",
+      "When the list was written, RFC 3339 or milliseconds (default: the file's modification time; now for a pipe).",
       valueName: "time"))
   var asOf: String?
 
   func validate() throws {
     guard !replace, allowShrink || asOf != nil else { return }
     let option = allowShrink ? "allow-shrink" : "as-of"
-    throw ValidationError("--\(option) is for --replace: add --replace, or leave it out.")
+    throw ValidationError("--\(option) needs --replace: add --replace, or omit it.")
   }
 
-  /// Returns when the list was written, in ms since 1970; `nil` for now.
+  /// Returns the time at which the list was written, in ms since 1970; `nil` for now.
   func instant(of input: InputFile) throws -> Int? {
     guard let asOf else { return input.size == nil ? nil : input.modified / 1_000_000 }
     do throws(IdentifierError) {

@@ -6,13 +6,13 @@ extension StoreCommand {
   /// `carillon store check`.
   struct Check: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Holds the store's keys against each other; exits 1 when anything is left that should be otherwise.",
+      abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",
       discussion: """
-        It may run beside workers and imports, and reads everything once, a page at a time. A line of what is found \
-        says where and what it is, and what to do about it; the last line says how much was looked at. With --json \
-        every line is an object, the last one without a `kind`.
+        The check can run while workers and imports run. It reads every key once, page by page. Each line describes a problem: \
+        the place, the problem and the remedy. The last line contains the numbers of checked keys. With --json every line is \
+        an object; the last object has no `kind`.
 
-        It walks over all keys, so its Redis user needs more rights than others: carillon-maintainer of \
+        The check scans all keys. Its Redis user therefore needs the rights of carillon-maintainer in \
         Config/redis.acl.example.
 
         Examples:
@@ -22,10 +22,10 @@ extension StoreCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Flag(help: "Mend what can be mended safely: what is right is not touched.") var mend = false
+    @Flag(help: "Repair the problems that can be repaired safely. Correct data is not changed.") var mend = false
 
     func run() async throws {
-      // While partitions change much is on its way, and nothing where it belongs.
+      // While `store repartition` moves keys, many keys are not in their final place.
       let store = try await global.openStore(changing: true)
       var output = StandardOutput()
       var report = StoreCheckReport()
@@ -34,7 +34,7 @@ extension StoreCommand {
           report.count(finding)
           try output.writeLine(global.json ? StoreCheckReport.json(finding) : StoreCheckReport.text(finding))
         }
-        // Whoever looks at it sees how it gets on.
+        // Flush, so that the operator sees the progress.
         if !findings.isEmpty { try output.flush() }
       }
       try output.writeLine(global.json ? report.json : report.text)

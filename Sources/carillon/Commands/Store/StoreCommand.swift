@@ -4,6 +4,6 @@ import ArgumentParser
 struct StoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Looks after what Carillon keeps in Redis as a whole.",
+    abstract: "Check and repartition Carillon's data in Redis.",
     subcommands: [Check.self, Repartition.self])
 }

@@ -8,34 +8,36 @@ extension StoreCommand {
   /// `carillon store repartition`.
   struct Repartition: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Gives the store another number of partitions.",
+      abstract: "Change the number of partitions of the store.",
       discussion: """
-        A campaign is cut into as many slices as there are partitions: take one for every 20,000 users.
+        A campaign has one slice per partition. Choose one partition per 20,000 users.
 
-        New campaigns are held back from now on: jobs stay in the queue, scheduled ones wait. What runs ends, and workers \
-        leave; then users, tokens and segments move, and the store gets its new number. Workers come back by themselves, \
-        and begin with what waits. Devices and segments can't be changed meanwhile. Where redis.partitions is in the \
-        configuration of workers and commands, take it out, or write the new number.
+        First the command stops new campaigns: jobs stay in the queue, and scheduled campaigns wait. Running campaigns end, \
+        and workers leave the store. Then users, tokens and segments move, and the store gets the new number. Workers return \
+        automatically and start with the waiting jobs. Devices and segments can't be changed during the move. If \
+        redis.partitions is in the configuration of workers and commands, remove it or set the new number.
 
-        It may be interrupted at any time: nothing is lost, and the store stays held. Run it again to go on; with the \
-        number that the store has now everything moves back.
+        You can interrupt the command at any time: no data is lost, and the store stays locked. Run it again to continue. \
+        With the present number of partitions, it moves everything back.
 
         Examples:
           carillon store repartition 1024
           carillon store repartition 1024 --yes --json
         """)
 
-    /// Between two looks at what is in the way.
+    /// Interval between two checks for running campaigns and workers.
     private static let interval = Duration.milliseconds(500)
-    /// What was let in before the hold, a registration or a batch of an import, has ended.
+    /// Time after the lock in which registrations and import batches that started earlier end.
     private static let gracePeriod = Duration.seconds(5)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "How many partitions it is to have: 1 to 16384, and not fewer than it has.") var count: Int
-    @Flag(help: "Don't ask.") var yes = false
+    @Argument(help: "The new number of partitions: 1 to 16384, and at least the present number.") var count: Int
+    @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func validate() throws {
-      guard 1...16384 ~= count else { throw ValidationError("A store can have 1 to 16384 partitions, not \(count).") }
+      guard 1...16384 ~= count else {
+        throw ValidationError("The number of partitions must be from 1 to 16384, not \(count).")
+      }
     }
 
     func run() async throws {
@@ -44,15 +46,16 @@ extension StoreCommand {
       let (now, held) = (store.keys.partitions, try await store.repartition.heldFor())
       guard count >= now else {
         throw CommandError(
-          .usage, "the store has \(now) partitions, and can't have fewer", hint: "give a larger number")
+          .usage, "the store has \(now) partitions: the number can't be lowered to \(count)",
+          hint: "choose a larger number")
       }
       if count == now, held == nil { return try tell(RepartitionTally(), was: now) }
       try Confirmation.obtain(
-        yes, for: "this holds campaigns back until the store has \(count) partitions instead of \(now)",
-        detail: ": what runs ends, then users move", refusal: "nothing was changed")
+        yes, for: "this stops new campaigns until the store has \(count) partitions instead of \(now)",
+        detail: ": running campaigns end, then users move", refusal: "nothing was changed")
       let began = ContinuousClock.now
       let spread = try await store.repartition.hold(for: count)
-      // The store is held from now on: not for as long as nobody reads what this says.
+      // The store is locked from now on. A blocked reader of standard error must not extend the lock.
       StandardError.detach()
       try await waitForObstacles(store, since: began)
       var bar = ProgressBar("moving", unit: "partitions", total: spread, json: global.json)
@@ -63,7 +66,7 @@ extension StoreCommand {
       try tell(tally, was: now)
     }
 
-    /// Waits until nothing runs and nobody is there, and says what it waits for.
+    /// Waits until no campaign runs and no worker is connected. Prints the reasons for waiting.
     private func waitForObstacles(_ store: CampaignStore, since began: ContinuousClock.Instant) async throws {
       var said = HoldObstacles()
       while true {
@@ -90,7 +93,7 @@ extension StoreCommand {
         let rest = obstacles.campaignCount - obstacles.campaigns.count
         let names = obstacles.campaigns.joined(separator: ", ") + (rest > 0 ? " and \(rest.grouped) more" : "")
         reasons.append("campaigns to end: \(names)")
-        if names.contains("(paused)") { reasons.append("resume or cancel what is paused") }
+        if names.contains("(paused)") { reasons.append("resume or cancel the paused ones") }
       } else {
         reasons.append("workers to leave: \(obstacles.workers.count.grouped)")
       }
@@ -100,10 +103,10 @@ extension StoreCommand {
     private func tell(_ tally: RepartitionTally, was: Int) throws {
       guard global.json else {
         let moved =
-          "\(tally.users.grouped) users, \(tally.tokens.grouped) tokens and \(tally.members.grouped) places in segments moved"
+          "\(tally.users.grouped) users, \(tally.tokens.grouped) tokens and \(tally.members.grouped) segment entries moved"
         return try StandardOutput.printLine(
           was == count && tally == RepartitionTally()
-            ? "the store has \(count.grouped) partitions already"
+            ? "the store already has \(count.grouped) partitions"
             : "the store has \(count.grouped) partitions; \(moved)")
       }
       var json = JSONWriter()

@@ -7,7 +7,7 @@ extension SuppressionCommand {
   /// `carillon suppression add`.
   struct Add: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Puts users on a list.",
+      abstract: "Add users to a suppression list.",
       discussion: """
         Example:
           carillon suppression add news ada ben --category offers
@@ -15,13 +15,14 @@ extension SuppressionCommand {
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SuppressionOptions
-    @Argument(help: "Ids of users.") var users: [String]
+    @Argument(help: "User ids.") var users: [String]
 
     func run() async throws {
       let list = try options.list(global)
       let users = try UserArgument.read(users)
       try await global.openStore(creating: true, changing: true).audiences.add(users, to: list.segment)
-      try list.report(users.count, "\(users.count.grouped) get nothing of \(list.title)", json: global.json)
+      try list.report(
+        users.count, "\(users.count.grouped) added to the suppression list of \(list.title)", json: global.json)
     }
   }
 }

@@ -6,22 +6,22 @@ import PushCore
 struct SuppressionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "suppression",
-    abstract: "Keeps the users to whom an app sends nothing, or nothing of a category.",
+    abstract: "Manage suppression lists: users who opted out of an app or of one category.",
     discussion: """
-      A list belongs to an app, and every campaign of the app keeps to it: no job has to name it, and none can forget it. \
-      With --category it holds for campaigns of that category only, which say so in their field category. A campaign that says \
-      "transactional": true goes to everybody; workers log it. A list counts when a slice is expanded: who is \
-      put on it while a campaign runs may still get that one. Lists of device tokens have no users: they are sent as they are.
+      A list belongs to an app and applies to every campaign of the app; a job does not have to name it. With --category it \
+      applies only to campaigns with this value in the field category. A campaign with "transactional": true ignores the \
+      lists; workers log this. A list is evaluated when a slice is expanded: a user added during a campaign may still get \
+      its push. Lists do not apply to campaigns that target device tokens, because tokens have no users.
       """,
     subcommands: [Import.self, Add.self, Remove.self, List.self, Export.self])
 }
 
-/// Which list a command is about.
+/// The list that a command acts on.
 struct SuppressionOptions: ParsableArguments {
-  @Argument(help: "The app, by its name in the configuration.") var app: String
-  @Option(help: "Only what is of this category: 1 to 64 of A-Z a-z 0-9 . _ -") var category: String?
+  @Argument(help: "The app's name in the configuration.") var app: String
+  @Option(help: "The category, for the list of one category: 1 to 64 of A-Z a-z 0-9 . _ -") var category: String?
 
-  /// - Throws: `CommandError` when there is no such app, or the category can be none.
+  /// - Throws: `CommandError` if there is no such app, or if the category's name is invalid.
   func list(_ global: GlobalOptions) throws -> SuppressionList {
     let apps = try global.loadConfiguration().apps
     guard apps[app] != nil else {
@@ -30,13 +30,13 @@ struct SuppressionOptions: ParsableArguments {
     }
     if let category, !PlainName.isValid(category) {
       throw CommandError(
-        .input, "\(Excerpt.quoted(category)) can't name a category", hint: "it must be \(PlainName.form)")
+        .input, "\(Excerpt.quoted(category)) is not a valid category name", hint: "it must be \(PlainName.form)")
     }
     return SuppressionList(app: app, category: category)
   }
 }
 
 extension SuppressionList {
-  /// For people: `news`, or `news, category marketing`.
+  /// The list's name in messages: `news`, or `news, category marketing`.
   var title: String { app + (category.map { ", category \($0)" } ?? "") }
 }

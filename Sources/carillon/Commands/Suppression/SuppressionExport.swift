@@ -7,7 +7,7 @@ extension SuppressionCommand {
   /// `carillon suppression export`.
   struct Export: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Writes the users on a list to standard output, one a line.",
+      abstract: "Write the users on a suppression list to standard output, one per line.",
       discussion: """
         Example:
           carillon suppression export news --category offers > no-offers.txt

@@ -6,7 +6,7 @@ import PushCore
 extension SuppressionCommand {
   /// `carillon suppression list`.
   struct List: CarillonCommand {
-    static let configuration = CommandConfiguration(abstract: "Shows the lists and how many users are on each.")
+    static let configuration = CommandConfiguration(abstract: "List the suppression lists with their numbers of users.")
 
     @OptionGroup var global: GlobalOptions
 

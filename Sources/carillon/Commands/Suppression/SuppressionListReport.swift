@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionList {
-  /// Prints how many users a command was about.
+  /// Prints the number of users that a command changed.
   func report(_ users: Int, _ text: String, json isJSON: Bool) throws {
     guard isJSON else { return try StandardOutput.printLine(text) }
     var json = JSONWriter()
@@ -14,7 +14,7 @@ extension SuppressionList {
     try StandardOutput.printLine(json.text)
   }
 
-  /// The members of an object that says how many users are on it.
+  /// Writes the members of the JSON object: the list and its number of users.
   func write(users: Int, to json: inout JSONWriter) {
     json.member("app", app)
     json.member("category", category)

@@ -7,10 +7,11 @@ import PushCore
 struct TemplateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "template",
-    abstract: "Keeps what many jobs say, in versions: a job names it as \"template\": \"NAME@3\".",
+    abstract: "Manage versioned templates. A job refers to one with \"template\": \"NAME@3\".",
     discussion: """
-      A template is JSON with payload, and localized, trim and uniqueKey if it has them, as in a job; a job has its name in \
-      the place of these. A version never changes. NAME alone is the newest when a worker takes the job in, and stays that one.
+      A template is a JSON object with payload and, if needed, localized, trim and uniqueKey, as in a job. A job contains \
+      the template's name instead of these fields. A version never changes. NAME without a version means the newest version \
+      at the moment when a worker takes the job from the queue.
 
       Examples:
         carillon template put welcome welcome.json

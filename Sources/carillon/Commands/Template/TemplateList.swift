@@ -6,7 +6,7 @@ import PushCore
 extension TemplateCommand {
   /// `carillon template list`.
   struct List: CarillonCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the templates with their newest versions.")
+    static let configuration = CommandConfiguration(abstract: "List templates with their newest versions.")
 
     @OptionGroup var global: GlobalOptions
 

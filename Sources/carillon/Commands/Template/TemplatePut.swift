@@ -7,17 +7,17 @@ extension TemplateCommand {
   /// `carillon template put`.
   struct Put: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Keeps another version of a template; prints NAME@VERSION. The same again changes nothing.")
+      abstract: "Store a new version of a template and print NAME@VERSION. The same content again changes nothing.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The template's name.") var name: String
-    @Argument(help: "The template, JSON; - is standard input.", completion: .file(extensions: ["json"]))
+    @Argument(help: "A JSON file with the template; - is standard input.", completion: .file(extensions: ["json"]))
     var file: String
 
     func run() async throws {
       guard PlainName.isValid(name) else {
         throw CommandError(
-          .input, "\(Excerpt.quoted(name)) can't name a template", hint: "it must be \(PlainName.form)")
+          .input, "\(Excerpt.quoted(name)) is not a valid template name", hint: "it must be \(PlainName.form)")
       }
       let content = try JobTemplate.content(InputFile.contents(file, limit: 2 * JobTemplate.maximumSize))
       let store = try await StoreConnection(global.loadConfiguration().redis).open(creating: true)

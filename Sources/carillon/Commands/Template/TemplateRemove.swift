@@ -7,7 +7,7 @@ extension TemplateCommand {
   /// `carillon template remove`.
   struct Remove: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a template with all its versions; campaigns that were taken in keep theirs.")
+      abstract: "Remove a template with all its versions. Existing campaigns keep their content.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The template's name.") var name: String

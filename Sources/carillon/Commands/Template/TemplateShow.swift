@@ -6,7 +6,7 @@ import PushCore
 extension TemplateCommand {
   /// `carillon template show`.
   struct Show: CarillonCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints a template, as JSON.")
+    static let configuration = CommandConfiguration(abstract: "Print a template as JSON.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "NAME for the newest version, or NAME@VERSION.") var template: String
@@ -14,7 +14,8 @@ extension TemplateCommand {
     func run() async throws {
       guard let reference = TemplateReference(template) else {
         throw CommandError(
-          .input, "\(Excerpt.quoted(template)) names no template", hint: "it must be \(TemplateReference.form)")
+          .input, "\(Excerpt.quoted(template)) is not a valid template reference",
+          hint: "it must be \(TemplateReference.form)")
       }
       guard let known = try await global.openStore().campaigns.template(reference) else {
         throw CommandError(.failed, "there is no template \(reference)", hint: "see carillon template list")

@@ -2,13 +2,13 @@ import ArgumentParser
 
 /// The options of `carillon init` for the settings of an app for APNs.
 struct APNsInitOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Its bundle id.", valueName: "id")) var topic: String?
+  @Option(help: ArgumentHelp("The app's bundle id.", valueName: "id")) var topic: String?
   @Option(help: "production or sandbox.") var environment: String?
   @Option(help: ArgumentHelp("The signing key, a .p8 file.", valueName: "file")) var keyFile: String?
-  @Option(help: ArgumentHelp("Its id; by the file's name unless given.", valueName: "id")) var keyID: String?
-  @Option(help: ArgumentHelp("The id of the team at Apple.", valueName: "id")) var teamID: String?
+  @Option(help: ArgumentHelp("The key's id (default: from the file's name).", valueName: "id")) var keyID: String?
+  @Option(help: ArgumentHelp("The team's id at Apple.", valueName: "id")) var teamID: String?
   @Option(help: ArgumentHelp("A push certificate instead of a key.", valueName: "file")) var certificate: String?
-  @Option(help: ArgumentHelp("A file whose first line is its passphrase.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file with the certificate's passphrase in its first line.", valueName: "file"))
   var passphraseFile: String?
 
   /// The values that were given, by the names of the options.

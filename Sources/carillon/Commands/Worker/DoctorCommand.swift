@@ -11,11 +11,11 @@ import ServiceTools
 struct DoctorCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Looks at everything that sending depends on, and says what to mend and how.",
+    abstract: "Check everything that sending depends on and print how to fix problems.",
     discussion: """
-      The configuration, Redis and what stands there, credentials, the way to each push service, this machine, versions. \
-      It sends no push and writes nothing. Exit status: 0 nothing has to be mended; 1 something has, each line with an \
-      exclamation mark, and below it what to do.
+      Checks the configuration, Redis and its content, credentials, the connection to each push service, this machine and \
+      versions. It sends no push and writes nothing. Exit status: 0 if there is no problem; 1 if there is one. A line with \
+      an exclamation mark is a problem; the line below it is the remedy.
 
       Examples:
         carillon doctor
@@ -23,7 +23,7 @@ struct DoctorCommand: CarillonCommand {
       """)
 
   @OptionGroup var global: GlobalOptions
-  @Option(help: "Whose rights the Redis user should have: worker, admin, reader or producer.")
+  @Option(help: "The role whose rights the Redis user needs: worker, admin, reader or producer.")
   var role = AccessRole.worker
 
   func run() async throws {
@@ -33,7 +33,7 @@ struct DoctorCommand: CarillonCommand {
   }
 }
 
-/// Who looks.
+/// Runs all checks of `carillon doctor`.
 struct Doctor {
   let global: GlobalOptions
   var role = AccessRole.worker
@@ -64,13 +64,13 @@ struct Doctor {
     return report
   }
 
-  /// What of the configuration shows only beside the environment and the files.
+  /// Returns findings that need the configuration together with the environment and the credential files.
   private static func configuration(
     _ configuration: CarillonConfiguration, _ environment: [String: String]
   ) -> [DoctorFinding] {
     let count = configuration.apps.count
     var findings: [DoctorFinding] = [
-      .well(.configuration, "", "\(count) app\(count == 1 ? "" : "s"), every key is known")
+      .well(.configuration, "", "\(count) app\(count == 1 ? "" : "s"), all keys are known")
     ]
     if let channels = try? AppChannels.make(configuration.apps) {
       do {
@@ -82,7 +82,7 @@ struct Doctor {
     return findings
   }
 
-  /// Each way to a push service once, with the apps that take it, and what is wrong with those that can't be tried.
+  /// Returns each endpoint of a push service once, with its apps, and a finding for each app whose endpoint is invalid.
   private static func ways(
     _ configuration: CarillonConfiguration
   ) -> (examinations: [NetworkExamination], findings: [DoctorFinding]) {

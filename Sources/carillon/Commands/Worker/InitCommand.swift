@@ -9,12 +9,12 @@ import ServiceTools
 struct InitCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Writes a configuration from options or a few questions, and says what is left to do.",
+    abstract: "Write a configuration from options or a few questions, then check it.",
     discussion: """
-      On a terminal it asks for what the options leave out; elsewhere they have to say it all. It never replaces a file. \
-      It ends with what `carillon doctor` says of the new one, and exits as that does.
+      On a terminal the command asks for missing options; otherwise all options are required. It never replaces a file. At \
+      the end it runs `carillon doctor` with the new configuration and exits with the same status.
 
-      Paths are relative to where it runs, and are written so that they lead there from the file.
+      Paths in options are relative to the working directory. The command converts them to paths relative to the file.
 
       Examples:
         carillon init
@@ -24,23 +24,23 @@ struct InitCommand: CarillonCommand {
 
   @OptionGroup var global: GlobalOptions
   @Option(
-    help: ArgumentHelp("Where it is written; what --config or CARILLON_CONFIG says unless given.", valueName: "file"))
+    help: ArgumentHelp("The file to write (default: that of --config or CARILLON_CONFIG).", valueName: "file"))
   var output: String?
-  @Option(help: ArgumentHelp("Where Redis is; what CARILLON_REDIS_URL says unless given.", valueName: "url"))
+  @Option(help: ArgumentHelp("The URL of Redis (default: CARILLON_REDIS_URL).", valueName: "url"))
   var redis: String?
-  @Option(help: ArgumentHelp("The user to log in to Redis as.", valueName: "name")) var redisUser: String?
-  @Option(help: ArgumentHelp("A file whose first line is Redis' password.", valueName: "file"))
+  @Option(help: ArgumentHelp("The Redis user.", valueName: "name")) var redisUser: String?
+  @Option(help: ArgumentHelp("A file with the Redis password in its first line.", valueName: "file"))
   var redisPasswordFile: String?
-  @Option(help: ArgumentHelp("First part of every key in Redis.", valueName: "name")) var namespace: String?
-  @Option(help: ArgumentHelp("What jobs call the app.", valueName: "name")) var app: String?
+  @Option(help: ArgumentHelp("The first part of every key in Redis.", valueName: "name")) var namespace: String?
+  @Option(help: ArgumentHelp("The app's name in jobs.", valueName: "name")) var app: String?
   @OptionGroup var apns: APNsInitOptions
 
   func run() async throws {
     let named = EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let file = output ?? global.config ?? named ?? ConfigurationLoader.defaultFile
-    // Before anybody answers a question.
+    // Check this before the first question.
     guard access(file, F_OK) != 0 else {
-      throw CommandError(.input, "\(file) is there already", hint: "move it away, or name another with --output")
+      throw CommandError(.input, "\(file) already exists", hint: "move it away, or choose another file with --output")
     }
     // isatty(3): 1 for a terminal.
     let asks = !global.json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
@@ -49,11 +49,11 @@ struct InitCommand: CarillonCommand {
     let draft = try self.draft(for: file, asking: ask)
     try draft.check(file: file)
     for named in draft.settings.files + [redisPasswordFile].compactMap(\.self) {
-      // access(2): whether it can be read; the file that would name it is not written before it can.
+      // access(2): 0 if the file is readable. The configuration is not written before all its files are readable.
       guard access(named, R_OK) == 0 else {
         throw CommandError(
           .input, "\(named): \(String(cString: strerror(errno)))",
-          hint: "nothing was written; name a file that is there")
+          hint: "nothing was written; choose a file that exists and is readable")
       }
     }
     try draft.write(to: file)
@@ -67,9 +67,9 @@ struct InitCommand: CarillonCommand {
     if !report.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
-  /// What options and answers come to.
+  /// Returns the configuration from options and answers.
   ///
-  /// - Parameter ask: asks a question, with what an empty answer means; `nil` where there is nobody.
+  /// - Parameter ask: asks a question; its second argument is the default answer. `nil` without a terminal.
   func draft(
     for file: String, asking ask: ((_ question: String, _ standard: String?) throws -> String)?
   ) throws -> ConfigurationDraft {
@@ -78,7 +78,8 @@ struct InitCommand: CarillonCommand {
     options["redis"] = redis
     options["app"] = app
     let interview = SetupInterview(options: options, ask: ask) { Self.path($0, from: file) }
-    // Where the environment names one, all commands use that, the doctor at the end too. A password stays out of files.
+    // All commands, also the doctor at the end, use the URL of the environment. A URL with a password is not copied
+    // into a file.
     let environment = ProcessInfo.processInfo.environment["CARILLON_REDIS_URL"]
       .flatMap { $0.isEmpty || $0.contains("@") ? nil : $0 }
     draft.redisURL = try interview.answer("redis", "Where is Redis?", standard: environment ?? draft.redisURL)
@@ -86,34 +87,34 @@ struct InitCommand: CarillonCommand {
     draft.redisPasswordFile = redisPasswordFile.map(interview.path)
     draft.namespace = namespace ?? draft.namespace
     draft.app = try interview.answer(
-      "app", "What shall jobs call the app?", standard: interview.asks ? "news" : nil)
+      "app", "What is the app's name in jobs?", standard: interview.asks ? "news" : nil)
     draft.settings = try KnownServices.all.standard.setUp(interview)
     return draft
   }
 
-  /// A path as the file has it, which is relative to the file.
+  /// Converts a path relative to the working directory into a path relative to the file.
   static func path(_ path: String, from file: String) -> String {
     guard !path.hasPrefix("/"), file.contains("/") else { return path }
     let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    // Up and down again where that is plain; else from the root.
+    // Use `..` if the file's folder is a plain relative path; otherwise use an absolute path.
     if !file.hasPrefix("/"), !folder.contains(".."), !folder.contains("") {
       return String(repeating: "../", count: folder.filter { $0 != "." }.count) + path
     }
     var buffer = [CChar](repeating: 0, count: 4097)
-    // getcwd(3): null when it does not fit, or the folder is gone.
+    // getcwd(3): null if the path does not fit into the buffer, or if the folder no longer exists.
     guard getcwd(&buffer, buffer.count - 1) != nil else { return path }
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) + "/" + path
   }
 }
 
-/// A question to somebody at a terminal.
+/// A question on a terminal.
 private enum Question {
   static func ask(_ question: String, standard: String?) throws -> String {
     while true {
       StandardError.write(question + (standard.map { " [\($0)]" } ?? "") + " ")
       guard let line = readLine() else {
         throw CommandError(
-          .usage, "the questions have not been answered", hint: "say it by options: carillon init --help")
+          .usage, "standard input ended before all questions were answered", hint: "use options instead: carillon init --help")
       }
       let answer = line.drop { $0 == " " }
       if !answer.isEmpty { return String(answer) }

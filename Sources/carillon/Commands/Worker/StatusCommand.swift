@@ -7,10 +7,10 @@ import PushWorker
 struct StatusCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Shows the fleet at a look: workers, queues, campaigns, what needs somebody.",
+    abstract: "Show the state of the fleet: workers, queues, campaigns and open alarms.",
     discussion: """
-      Reads only, and costs Redis little however much there is. For scripts the exit status says it: 0 all is well; 1 \
-      something needs somebody, and the first lines say what and what to do; 69 Redis is out of reach.
+      The command only reads, and its cost in Redis does not depend on the amount of data. Exit status for scripts: 0 no \
+      alarm is open; 1 an alarm is open, and the first lines contain the alarms with their remedies; 69 Redis is unreachable.
 
       Examples:
         carillon status

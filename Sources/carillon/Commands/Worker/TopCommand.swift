@@ -8,20 +8,20 @@ import Redis
 struct TopCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
-    abstract: "Shows what `carillon status` shows, live; q ends it.",
+    abstract: "Show the output of `carillon status` live. Press q to quit.",
     discussion: """
-      Looks once a second unless --interval says otherwise; any other key looks at once. Where standard output or \
-      standard input is no terminal, and with --json, it looks once and ends as `carillon status` does.
+      Refreshes at every --interval; any key except q refreshes immediately. With --json, or without a terminal at standard \
+      input and standard output, it prints the state once and exits like `carillon status`.
 
       Example:
         carillon top --interval 5
       """)
 
-  /// A look costs Redis some dozen commands.
+  /// Allowed refresh intervals, in seconds. A refresh costs Redis a few dozen commands.
   private static let intervals = 0.2...3600
 
   @OptionGroup var global: GlobalOptions
-  @Option(help: ArgumentHelp("Seconds between two looks.", valueName: "seconds")) var interval = 1.0
+  @Option(help: ArgumentHelp("The refresh interval in seconds.", valueName: "seconds")) var interval = 1.0
 
   func validate() throws {
     guard Self.intervals.contains(interval) else {
@@ -31,7 +31,7 @@ struct TopCommand: CarillonCommand {
 
   func run() async throws {
     let store = try StoreConnection(global.loadConfiguration().redis).store(for: "carillon top")
-    // Before the terminal is taken over: what is wrong from the start is said as everywhere else.
+    // Read before taking over the terminal, so that an error at the start is reported in the usual way.
     let first = FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease))
     guard !global.json, let screen = try FullScreen.open() else {
       await store.close()
@@ -65,19 +65,19 @@ struct TopCommand: CarillonCommand {
     }
   }
 
-  /// Why it is looked, or drawn, again.
+  /// The reason for a refresh or a new drawing.
   private enum Look {
     case time
     case event(FullScreen.Event)
   }
 
-  /// What there is to see now; while Redis is away that, above what was seen last.
+  /// Returns the lines to show. If Redis is unreachable, they contain the error above the previous state.
   private func look(at store: CampaignStore, before: [String]) async throws -> [String] {
     do {
       return FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease), most: 100).lines
     } catch let error as RedisError {
-      return ["Redis is out of reach: \(error.message); looking again", ""]
-        + before.drop { $0.hasPrefix("Redis is out") }
+      return ["Redis is unreachable: \(error.message); retrying", ""]
+        + before.drop { $0.hasPrefix("Redis is unreachable") }
     }
   }
 }

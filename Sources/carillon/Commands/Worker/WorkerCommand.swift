@@ -15,15 +15,16 @@ struct WorkerCommand: LongRunningCommand {
   static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(
     commandName: "worker",
-    abstract: "Runs a worker: takes campaigns from the queue and sends them.",
+    abstract: "Run a worker that takes campaigns from the queue and sends them.",
     discussion: """
-      Any number of workers can run, on any number of machines. SIGTERM or SIGINT: it takes nothing new, finishes what \
-      is in flight, records it and exits 0, within worker.deadline; a second signal: at once. A worker that is killed \
-      loses nothing: another takes over what it held. SIGHUP, or another configuration file: it reads it, finishes what \
-      is in flight, and goes on with the new apps, credentials and limits; one that can't be used changes nothing.
+      Any number of workers can run, on any number of machines. On SIGTERM or SIGINT the worker takes no new work, waits for \
+      the answers to pushes in flight, records them and exits with 0 within worker.deadline. A second signal ends it \
+      immediately. If a worker is killed, nothing is lost: another worker takes over its work. On SIGHUP, or if the \
+      configuration file changes, the worker reads the file, finishes pushes in flight and continues with the new apps, \
+      credentials and limits. It ignores an invalid configuration.
 
-      With admin.listen, or --listen, it serves /livez, /readyz and /metrics. Under systemd (Type=notify) it says when \
-      it is ready and when it stops, and gives the signs of life that a watchdog asks for.
+      With admin.listen or --listen the worker serves /livez, /readyz and /metrics. Under systemd (Type=notify) it reports \
+      when it is ready and when it stops, and sends watchdog notifications.
 
       Examples:
         carillon worker
@@ -31,17 +32,17 @@ struct WorkerCommand: LongRunningCommand {
         carillon worker --drain
       """)
 
-  /// Seconds beyond worker.deadline after which a worker that hangs is ended. A stop that goes well takes at most two: one for
-  /// an engine that hangs, one for a timer that came late.
+  /// Seconds after worker.deadline at which a hanging worker is ended. A normal stop takes at most two: one for a
+  /// hanging engine, one for a late timer.
   private static let grace = 5
 
   @OptionGroup var global: GlobalOptions
 
-  @Flag(help: "Exit when no campaign is left, scheduled ones aside.")
+  @Flag(help: "Exit when no campaign is left, except scheduled campaigns.")
   var drain = false
 
   @Option(
-    help: "What the worker is called in logs and lists; no two may have one name. Host and process id unless given.")
+    help: "The worker's unique name in logs and lists (default: host name and process id).")
   var name: String?
   @OptionGroup var endpoint: ListenOption
 
@@ -57,7 +58,7 @@ struct WorkerCommand: LongRunningCommand {
     ProcessSignals.limitStop(to: deadline + Self.grace) { [isJSON = global.json] in
       let error = CommandError(
         .defect, "the worker did not stop within \(Self.grace) s after worker.deadline, so the process ends now",
-        hint: "nothing is lost: another worker takes over; pushes that were sent and not answered are in doubt")
+        hint: "nothing is lost: another worker takes over; unanswered pushes are in doubt")
       CommandRunner.end(error, json: isJSON)
     }
     let signals = ProcessSignals(ProcessSignals.stops)
@@ -67,12 +68,12 @@ struct WorkerCommand: LongRunningCommand {
       for await _ in signals.numbers {
         notifier?.stopping()
         await stop.ask(within: Int(deadline.components.seconds))
-        // Whoever asks twice doesn't want to wait: what is unanswered stays in doubt, in the ledger.
+        // A second signal means that the operator does not want to wait. Unanswered pushes stay in doubt in the ledger.
         deadline = .zero
       }
     }
     defer { stopper.cancel() }
-    // Before Redis is asked: whoever looks sees what it waits for.
+    // Serve the health checks before the first call of Redis, so that they show the reason for waiting.
     let watch = WorkerWatch()
     let loops = WorkerLoops()
     let liveness = Liveness([
@@ -97,7 +98,7 @@ struct WorkerCommand: LongRunningCommand {
     await served?.stop()
   }
 
-  /// Runs workers, one after the other where the store is given other partitions.
+  /// Runs workers, one after the other: a new one after each reload and after each repartitioning of the store.
   private func work(
     _ configuration: CarillonConfiguration, name: String, on loops: WorkerLoops, unless stop: WorkerStop,
     _ watch: WorkerWatch, _ notifier: ServiceNotifier?
@@ -109,19 +110,19 @@ struct WorkerCommand: LongRunningCommand {
       await reload.run { change in
         guard change.concernsWork else { return }
         let worker = await reload.current.worker
-        // Whatever is under way is waited for: nothing is sent twice because somebody changed a setting.
+        // Wait for all pushes in flight, so that a changed setting never causes a push to be sent twice.
         let seconds = max(worker.deadline, worker.answerTimeout + .seconds(1)).components.seconds
         await stop.renew(within: Int(seconds))
       }
     }
     defer { reloading.cancel() }
-    // A store that is given other partitions is left, and taken up again under its new ones. So is the work when the
-    // configuration has changed.
+    // While the store is repartitioned, no worker runs; a new worker then opens the store with its new partitions. A
+    // new worker also starts when the configuration has changed.
     var isStoreLocked = false
     repeat {
       let isReload = stop.takeRenewal()
       let configuration = await reload.current
-      // Before Redis is asked anything: what is wrong here is wrong at once.
+      // Check this before the first call of Redis, so that a configuration error is reported immediately.
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
@@ -135,10 +136,10 @@ struct WorkerCommand: LongRunningCommand {
         blocking: blocking, loop: loops.worker
       ) { event in
         if case .started = event {
-          notifier?.ready("worker \(name) takes campaigns")
+          notifier?.ready("worker \(name) is taking campaigns")
           FaultEnvironment.block(loop: loops.worker, redis: loops.intake)
         }
-        // A reload is no stop and no start for who reads the log.
+        // In the log, a reload is neither a stop nor a start.
         switch event {
         case .started(let name) where isReload: log.goesOn(as: name)
         case .draining where stop.isRenewed && !stop.isAsked: break
@@ -173,9 +174,9 @@ struct WorkerCommand: LongRunningCommand {
     return setup
   }
 
-  /// The store, once it is not held; who drains does not wait for that.
+  /// Opens the store. Waits while the store is locked for repartitioning, except with `--drain`.
   ///
-  /// - Returns: `nil` when the worker was asked to stop meanwhile.
+  /// - Returns: `nil` if the worker was asked to stop while it waited.
   private func open(
     _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop,
     _ watch: WorkerWatch, _ notifier: ServiceNotifier?, _ log: WorkerLog
@@ -187,7 +188,7 @@ struct WorkerCommand: LongRunningCommand {
         return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .held && !drain {
         watch.waits(because: "\(error)")
-        // It does all that there is to do: what starts after it need not wait.
+        // The process is ready although it waits, so that systemd starts the units that depend on it.
         if isNew {
           log.trouble("waits: \(error)")
           notifier?.ready("worker \(name) waits: \(error)")
@@ -199,7 +200,7 @@ struct WorkerCommand: LongRunningCommand {
     return nil
   }
 
-  /// Host and process id, in the characters that a name may have.
+  /// Host name and process id, in the characters that are allowed in a name.
   private static var ownName: String {
     let host = String(
       decoding: ProcessInfo.processInfo.hostName.utf8.map { PlainName.isLetter($0) ? $0 : UInt8(ascii: "-") },
@@ -209,21 +210,21 @@ struct WorkerCommand: LongRunningCommand {
   }
 }
 
-/// The event loops of a worker process. They live as long as the process, whatever it is reloaded with.
+/// The event loops of a worker process. They live as long as the process and survive reloads.
 private struct WorkerLoops {
-  /// Of the worker, and of the two connections to Redis that it calls: no thread is woken for a call.
+  /// Loop of the worker and of its two connections to Redis, so that a call wakes no other thread.
   let worker = EventLoop(label: "worker")
-  /// Of the connection that waits for jobs.
+  /// Loop of the connection that waits for jobs.
   let intake = EventLoop(label: "intake")
 }
 
-/// Who is asked to stop when a signal comes: the worker that runs, or the one that is about to.
+/// The receiver of a request to stop: the running worker, or the worker that starts next.
 private final class WorkerStop: Sendable {
   private struct State {
     var worker: PushWorker?
-    /// Seconds that the latest request leaves.
+    /// Deadline of the latest request to stop, in seconds.
     var deadline: Int?
-    /// The same, where it is to take up its work anew.
+    /// Deadline of the latest request to stop and start again, in seconds.
     var renewal: Int?
   }
 
@@ -231,12 +232,12 @@ private final class WorkerStop: Sendable {
 
   var isAsked: Bool { state.withLock { $0.deadline != nil } }
 
-  /// Whether the work is to be taken up anew.
+  /// Whether a new worker starts after the present one.
   var isRenewed: Bool { state.withLock { $0.renewal != nil } }
 
-  /// The work is taken up, with what is known from now on.
+  /// Clears the request for a restart.
   ///
-  /// - Returns: whether it is taken up anew.
+  /// - Returns: whether there was such a request.
   func takeRenewal() -> Bool {
     state.withLock { state in
       defer { state.renewal = nil }
@@ -244,7 +245,7 @@ private final class WorkerStop: Sendable {
     }
   }
 
-  /// Has the worker that runs end, for another to take its place.
+  /// Stops the running worker, so that a new one replaces it.
   func renew(within seconds: Int) async {
     let worker = state.withLock { state in
       state.renewal = seconds
@@ -253,7 +254,7 @@ private final class WorkerStop: Sendable {
     await worker?.stop(within: seconds)
   }
 
-  /// A worker is about to run.
+  /// Sets the worker that is about to run.
   func begin(_ worker: PushWorker) {
     let deadline = state.withLock { state in
       state.worker = worker
@@ -262,7 +263,7 @@ private final class WorkerStop: Sendable {
     if let deadline { Task { await worker.stop(within: deadline) } }
   }
 
-  /// Does not wait for it.
+  /// Asks the worker to stop. Does not wait for the end.
   func ask(within seconds: Int) async {
     let worker = state.withLock { state in
       state.deadline = seconds
@@ -288,6 +289,6 @@ extension GuardPolicy {
 }
 
 extension Duration {
-  /// Milliseconds; the rest is cut off.
+  /// Whole milliseconds, rounded down.
   var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
 }

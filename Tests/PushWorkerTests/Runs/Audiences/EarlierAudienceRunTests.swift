@@ -68,7 +68,7 @@ struct EarlierAudienceRunTests {
     await worker.stop()
     try await running
     let reason = try await rig.store.campaigns.show("others")?.reason ?? ""
-    #expect(reason.contains("refers to campaign 'story', and there is none"), "\(reason)")
+    #expect(reason.contains("refers to campaign 'story', which does not exist"), "\(reason)")
     #expect(await rig.simulator.counters().received == 1)
   }
 

@@ -26,9 +26,9 @@ struct ReachedNobodyTests {
     #expect(warnings.count == 3, "\(warnings)")
     let reasons = [
       "some": nil, "nobody": "its audience has no user",
-      "none": "users of its audience: 2, of them 1 without a device, 1 without a device of this app",
+      "none": "2 users in its audience: 1 without a device, 1 without a device of this app",
       "stages":
-        "users of its audience: 4, of them 1 without a device of this app, 3 filtered out by the condition (where)",
+        "4 users in its audience: 1 without a device of this app, 3 filtered out by the condition (where)",
     ]
     for (id, reason) in reasons {
       #expect(try await rig.store.campaigns.find(id)?.whyNobody == reason, "\(id)")

@@ -34,7 +34,7 @@ import Testing
     try await rig.submit("offer", #","lane":"bulk""#)
     try await rig.until {
       try await rig.store.campaigns.show("offer")?.waiting?.reason
-        .contains("the backend of app news is not well (status 503)") == true
+        .contains("the backend of app news is unhealthy (status 503)") == true
     }
     // These bounds hold on a slow machine too: the permits of pushes that have arrived were granted before.
     let arrivals = try RequestLine.read(folder.path("requests")).map(\.time).sorted().dropFirst(Self.users)

@@ -68,8 +68,8 @@ import Testing
       if ["retry", "results", "reasons", "targets"].contains(kind), try await reasons(rig).isEmpty { return }
       let types = ["targets": "list", "ledger": "string", "retry": "zset"]
       let expected =
-        "slice 1:bad was taken out: the key {\(rig.keys.namespace):1}:\(kind):bad is a "
-        + "\(kind == "ledger" ? "list" : "string"), but should be a \(types[kind] ?? "hash")"
+        "slice 1:bad was isolated: the key {\(rig.keys.namespace):1}:\(kind):bad has type "
+        + "\(kind == "ledger" ? "list" : "string"), expected \(types[kind] ?? "hash")"
       #expect(try await reasons(rig) == [expected], "\(log.all)")
     }
   }
@@ -85,7 +85,7 @@ import Testing
       _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", format, field, value).get()
     } check: { rig, log in
       let reasons = try await reasons(rig)
-      #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was taken out: the field "), "\(log.all)")
+      #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was isolated: the field "), "\(log.all)")
       let record = try #require(try await rig.store.campaigns.find("bad"))
       #expect(
         record.state == .failed && (record.slices.finished, record.slices.total) == (4, 4)
@@ -98,7 +98,7 @@ import Testing
       _ = try await client.command("HSET", "{\(rig.keys.namespace)}:campaign:bad", "slices", "1e308").get()
     } check: { rig, log in
       let reasons = try await reasons(rig)
-      #expect(reasons.count == 1 && reasons[0].hasPrefix("campaign bad was taken out: the field slices "), "\(log.all)")
+      #expect(reasons.count == 1 && reasons[0].hasPrefix("campaign bad was isolated: the field slices "), "\(log.all)")
     }
   }
 
@@ -176,7 +176,7 @@ import Testing
     try await rig.worker("w", log: log).run()
     let (reasons, state) = (try await reasons(rig), try await rig.store.campaigns.find("good")?.state)
     let type = ["job:next": "string", "campaign:next": "hash"][name] ?? "set"
-    #expect(reasons == ["the key \(key) is a stream, but should be a \(type)"])
+    #expect(reasons == ["the key \(key) has type stream, expected \(type)"])
     #expect(state == .completed, "\(log.all)")
     await client.close()
   }
@@ -191,7 +191,7 @@ import Testing
     let worker = rig.worker("w", drains: false, log: log)
     let running = Task { try await worker.run() }
     let key = "{\(rig.keys.namespace)}:running"
-    try await rig.until { log.all.contains { $0.contains("the key \(key) is a string, but should be a set") } }
+    try await rig.until { log.all.contains { $0.contains("the key \(key) has type string, expected set") } }
     let stopping = ContinuousClock.now
     await worker.stop(within: 2000)
     try await running.value

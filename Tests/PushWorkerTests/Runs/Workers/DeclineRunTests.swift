@@ -146,7 +146,7 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("campaign"))
-    #expect(record.reason?.contains("looks like the wrong environment for app news") == true, "\(record.reason ?? "")")
+    #expect(record.reason?.contains("probably the wrong environment for app news") == true, "\(record.reason ?? "")")
     #expect(record.counters.outcomes.isEmpty)
     // Twice the minimum is 50, half of the window.
     #expect(await rig.simulator.counters().received <= 100)

@@ -37,9 +37,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (PushEngineKind.native, SimulatedDevice.State.bad, "looks like the wrong environment for app news"),
-    (.curl, .wrongTopic, "looks like the wrong environment for app news, or the wrong topic"),
-    (.curl, .unregistered, "answers were 410, device gone"),
+    (PushEngineKind.native, SimulatedDevice.State.bad, "probably the wrong environment for app news"),
+    (.curl, .wrongTopic, "probably the wrong environment for app news, or the wrong topic"),
+    (.curl, .unregistered, "answers were 410, unregistered"),
   ])
   func refusedCampaignPausesAndReachesAllUsersAfterResume(
     engine: PushEngineKind, state: SimulatedDevice.State, reason: String
@@ -347,7 +347,7 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("fleet"))
-    #expect(record.reason?.contains("looks like the wrong environment") == true)
+    #expect(record.reason?.contains("probably the wrong environment") == true)
     // The bound: a tenth of twice the minimum in the trial, the same after it, half of that if the sum was halved in
     // between, and one or two for each worker. Without the shared guard, each worker quarantined 100.
     #expect(record.counters.quarantined <= 16 + 16 + 8 + 2 * 8, "\(record.counters.quarantined)")

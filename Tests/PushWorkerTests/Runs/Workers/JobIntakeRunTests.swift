@@ -112,7 +112,7 @@ struct JobIntakeRunTests {
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     async let running: Void = worker.run()
-    try await rig.until { log.all.filter { $0.contains("could not take in a job") }.count > 1 }
+    try await rig.until { log.all.filter { $0.contains("could not activate a job") }.count > 1 }
     await worker.stop()
     try await running
     #expect(try await dead(rig).isEmpty)
@@ -146,7 +146,7 @@ struct JobIntakeRunTests {
       #expect(try await rig.store.campaigns.find("fatal")?.state == .completed)
     } else {
       #expect(dead.map(\.id) == ["fatal"])
-      #expect(dead[0].reason == "3 workers began to take in this job and ended before they had done so")
+      #expect(dead[0].reason == "3 workers ended while they activated this job")
     }
     #expect(try await rig.store.campaigns.find("good")?.state == .completed)
     // The step that takes a job off the list also removes its count of attempts.

@@ -90,7 +90,7 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.show("slow")?.waiting != nil }
     let waiting = try #require(try await rig.store.campaigns.show("slow")?.waiting)
-    #expect(waiting.reason == "rate: it may have 0.001 pushes a second, by its job")
+    #expect(waiting.reason == "rate: its job limits it to 0.001 pushes per second")
     #expect(waiting.since != nil)
     #expect(try await rig.store.campaigns.control("slow", .pause) == .paused)
     try await rig.until { try await rig.store.campaigns.show("slow")?.counters.inDoubt == 0 }
