@@ -75,7 +75,7 @@ struct SegmentTests {
     #expect(objects.map(\.names) == [["segment", "definition"], ["segment", "definition"], ["segment", "users"]])
     for (arguments, says) in [
       (["define", "others", "all"], "it would contain itself: all → others → all"),
-      (["define", "vip", "*"], "'vip' is a segment already"), (["define", "x", "vpi"], "did you mean vip?"),
+      (["define", "vip", "*"], "'vip' already exists as a segment"), (["define", "x", "vpi"], "did you mean vip?"),
       (["define", "x", "*", "--where", "locale > 'a'"], "--where, column 10"),
       (["define", "a b", "*"], "'a b' is not a valid segment name"), (["add", "others", "u1"], "is defined as !vip"),
       (["import", "all", "-"], "is defined as vip | others"),

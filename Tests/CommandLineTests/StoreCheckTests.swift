@@ -18,7 +18,7 @@ import Testing
     let found = try await world.run("store", "check")
     #expect(found.exit == .status(1) && found.standardError.isEmpty)
     let lines = found.standardOutput.split(separator: "\n")
-    #expect(lines.count == 4 && lines.last?.hasSuffix("3 found, 0 mended, 3 left") == true)
+    #expect(lines.count == 4 && lines.last?.hasSuffix("3 problems found, 0 repaired, 3 remaining") == true)
     #expect(
       lines.contains {
         $0 == "\(partition)users ghost: the user is listed, but has no device; repair it: carillon store check --mend"
