@@ -1,40 +1,40 @@
 public import PushCore
 public import PushTransport
 
-/// The settings of an app for one push service, read and checked. Files that the settings name are read when they are used.
+/// Checked settings of an app for one push service. Files that the settings name are read only when they are used.
 public protocol PushServiceSettings: Sendable, Equatable {
   // MARK: The service
 
-  /// The service as configured for the app, for checks. If a file of the credential can't be read, what depends on it is not
-  /// checked.
+  /// The service as configured for the app, for checks. If a file of the credential can't be read, rules that depend on
+  /// the credential are not checked.
   var service: any PushService { get }
 
-  /// The service with a credential, for workers.
+  /// Returns the service with a credential, for workers.
   func service(with credential: any PushCredential) -> any PushService
 
-  /// The service for a push by hand with this topic.
+  /// Returns the service for a push by hand with this topic.
   ///
   /// - Throws: ``ServiceError`` for a service without topics.
   func service(byHand topic: String) throws(ServiceError) -> any PushService
 
-  /// The environment whose devices get pushes, as ``PushCore/PushEnvironment`` names it.
+  /// Name of the environment whose devices get pushes, in the form of ``PushCore/PushEnvironment``.
   var environmentName: String { get }
 
-  /// Writes what a list of apps shows, as members of an object.
+  /// Writes the settings that a list of apps shows, as members of an object.
   func describe(to json: inout JSONWriter)
 
   // MARK: Addresses
 
-  /// The server of pushes to devices: `https://host:port`.
+  /// URL of the server for pushes to devices: `https://host:port`.
   var url: String { get }
-  /// The server of broadcasts; `nil` for ``url``.
+  /// URL of the server for broadcasts; `nil` if it is ``url``.
   var broadcastURL: String? { get }
 
   // MARK: The credential
 
-  /// Equal for apps that can share a credential, and its connections.
+  /// Identity of the credential. Apps with equal identities can share the credential and its connections.
   var credentialIdentity: AnyHashable { get }
-  /// The files that the credential is read from.
+  /// Paths of the files with the credential.
   var credentialFiles: [String] { get }
 
   /// Reads the credential from its files.
@@ -45,17 +45,17 @@ public protocol PushServiceSettings: Sendable, Equatable {
   /// Checks that a credential fits the app.
   func check(_ credential: any PushCredential) throws(ServiceError)
 
-  /// Reads the files again, and puts what they have into a credential that ``makeCredential()`` made.
+  /// Reads the files again, and puts their content into a credential that ``makeCredential()`` made.
   ///
   /// - Parameters:
-  ///   - credential: keeps what it has if this throws.
+  ///   - credential: keeps its content if this function throws.
   ///   - apps: the settings of all apps that share the credential.
   func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws
 
-  /// A credential's name and its end; `nil` for a credential that never expires.
+  /// Returns the name and the end of a credential; `nil` for a credential that never expires.
   func expiry(of credential: any PushCredential) -> CredentialExpiry?
 
-  /// Reads the files as a worker would, and says what is to know of them.
+  /// Reads the files as a worker would, and returns findings about them.
   ///
   /// - Parameter now: UNIX seconds.
   func credentialFindings(now: Int64) throws -> [CredentialFinding]
@@ -65,7 +65,7 @@ extension PushServiceSettings {
   public var broadcastURL: String? { nil }
   public func expiry(of credential: any PushCredential) -> CredentialExpiry? { nil }
 
-  /// Whether these are the same settings of the same service.
+  /// Returns whether both are equal settings of the same service.
   fileprivate func isEqual(to other: any PushServiceSettings) -> Bool { (other as? Self) == self }
 }
 
@@ -86,23 +86,23 @@ public struct ConfiguredService: Sendable, Equatable {
   }
 }
 
-/// The end of a credential.
+/// End of the validity of a credential.
 public struct CredentialExpiry: Sendable, Equatable {
-  /// The name of the credential, for messages.
+  /// Name of the credential, for messages.
   public let name: String
-  /// The last valid second, in UNIX time.
+  /// Last valid second, in UNIX time.
   public let end: Int64
 
   /// Memberwise.
   public init(name: String, end: Int64) { (self.name, self.end) = (name, end) }
 }
 
-/// A fact about a credential, for `doctor`.
+/// Finding about a credential, for `doctor`.
 public enum CredentialFinding: Sendable, Equatable {
-  /// The credential is as it should be.
+  /// The credential has no problem.
   case well(String)
-  /// The credential works, and may be wrong.
+  /// The credential can be read, but it may be the wrong one.
   case advice(String, cure: String)
-  /// The credential does not work, or will not for long.
+  /// The credential does not work, or will soon stop working.
   case problem(String, cure: String)
 }

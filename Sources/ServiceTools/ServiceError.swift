@@ -1,18 +1,18 @@
-/// An error in settings, credentials or arguments of a push service: what is wrong, where, and what to do next.
+/// Error in the settings, the credentials or the arguments of a push service, with its place and a remedy.
 public struct ServiceError: Error, Sendable, Equatable {
-  /// The kind of the error.
+  /// Kind of an error.
   public enum Code: Sendable {
     /// The arguments contradict each other or the service.
     case usage
-    /// The configuration, or a file that it names, is wrong.
+    /// The configuration is wrong, or a file that it names.
     case configuration
   }
 
-  /// The kind of the error.
+  /// Kind of the error.
   public let code: Code
-  /// What is wrong, and where.
+  /// The problem and its place.
   public let message: String
-  /// What to do next.
+  /// Remedy.
   public let hint: String?
 
   /// Memberwise.

@@ -1,14 +1,14 @@
-/// The way to the values of a new configuration: options first, then answers of somebody at a terminal.
+/// Source of the values for a new configuration: options first, then answers of a user at a terminal.
 public struct SetupInterview {
-  /// The values of the options that were given, by the option's name without its dashes.
+  /// Values of the given options, by the option's name without its dashes.
   public let options: [String: String]
   private let ask: ((_ question: String, _ standard: String?) throws -> String)?
   private let relative: (String) -> String
 
   /// - Parameters:
-  ///   - options: by the option's name without its dashes.
-  ///   - ask: asks a question, with the meaning of an empty answer; `nil` if there is nobody to ask.
-  ///   - relative: makes a path that leads from the new file to the same place.
+  ///   - options: values by the option's name without its dashes.
+  ///   - ask: asks a question. `standard` is the meaning of an empty answer. `nil` if no user can answer.
+  ///   - relative: converts a path to one that leads from the new file to the same place.
   public init(
     options: [String: String], ask: ((_ question: String, _ standard: String?) throws -> String)?,
     relative: @escaping (String) -> String
@@ -16,13 +16,13 @@ public struct SetupInterview {
     (self.options, self.ask, self.relative) = (options, ask, relative)
   }
 
-  /// Whether there is somebody to ask.
+  /// Whether a user can answer questions.
   public var asks: Bool { ask != nil }
 
   /// Returns the value of an option, or the answer to its question.
   ///
-  /// - Parameter standard: the value if the question is not answered; `nil` if there is none.
-  /// - Throws: ``ServiceError`` if nobody can be asked and there is no `standard`.
+  /// - Parameter standard: the value for an empty answer, or if no user can answer; `nil` if the option has no default.
+  /// - Throws: ``ServiceError`` if no user can answer and there is no `standard`.
   public func answer(_ option: String, _ question: String, standard: String? = nil) throws -> String {
     if let value = options[option] { return value }
     if let ask { return try ask(question, standard) }
@@ -37,11 +37,11 @@ public struct SetupInterview {
   public func path(_ path: String) -> String { relative(path) }
 }
 
-/// The settings of an app in a configuration that is about to be written.
+/// Settings of an app for a configuration that has not been written yet.
 public struct SetupDraft: Sendable, Equatable {
   /// Lines of YAML, without the indentation of the app.
   public var lines: [String] = []
-  /// The files that the options name. They must be there before the configuration is written.
+  /// Files that the options name. They must exist before the configuration is written.
   public var files: [String] = []
 
   /// Memberwise.
@@ -51,7 +51,7 @@ public struct SetupDraft: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - value: `nil` adds the name of a section.
-  ///   - depth: sections in which the key is.
+  ///   - depth: number of sections around the key.
   public mutating func add(_ key: String, _ value: String?, depth: Int = 0) {
     lines.append(String(repeating: "  ", count: depth) + key + ":" + (value.map { " \(YAMLText.quoted($0))" } ?? ""))
   }

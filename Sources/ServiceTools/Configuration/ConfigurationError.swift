@@ -1,12 +1,12 @@
-/// An error in the configuration: what is wrong, where it was written, and what to do next.
+/// Error in the configuration, with its place and a remedy.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The key, such as `apps.news.topic`; empty for the file as a whole.
+  /// Key, such as `apps.news.topic`; empty for the file as a whole.
   public var key: String
-  /// What is wrong with the key.
+  /// Problem with the key.
   public var message: String
   /// The file and line, or the environment variable; `nil` for a missing key.
   public var origin: String?
-  /// What to do next.
+  /// Remedy.
   public var hint: String?
 
   /// Memberwise.

@@ -1,6 +1,6 @@
-/// A value of the configuration and the place where it was written.
+/// Value of the configuration, and the place where it was written.
 public struct ConfigurationNode: Sendable, Equatable {
-  /// The kind of the value. A key without a value is an empty scalar and counts as not given.
+  /// Kind of a value. A key without a value is an empty scalar and counts as missing.
   public enum Content: Sendable, Equatable {
     case scalar(String)
     case section([String: ConfigurationNode])
@@ -9,13 +9,13 @@ public struct ConfigurationNode: Sendable, Equatable {
 
   /// The value.
   public var content: Content
-  /// The place, for messages: `carillon.yaml line 3`, or the name of an environment variable.
+  /// Place for messages: `carillon.yaml line 3`, or the name of an environment variable.
   public var origin: String
 
   /// Memberwise.
   public init(content: Content, origin: String) { (self.content, self.origin) = (content, origin) }
 
-  /// Sets a scalar, and makes the sections of its path that are missing.
+  /// Sets a scalar, and creates the missing sections of its path.
   public mutating func set(_ path: ArraySlice<String>, to text: String, origin: String) {
     guard let key = path.first else {
       self = ConfigurationNode(content: .scalar(text), origin: origin)

@@ -2,17 +2,17 @@ internal import PushCore
 
 /// One section of the configuration, whose values are read by key.
 public struct ConfigurationSection: Sendable {
-  /// The keys that lead to the section: `apps.news`.
+  /// Path of the section: `apps.news`.
   public let path: String
-  /// Where the section was written; `nil` when it is not there.
+  /// Place where the section was written; `nil` if it is missing.
   public let origin: String?
   private let children: [String: ConfigurationNode]
 
   /// - Parameters:
   ///   - node: `nil` is an empty section.
-  ///   - path: the keys that lead to the section; empty for the whole configuration.
-  ///   - known: the keys that the section may have; `nil` for any.
-  /// - Throws: for a value that is no section, and for an unknown key.
+  ///   - path: the path of the section; empty for the whole configuration.
+  ///   - known: the allowed keys; `nil` allows any key.
+  /// - Throws: for a value that is not a section, and for an unknown key.
   public init(_ node: ConfigurationNode?, path: String, keys known: [String]?) throws(ConfigurationError) {
     self.path = path
     origin = node?.origin
@@ -26,7 +26,7 @@ public struct ConfigurationSection: Sendable {
     if let known { try check(keys: known) }
   }
 
-  /// Checks that the section has no other keys than these.
+  /// Checks that the section has only these keys.
   public func check(keys known: [String]) throws(ConfigurationError) {
     for (key, value) in children.sorted(by: { $0.key < $1.key }) where !known.contains(key) {
       throw ConfigurationError(
@@ -35,19 +35,19 @@ public struct ConfigurationSection: Sendable {
     }
   }
 
-  /// The names of its keys, in order.
+  /// Keys of the section, in alphabetical order.
   public var keys: [String] { children.keys.sorted() }
 
-  /// A section in this one; an empty one where it is not given.
+  /// Returns a section in this one; an empty section if the key is missing.
   ///
-  /// - Parameter known: the keys that it may have; `nil` for any.
+  /// - Parameter known: the allowed keys; `nil` allows any key.
   public func section(_ key: String, keys known: [String]?) throws(ConfigurationError) -> ConfigurationSection {
     try ConfigurationSection(children[key], path: Self.join(path, key), keys: known)
   }
 
-  /// The sections of a list; none where it is not given.
+  /// Returns the sections of a list; an empty array if the key is missing.
   ///
-  /// - Parameter known: the keys that each may have.
+  /// - Parameter known: the allowed keys of each section.
   public func sections(_ key: String, keys known: [String]) throws(ConfigurationError) -> [ConfigurationSection] {
     switch children[key]?.content {
     case nil, .scalar("")?: return []
@@ -62,16 +62,16 @@ public struct ConfigurationSection: Sendable {
     }
   }
 
-  /// Whether a key has a value.
+  /// Returns whether a key has a value.
   public func has(_ key: String) -> Bool { children[key].map { $0.content != .scalar("") } ?? false }
 
-  /// The error of a key, with the place where it was written.
+  /// Returns an error for a key, with the place where the key was written.
   public func error(_ key: String, _ message: String, hint: String? = nil) -> ConfigurationError {
     ConfigurationError(
       key: Self.join(path, key), message: message, origin: children[key]?.origin ?? origin, hint: hint)
   }
 
-  /// A single value; `nil` where it is not given.
+  /// Returns a single value; `nil` if the key is missing.
   public func string(_ key: String) throws(ConfigurationError) -> String? {
     switch children[key]?.content {
     case nil, .scalar("")?: return nil
@@ -80,13 +80,13 @@ public struct ConfigurationSection: Sendable {
     }
   }
 
-  /// A single value that must be given.
+  /// Returns a single value. Throws if the key is missing.
   public func required(_ key: String, hint: String) throws(ConfigurationError) -> String {
     guard let text = try string(key) else { throw error(key, "is missing", hint: hint) }
     return text
   }
 
-  /// Whether a key is `true`; it is not when it is left out.
+  /// Returns whether a key is `true`. A missing key counts as `false`.
   public func boolean(_ key: String) throws(ConfigurationError) -> Bool {
     switch try string(key) {
     case nil, "false": return false
@@ -95,14 +95,14 @@ public struct ConfigurationSection: Sendable {
     }
   }
 
-  /// A whole number of a range.
+  /// Returns a whole number in a range.
   ///
-  /// - Parameter value: where it is not given.
+  /// - Parameter value: the number for a missing key.
   public func integer(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(ConfigurationError) -> Int {
     try integer(key, in: range) ?? value
   }
 
-  /// A whole number of a range; `nil` where it is not given.
+  /// Returns a whole number in a range; `nil` if the key is missing.
   public func integer(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
     guard let text = try string(key) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -112,9 +112,9 @@ public struct ConfigurationSection: Sendable {
     return number
   }
 
-  /// A number above 0 and at most 1.
+  /// Returns a number above 0 and at most 1.
   ///
-  /// - Parameter orNone: whether it may be 0.
+  /// - Parameter orNone: whether the number may be 0.
   public func share(_ key: String, orNone: Bool = false, default value: Double) throws(ConfigurationError) -> Double {
     guard let text = try string(key) else { return value }
     guard let number = Double(text), number > 0 || orNone && number == 0, number <= 1 else {
@@ -124,11 +124,11 @@ public struct ConfigurationSection: Sendable {
     return number
   }
 
-  /// A duration.
+  /// Returns a duration.
   ///
   /// - Parameters:
-  ///   - range: in milliseconds.
-  ///   - value: where it is not given, in milliseconds.
+  ///   - range: the allowed durations, in milliseconds.
+  ///   - value: the duration for a missing key, in milliseconds.
   public func duration(
     _ key: String, in range: ClosedRange<Int>, default value: Int
   ) throws(ConfigurationError) -> Duration {
@@ -145,9 +145,9 @@ public struct ConfigurationSection: Sendable {
     return .milliseconds(milliseconds)
   }
 
-  /// One of the values of a type.
+  /// Returns one of the values of a type.
   ///
-  /// - Parameter value: where it is not given.
+  /// - Parameter value: the value for a missing key.
   public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ key: String, default value: Choice
   ) throws(ConfigurationError) -> Choice {
@@ -155,9 +155,9 @@ public struct ConfigurationSection: Sendable {
     return Choice(rawValue: text) ?? value
   }
 
-  /// One of these values.
+  /// Returns one of these values.
   ///
-  /// - Parameter value: where it is not given.
+  /// - Parameter value: the value for a missing key.
   public func choice(
     _ key: String, among known: [String], default value: String
   ) throws(ConfigurationError) -> String {
@@ -170,9 +170,9 @@ public struct ConfigurationSection: Sendable {
     return text
   }
 
-  /// The address of a server; `nil` where it is not given.
+  /// Returns the address of a server; `nil` if the key is missing.
   ///
-  /// - Parameter hint: what else to know of it.
+  /// - Parameter hint: further facts about the address, for the error.
   public func endpoint(_ key: String, hint: String) throws(ConfigurationError) -> EndpointAddress? {
     guard let text = try string(key) else { return nil }
     guard let endpoint = EndpointAddress(url: text) else {

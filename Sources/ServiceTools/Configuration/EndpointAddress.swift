@@ -1,16 +1,16 @@
 internal import PushCore
 
-/// The address of a server that is reached by HTTPS.
+/// Address of a server that is reached by HTTPS.
 public struct EndpointAddress: Sendable, Hashable {
-  /// A host name, or an IP address without brackets.
+  /// Host name, or IP address without brackets.
   public var host: String
-  /// 1 to 65535.
+  /// Port, 1 to 65535.
   public var port: Int
 
   /// Memberwise.
   public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
 
-  /// Reads `https://host`, `https://host:port` and `https://[v6]:port`.
+  /// Parses `https://host`, `https://host:port` and `https://[v6]:port`.
   public init?(url: String) {
     let scheme = "https://"
     guard url.hasPrefix(scheme) else { return nil }

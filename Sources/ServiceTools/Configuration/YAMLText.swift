@@ -1,13 +1,13 @@
 internal import PushCore
 
-/// Values in YAML.
+/// Writer for values in YAML.
 public enum YAMLText {
-  /// Returns a value as YAML reads it back: plain, or in single quotes.
+  /// Returns a value in a form that YAML reads as the same text: plain, or in single quotes.
   public static func quoted(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy {
       PlainName.isLetter($0) || [UInt8(ascii: "/"), UInt8(ascii: ":")].contains($0)
     }
-    // YAML takes other words for something else than text.
+    // YAML may read a text with a digit at its start as a number, and some words as booleans or null.
     let isWord = text.utf8.first.map { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
     let isOther = ["true", "false", "null", "yes", "no", "on", "off"].contains(text.lowercased())
     if isPlain, isWord, !isOther, !text.hasPrefix("-"), !text.hasSuffix(":"), !text.contains(": ") { return text }

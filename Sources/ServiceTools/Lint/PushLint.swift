@@ -1,55 +1,55 @@
 public import PushCore
 
-/// The result of the lint of a file: a payload, a job, a template, or a set-up of the past.
+/// Result of the lint of a file: a payload, a job, a template, or settings for an interface that no longer exists.
 public struct PushLint: Sendable {
-  /// What the file is.
+  /// Kind of a file.
   public enum Kind: String, Sendable {
     case payload, job
-    /// What many jobs say, for `template put`.
+    /// Content that many jobs share, for `template put`.
     case template
-    /// None of these, but with traces of an interface that the service has ended.
+    /// A file of none of these kinds, with traces of an interface that the service has ended.
     case legacy
   }
 
-  /// The size of the payload for one kind of push.
+  /// Size of the payload for one kind of push.
   public struct Size: Sendable, Equatable {
-    /// A push type, or another kind of push that has a limit of its own.
+    /// Push type, or another kind of push that has a limit of its own.
     public var name: String
-    /// Bytes as sent, at worst.
+    /// Size as sent in bytes, in the worst case.
     public var bytes: Int
-    /// The most bytes that the service takes.
+    /// Maximum number of bytes that the service accepts.
     public var limit: Int
 
     /// Memberwise.
     public init(name: String, bytes: Int, limit: Int) { (self.name, self.bytes, self.limit) = (name, bytes, limit) }
   }
 
-  /// What the file is.
+  /// Kind of the file.
   public let kind: Kind
-  /// The name of the kind, for people.
+  /// Name of the kind, for people.
   public let title: String
-  /// The push type that the file was checked as; `nil` for ``Kind/legacy``, and for a service without push types.
+  /// Push type that the file was checked as; `nil` for ``Kind/legacy``, and for a service without push types.
   public var pushType: String?
   /// Whether the push type was inferred from the keys.
   public var isInferred = false
-  /// The size for the push type and, if that was inferred, for every other kind of push.
+  /// Size for the push type and, if the push type was inferred, for every other kind of push.
   public var sizes: [Size] = []
-  /// The variants of a job; `nil` if all users get the same.
+  /// Variants of a job; `nil` if all users get the same push.
   public var variants: CampaignVariants?
-  /// The findings in the order of the text; at most ``mostFindings``.
+  /// Findings in the order of the text; at most ``mostFindings``.
   public var findings: [Finding] = []
 
-  /// The most findings that are reported about one file.
+  /// Maximum number of findings that are reported about one file.
   public static let mostFindings = 100
 
-  /// - Parameter title: the name of the kind, for people; `nil` for its own.
+  /// - Parameter title: the name of the kind, for people; `nil` uses the raw value of the kind.
   public init(kind: Kind, title: String? = nil) {
     self.kind = kind
     self.title = title ?? kind.rawValue
   }
 
-  /// Returns at most ``mostFindings`` findings in their order. Errors come before warnings when there are more, because an
-  /// error decides whether a job is accepted.
+  /// Returns at most ``mostFindings`` findings in their order. If there are more, errors take precedence over warnings,
+  /// because an error decides whether a job is accepted.
   public static func bounded(_ findings: [Finding]) -> [Finding] {
     guard findings.count > mostFindings else { return findings }
     var errors = min(mostFindings, findings.count { $0.rule.severity == .error })
@@ -61,16 +61,16 @@ public struct PushLint: Sendable {
     }
   }
 
-  /// The findings of one severity.
+  /// Returns the findings of one severity.
   public func findings(_ severity: PushRule.Severity) -> [Finding] {
     findings.filter { $0.rule.severity == severity }
   }
 
-  /// Puts the findings at their places in the text, adds keys that stand in an object twice, and sorts.
+  /// Sets the positions of the findings in the text, adds findings for duplicate keys, and sorts the findings.
   ///
   /// - Parameters:
-  ///   - root: the file.
-  ///   - bytes: its text.
+  ///   - root: the parsed file.
+  ///   - bytes: the text of the file.
   public mutating func place(in root: JSONValue, _ bytes: [UInt8]) {
     let lines = TextLines(bytes)
     for index in findings.indices {
@@ -80,7 +80,7 @@ public struct PushLint: Sendable {
     sort()
   }
 
-  /// Adds the store's findings about a job, each at its place in the text.
+  /// Adds the store's findings about a job, with their positions in the text.
   ///
   /// - Parameters:
   ///   - more: the findings.
@@ -96,7 +96,7 @@ public struct PushLint: Sendable {
     sort()
   }
 
-  /// Removes the findings of a job that say only that its templates were not looked up.
+  /// Removes the findings of a job that only report that its templates were not read.
   public mutating func removeUnresolved() {
     findings.removeAll { $0.rule.id == PushRule.job.id && $0.path.hasSuffix("template") }
   }
@@ -133,18 +133,18 @@ public struct PushLint: Sendable {
 }
 
 extension PushRule {
-  /// The rule for the fields of a job around its payload, for jobs of every service.
+  /// Rule for the fields of a job around its payload, for jobs of every service.
   public static let job = PushRule(
     id: "job", severity: .error, summary: "A job is as the contract has it.", source: "Carillon: deploy/guide/jobs.md")
 
-  /// The rule for the text of any file.
+  /// Rule for the text of any file.
   public static let duplicateKey = PushRule(
     id: "duplicate-key", severity: .error, summary: "A key stands once in an object.", source: "RFC 8259, section 4")
 }
 
 extension JSONValue {
-  /// The offset of the value at a path: of its name, or of the value in an array. A path that does not exist has the offset
-  /// of the value that would hold it.
+  /// Returns the offset of the value at a path: of its name, or of the value in an array. For a path that does not
+  /// exist, returns the offset of the value that would contain it.
   fileprivate func offset(of path: some StringProtocol) -> Int {
     switch kind {
     case .object(let members):

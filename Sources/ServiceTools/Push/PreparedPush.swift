@@ -1,28 +1,28 @@
 public import PushCore
 public import PushTransport
 
-/// One push as the HTTP request that carries it, and the form of the request that people may see.
+/// A push as an HTTP request, and a form of this request that can be shown to people.
 public struct PreparedPush: Sendable {
-  /// The path of the request.
+  /// Path of the request.
   public let path: String
-  /// The path with a shortened token.
+  /// Path with a shortened token.
   public let shownPath: String
-  /// The headers, in their order. `authorization` and `content-length` are not among them.
+  /// Headers in their order, without `authorization` and `content-length`.
   public let headers: [HTTPExchange.Header]
-  /// The number of ``headers`` that come before `authorization`.
+  /// Number of ``headers`` before `authorization`.
   private let leading: Int
-  /// The body of the request.
+  /// Body of the request.
   public let body: [UInt8]
-  /// The body with a shortened token.
+  /// Body with a shortened token.
   public let shownBody: [UInt8]
 
-  /// Prepares the push of a campaign to a token, as the worker makes it.
+  /// Prepares the push of a campaign to a token, in the same way as the worker.
   ///
   /// - Parameters:
-  ///   - values: the values of the target; `nil` if the push has none.
+  ///   - values: the values of the target; `nil` if the push has no values.
   ///   - composer: makes the pushes of the campaign.
-  ///   - id: a UUID in the place of the push's own; `nil` keeps that.
-  /// - Returns: `nil` if the payload is larger than the service takes.
+  ///   - id: a UUID that replaces the id of the push; `nil` keeps the push's id.
+  /// - Returns: `nil` if the payload is larger than the service accepts.
   public init?(
     to token: DeviceToken, values: TargetValues? = nil, by composer: any PushComposer, of service: any PushService,
     id: String? = nil
@@ -49,7 +49,7 @@ public struct PreparedPush: Sendable {
 
   /// Returns the headers with `authorization`.
   ///
-  /// - Parameter authorization: the value of that header; `nil` for none.
+  /// - Parameter authorization: the value of that header; `nil` adds no header.
   public func headers(authorization: String?) -> [HTTPExchange.Header] {
     guard let authorization else { return headers }
     return headers[..<leading] + [.init("authorization", authorization)] + headers[leading...]

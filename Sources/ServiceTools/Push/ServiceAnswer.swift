@@ -1,18 +1,18 @@
 public import PushCore
 
-/// A push service's answer to a push by hand, explained.
+/// Explained answer of a push service to a push by hand.
 public struct ServiceAnswer: Sendable, Equatable {
   /// Whether the service accepted the push.
   public let isAccepted: Bool
-  /// The reason of a refusal.
+  /// Reason of a refusal.
   public let reason: ReasonCode
-  /// The service's word for the reason, known to this version or not; `nil` for none.
+  /// The service's name of the reason, also if this version does not know it; `nil` for none.
   public let reasonText: String?
-  /// When the service found the token invalid, in ms since the epoch; 0 if the answer does not say.
+  /// Time at which the service found that the token is invalid, in ms since the epoch; 0 if absent.
   public let timestamp: UInt64
-  /// The meaning of the answer, as the end of a sentence that begins with the name of the service and "answered".
+  /// Meaning of the answer, as the end of a sentence that begins with the name of the service and "answered".
   public let meaning: String
-  /// What to do next.
+  /// Remedy.
   public let advice: String
 
   /// Memberwise.
