@@ -249,8 +249,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Seconds that the simulator's clock is ahead when it checks the age of provider tokens; negative if behind.
   public var clockSkewSeconds: Int64 = 0
 
-  /// The defaults.
+  /// Creates the behaviour of real APNs without delays and faults.
   ///
-  /// - Parameter change: changes them.
+  /// - Parameter change: changes this behaviour.
   public init(_ change: (inout SimulatorKnobs) -> Void = { _ in }) { change(&self) }
 }

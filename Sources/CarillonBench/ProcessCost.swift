@@ -2,9 +2,9 @@ import CommandSupport
 import Foundation
 import Glibc
 
-/// What running processes and the machine have used so far, by the kernel's word (proc(5)).
+/// Resource usage of processes and of the machine so far, from the kernel (proc(5)).
 enum ProcessCost {
-  /// CPU time of a process, user and system, in microseconds; it comes in ticks of ten milliseconds.
+  /// Returns the CPU time of a process, user and system, in microseconds. The resolution is ten milliseconds.
   static func cpuMicroseconds(of process: pid_t) -> Double {
     cpuMicroseconds(stat: contents("/proc/\(process)/stat"))
   }

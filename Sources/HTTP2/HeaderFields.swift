@@ -67,7 +67,7 @@ public struct HeaderFields: ~Copyable {
     return nil
   }
 
-  /// Adds a field, copying both.
+  /// Adds a field. Copies the name and the value.
   public mutating func add(
     _ name: StaticString, _ value: UnsafeRawBufferPointer, indexing: Indexing = .allowed
   ) {

@@ -14,7 +14,7 @@ struct HeaderTable {
   static let largest = 4096
   /// Number of entries in the static table (RFC 7541 appendix A).
   private static let staticCount = 61
-  /// Names of it that requests here have, but for those that ``RequestHeaderBlock`` knows.
+  /// Names of the static table that requests use, except those in ``RequestHeaderBlock``.
   private static let staticNames: [(name: String, index: Int)] = [
     (":authority", 1), ("accept", 19), ("authorization", 23), ("content-type", 31), ("user-agent", 58),
   ]

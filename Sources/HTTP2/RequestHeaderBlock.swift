@@ -4,7 +4,7 @@
 /// Indexing follows Apple ("Sending notification requests to APNs"): all fields except the path. Only the first
 /// identifier of a connection is indexed, so that later ones can refer to its name.
 ///
-/// A class, and what is spelled bare memory, for the reason that ``RequestTable`` has.
+/// A class with bare memory for encoded bytes, for the same reason as ``RequestTable``.
 final class RequestHeaderBlock {
   private var table = HeaderTable()
   /// The template whose encoding is in the memory.

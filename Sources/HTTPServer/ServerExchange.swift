@@ -1,9 +1,9 @@
 import CMicrohttpd
 import Synchronization
 
-/// A request and its answer, as far as they have come. Shared by libmicrohttpd's thread and the task that answers.
+/// A request and its answer in their present state. Shared by libmicrohttpd's thread and the task that answers.
 final class ServerExchange: Sendable {
-  /// What to do when libmicrohttpd calls again.
+  /// The action for the next call of libmicrohttpd.
   enum Step {
     /// Handle the request, which has arrived completely.
     case handle(HTTPRequest)
@@ -71,7 +71,7 @@ final class ServerExchange: Sendable {
     }
   }
 
-  /// Sets the answer to the request, whatever its body is.
+  /// Sets the answer to the request. The body is discarded.
   func refuse(_ response: HTTPResponse) { state.withLock { $0.phase = .discarding(response) } }
 
   /// Whether the connection ends with this request.

@@ -1,8 +1,8 @@
 import CommandSupport
 
-/// Whole campaigns, from LPUSH to completed, by engine and by what is kept as hashes.
+/// Whole campaigns, from LPUSH to completed, by engine and by the kind of stored results.
 struct WholeCampaignPart: BenchPart {
-  /// The curl engine costs so much more that one way of keeping results tells it all.
+  /// The curl engine is so expensive that one kind of results is sufficient.
   private static let modes = ["native": ["none", "failures", "all"], "curl": ["failures"]]
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {

@@ -1,4 +1,4 @@
-/// The parser of audience expressions. The grammar of an operand is
+/// Parser of audience expressions. The grammar of an operand is
 ///
 ///     operand = "*" / segment
 ///     segment = 1*64( ALPHA / DIGIT / "." / "_" / "-" )

@@ -5,27 +5,27 @@ protocol BooleanNode {
   static func or(_ left: Self, _ right: Self) -> Self
 }
 
-/// Recursive descent over the grammar
+/// Recursive descent parser for the grammar
 ///
 ///     union        = intersection *( "|" intersection )
 ///     intersection = factor *( "&" factor )
 ///     factor       = "!" factor / "(" union ")" / operand
 ///
-/// with blanks anywhere between them. The conforming type reads the operands.
+/// Blanks are allowed between all symbols. The conforming type reads the operands.
 protocol BooleanExpressionParser {
   associatedtype Node: BooleanNode
 
-  /// How deep parentheses and `!` may nest.
+  /// Maximum nesting of parentheses and `!`.
   static var maximumNesting: Int { get }
-  /// How many operands one expression may have.
+  /// Maximum number of operands in one expression.
   static var maximumOperands: Int { get }
-  /// The operands in the error for too many of them, such as "segments in one expression".
+  /// Text for the operands in the error for too many of them, such as "segments in one expression".
   static var operands: String { get }
 
   var scanner: ExpressionScanner { get set }
-  /// How deep the next operand is.
+  /// Nesting of the next operand.
   var depth: Int { get set }
-  /// How many operands have been read.
+  /// Number of operands that have been read.
   var operandCount: Int { get set }
 
   mutating func parseOperand() throws(AudienceExpressionError) -> Node

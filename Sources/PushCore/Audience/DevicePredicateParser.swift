@@ -1,4 +1,4 @@
-/// The parser of conditions on devices. The grammar of an operand is
+/// Parser of conditions on devices. The grammar of an operand is
 ///
 ///     operand = field ( "exists" / "prefix" text / "in" "(" value *( "," value ) ")" / comparison value )
 ///     field   = name / DQUOTE 1*64 DQUOTE
@@ -108,8 +108,8 @@ struct DevicePredicateParser: BooleanExpressionParser {
     return nil
   }
 
-  /// Returns the literal for a text in the form that devices have. A locale and a time zone are parsed like those of a
-  /// device.
+  /// Returns the literal for a text, in the same form as the values of devices. A locale and a time zone are parsed
+  /// like those of a device.
   private func textValue(
     _ value: String, of field: DevicePredicate.TextField, at start: Int
   ) throws(AudienceExpressionError) -> DevicePredicate.Literal {

@@ -29,7 +29,8 @@ public struct DeviceRow: Sendable, Equatable {
   public var lastSeen: Int?
   /// Attributes of the user.
   public var attributes: [String: String]
-  /// Reason why a detail of the device was refused; `nil` if none was. The device is stored without this detail.
+  /// Reason why a detail of the device was refused; `nil` if all were accepted. The device is stored without this
+  /// detail.
   public var refusal: String?
 
   /// Memberwise. ``DeviceRowDraft`` validates the values.

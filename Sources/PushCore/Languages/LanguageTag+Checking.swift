@@ -6,7 +6,7 @@ extension LanguageTag {
     var hint: String
   }
 
-  /// - Parameter text: a tag as a phone writes it, or as a person does.
+  /// - Parameter text: a tag, written by a phone or by a person.
   /// - Throws: an error that names the nearest known code.
   init(checking text: String) throws(Problem) {
     guard let tag = LanguageTag(text.utf8) else {

@@ -1,4 +1,4 @@
-/// Reads the characters of an expression one after the other.
+/// Reader of the characters of an expression, one after the other.
 struct ExpressionScanner {
   let characters: [Unicode.Scalar]
   /// The index of the next character.
@@ -14,14 +14,14 @@ struct ExpressionScanner {
     return position < characters.count ? characters[position] : nil
   }
 
-  /// Takes a character if it is the next one after blanks.
+  /// Moves past a character if it is the next one after blanks. Returns whether it was.
   mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard peek() == character else { return false }
     position += 1
     return true
   }
 
-  /// Takes the letters, digits and marks of a plain name; empty if there is none.
+  /// Returns the letters, digits and marks of a plain name, and moves past them; empty if there are none.
   ///
   /// - Parameter orSign: whether the word may begin with `+`.
   mutating func takeWord(orSign: Bool = false) -> String {

@@ -14,7 +14,7 @@ func socketChanged(
   return 0
 }
 
-/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only takes note.
+/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only stores the time.
 func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: UnsafeMutableRawPointer?) -> Int32 {
   if let data {
     Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.timer.set(milliseconds: milliseconds) }
@@ -22,7 +22,8 @@ func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: Unsa
   return 0
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is sent.
+/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is
+/// sent.
 func openConnectionSocket(
   _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -39,7 +40,7 @@ func adoptConnectionContext(
   return CURLE_OK
 }
 
-/// CURLOPT_DEBUGFUNCTION: libcurl's remarks on what it does, and more that nobody asked for.
+/// CURLOPT_DEBUGFUNCTION: libcurl's text about its actions, and other data that is ignored.
 func noteVerbose(
   _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
   _ data: UnsafeMutableRawPointer?
@@ -51,7 +52,7 @@ func noteVerbose(
   return 0
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION; also called by curl_multi_cleanup, when easy handles are long gone.
+/// CURLOPT_CLOSESOCKETFUNCTION; curl_multi_cleanup also calls it, when the easy handles no longer exist.
 func closeConnectionSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
   if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.sockets.close(descriptor) } }
   return 0

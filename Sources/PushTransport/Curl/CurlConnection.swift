@@ -26,9 +26,9 @@ final class CurlConnection: PushConnection {
   var canResume: Bool { false }
   var isDue: Bool { timer.isDue }
 
-  /// Internal for libcurl's callbacks.
+  /// Not private, because libcurl's callbacks use the property.
   let sockets: CurlSockets
-  /// Internal for libcurl's callbacks.
+  /// Not private, because libcurl's callbacks use the property.
   var timer: CurlTimer
   /// Data that the service may still send in this turn, and whether it exceeded the limit in any turn.
   private var budget = TurnBudget()

@@ -2,9 +2,9 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// The sockets of a multi handle: those to the service, and watchers of all that libcurl waits for.
+/// Sockets of a multi handle: the sockets to the service, and watchers for every descriptor that libcurl waits for.
 final class CurlSockets {
-  /// Sockets to the service that libcurl has open; more than one only while it tries several addresses.
+  /// Sockets to the service that libcurl has open. There is more than one only while libcurl tries several addresses.
   private var open: Set<Int32> = []
   private var watchers: [Int32: SocketWatcher] = [:]
   private var isClosed = false
@@ -19,7 +19,7 @@ final class CurlSockets {
   /// Whether no socket to the service is open.
   var isEmpty: Bool { open.isEmpty }
 
-  /// Watches a socket as libcurl asks (CURLMOPT_SOCKETFUNCTION).
+  /// Starts, changes or ends the watch of a socket, as libcurl requests (CURLMOPT_SOCKETFUNCTION).
   func watch(_ descriptor: Int32, _ interest: Int32) {
     if interest == CURL_POLL_REMOVE {
       watchers.removeValue(forKey: descriptor)?.close()
@@ -31,8 +31,8 @@ final class CurlSockets {
   }
 
   private func makeWatcher(_ descriptor: Int32) -> SocketWatcher? {
-    // libcurl closes its sockets, and the pipes of its resolver, without asking; so a duplicate is watched. Without
-    // one (descriptors used up) the transfers on it run into their timeout.
+    // libcurl closes its sockets, and the pipes of its resolver, without notice, so a duplicate is watched. Without one
+    // (no descriptors left), the transfers on the socket time out.
     guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
     let happened = happened
     let watcher = SocketWatcher(
@@ -57,23 +57,23 @@ final class CurlSockets {
     _ = Glibc.close(descriptor)
   }
 
-  /// Shuts the sockets to the service down, so that libcurl reads no more from them.
+  /// Shuts down the sockets to the service, so that libcurl reads no more from them.
   func shutDown() {
     for descriptor in open { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
-  /// Watches nothing from now on.
+  /// Ends all watches, and starts none later.
   func stop() {
     isClosed = true
     for watcher in watchers.values { watcher.close() }
     watchers = [:]
   }
 
-  /// An address in numbers, for people and comparisons; empty for a kind that has none.
+  /// Returns an address in numeric form, for people and comparisons; empty for an unsupported kind.
   static func text(of address: UnsafeMutablePointer<curl_sockaddr>) -> String {
     var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     guard let place = address.pointer(to: \.addr) else { return "" }
-    // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes, which may be more than a sockaddr.
+    // CURLOPT_OPENSOCKETFUNCTION: `addr` has `addrlen` bytes, which may be more than a sockaddr.
     guard getnameinfo(place, address.pointee.addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
       return ""
     }

@@ -1,7 +1,8 @@
 internal import Dispatch
 internal import EventLoop
 
-/// The timer of a multi handle (CURLMOPT_TIMERFUNCTION). It takes note of what libcurl asks for and is armed once a turn.
+/// Timer of a multi handle (CURLMOPT_TIMERFUNCTION). It stores the time that libcurl requests, and is armed once per
+/// turn.
 struct CurlTimer {
   /// Whether libcurl has something to do now.
   private(set) var isDue = false
@@ -13,7 +14,7 @@ struct CurlTimer {
     self.timer = timer
   }
 
-  /// Notes what libcurl asks for: a negative number ends the timer, 0 is due at once.
+  /// Stores the time that libcurl requests: a negative number ends the timer, and 0 is due immediately.
   mutating func set(milliseconds: Int) {
     deadline = milliseconds > 0 ? EventLoop.now + UInt64(milliseconds) * 1_000_000 : nil
     if milliseconds == 0 { isDue = true }
@@ -34,10 +35,10 @@ struct CurlTimer {
     return isDue
   }
 
-  /// Arms the timer for what libcurl has asked for.
+  /// Arms the timer for the time that libcurl requested.
   mutating func arm() {
     guard let deadline else { return }
-    // A timer that fires too early is asked again, so it is only ever moved forward: libcurl changes its mind with
+    // A timer that fires too early is rearmed, so it is only moved to an earlier time. libcurl changes the time with
     // every push, and arming costs a system call.
     if let armedFor, armedFor <= deadline { return }
     armedFor = deadline

@@ -3,23 +3,23 @@ internal import PushCore
 
 extension NativeConnection {
   enum Event: Sendable {
-    /// The host was looked up.
+    /// The lookup of the host has ended.
     case lookedUp(Result<[SocketAddress], any Error>)
     /// The socket is ready.
     case ready
   }
 
-  /// When a silent peer is asked for a sign of life, in nanoseconds.
+  /// Timeouts after which a silent peer is checked, in nanoseconds.
   struct Liveness {
     /// Silence while pushes wait for answers.
     var busy: UInt64 = 5_000_000_000
-    /// Silence while none do. Apple asks for an hour; what dies sooner is the way there, in the tables of others.
+    /// Silence while no push waits. Apple recommends an hour, but state in devices on the path expires sooner.
     var idle: UInt64 = 60_000_000_000
-    /// How long the sign may take.
+    /// Maximum time for the answer to a PING.
     var answer: UInt64 = 5_000_000_000
   }
 
-  /// What it is to be.
+  /// Setup of the connection.
   struct Setup {
     var configuration: ConnectionPool.Configuration
     var target: Authority

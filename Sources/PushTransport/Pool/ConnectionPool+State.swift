@@ -2,7 +2,7 @@ internal import EventLoop
 internal import PushCore
 
 extension ConnectionPool.State {
-  /// Whether the time is over in which pushes may be taken.
+  /// Returns whether the time in which pushes may be taken is over.
   func isOver(_ now: UInt64) -> Bool { mayTakeUntil.map { $0 < now } ?? false }
 
   func hasWork(for engine: Int) -> Bool {
@@ -23,7 +23,7 @@ extension ConnectionPool.State {
   }
 
   mutating func noteAnswer(on engine: Int, now: UInt64) {
-    // Answers of connections that are closed for new pushes tell nothing of the one that is there now.
+    // An answer of a connection that takes no more pushes says nothing about the present one.
     if connections[engine].phase != .closed { connections[engine].answeredAt = now }
     failure = nil
   }
@@ -48,15 +48,15 @@ extension ConnectionPool.State {
 }
 
 extension CircuitBreaker {
-  /// Takes note of many ends at once.
+  /// Records the results of many pushes.
   ///
-  /// - Returns: whether the state has changed.
+  /// - Returns: whether the state changed.
   mutating func note(_ completions: [PushCompletion], of service: any PushService) -> Bool {
     var isNews = false
     var clock: (now: UInt64, jitter: Double)?
     for completion in completions {
       let signal = Signal(completion.answer, of: service)
-      // Time and chance cost a system call, and matter only when it opens.
+      // Time and chance cost a system call, and are needed only when the breaker opens.
       if signal != .answered, clock == nil { clock = (EventLoop.now, .random(in: 0..<1)) }
       if note(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isNews = true }
     }

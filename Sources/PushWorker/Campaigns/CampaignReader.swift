@@ -65,8 +65,8 @@ final class CampaignReader: WorkerPart {
   private enum ContextFinding {
     case found(CampaignContext, CampaignState)
     case gone
-    /// This worker passes the campaign over: it has declined the campaign, or it is reading the campaign's large job. The
-    /// claim loop wakes when the job has been read.
+    /// This worker passes the campaign over: it has declined the campaign, or it is reading the campaign's large job.
+    /// The claim loop wakes when the job has been read.
     case notNow(Lane)
     /// The configuration has no such app.
     case unknownApp

@@ -20,7 +20,7 @@ enum Scheduler {
     var counts = true
   }
 
-  /// The condition of a slice.
+  /// State of a slice, as far as it decides about credit.
   struct Condition {
     /// Whether its pool can't send now.
     var isStuck: Bool
@@ -34,7 +34,7 @@ enum Scheduler {
     var isBisecting: Bool
   }
 
-  /// The numbers of targets of a slice.
+  /// Numbers of targets of a slice.
   struct Targets {
     /// Targets that it could send immediately with enough credit.
     var wants: Int

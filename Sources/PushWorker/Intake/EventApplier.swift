@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Applies events, away from the worker's loop: what is sent does not wait for their parsing.
+/// Applies events outside the worker's loop, so that their parsing delays no push.
 struct EventApplier: Sendable {
   private let store: CampaignStore
   private let instance: WorkerInstance

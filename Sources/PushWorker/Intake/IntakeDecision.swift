@@ -1,9 +1,10 @@
 import CampaignStore
 import PushCore
 
-/// What is done with a job that was taken off the queue. Pure.
+/// The next action for a job that was taken from the queue. Pure.
 enum IntakeDecision: Equatable {
-  /// It becomes a campaign. `untimely` is what only the present time makes wrong: then it does so only if the job is known.
+  /// The job becomes a campaign. `untimely` means that only the present time makes it invalid: then it must be known
+  /// already.
   case activate(Campaign, untimely: JobError? = nil)
   /// The job goes to the dead list.
   case deadLetter(reason: String, hint: String)

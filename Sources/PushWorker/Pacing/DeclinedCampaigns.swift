@@ -22,10 +22,9 @@ final class DeclinedCampaigns: WorkerPart {
   /// Whether no campaign is declined.
   var isIdle: Bool { declines.raised.isEmpty }
 
-  /// Declines a campaign: leaves it to the other workers.
+  /// Declines a campaign, which leaves it to other workers.
   ///
-  /// - Parameter remedy: What an operator must do, after the reason, if all live workers decline the campaign and it is
-  ///   paused.
+  /// - Parameter remedy: Advice for the operator, after the reason, if all live workers decline the campaign.
   func decline(_ id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
     guard declines.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
@@ -35,7 +34,7 @@ final class DeclinedCampaigns: WorkerPart {
     loop.start { await self.affirm(id, isNew: true) }
   }
 
-  /// Repeats which campaigns this worker declines, and pauses those that every live worker declines.
+  /// Repeats to Redis which campaigns this worker declines, and pauses those that all live workers decline.
   func affirmAll() async {
     for id in declines.raised.keys.sorted() { await affirm(id) }
   }
@@ -57,14 +56,14 @@ final class DeclinedCampaigns: WorkerPart {
     }
   }
 
-  /// Stops declining a campaign that was resumed or has ended.
+  /// Accepts a declined campaign again, because it was resumed or has ended.
   func withdraw(_ id: String, round: Int) {
     guard declines.raised[id]?.round == round, declines.drop(id) else { return }
     wakeClaims()
   }
 
-  /// Declines every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would
-  /// ever be answered. What stopped it may have been said of another campaign's push, or of none.
+  /// Declines every held campaign whose credential was stopped: nothing is sent with it, so no answer would come. The
+  /// refusal that stopped it may concern a push of another campaign, or no push.
   func declineForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context

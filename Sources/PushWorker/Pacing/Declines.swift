@@ -1,7 +1,8 @@
-/// The campaigns that this worker declines: it can't send them, and leaves them to other workers. Pure.
+/// Campaigns that this worker declines, because of its own settings or the campaign's. Other workers may send them.
+/// Pure.
 struct Declines {
   struct Decline: Equatable {
-    /// How often the campaign had been resumed: whoever resumes it wants it tried again.
+    /// Number of resumes of the campaign. After a later resume, this worker tries the campaign again.
     var round: Int
     /// For operators.
     var reason: String

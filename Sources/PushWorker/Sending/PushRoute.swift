@@ -9,7 +9,7 @@ final class PushRoute {
   let number: Int
   let credential: any PushCredential
   let endpoint: PushEndpoint
-  /// The name of the push service, for people.
+  /// Name of the push service, for people.
   let service: String
   let pool: ConnectionPool
   /// Health at the last check.

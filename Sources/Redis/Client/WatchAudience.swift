@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Watches that all clients of the process share, one for each key. A watch lives as long as a client holds a reference.
+/// Watches that all clients of the process share, one for each key. A watch lives as long as a client holds a reference
+/// to it.
 final class SharedWatches<Key: Hashable & Sendable, Watch: AnyObject & Sendable>: Sendable {
   private struct Entry {
     weak var watch: Watch?
@@ -32,7 +33,7 @@ struct WatchAudience<Value: Sendable> {
   /// The most useful error since the last result.
   private var lastError: RedisError?
 
-  /// Whether nobody listens.
+  /// Whether there are no listeners.
   var isEmpty: Bool { listeners.isEmpty }
 
   /// Adds a caller that gets the next result or error.
@@ -48,7 +49,7 @@ struct WatchAudience<Value: Sendable> {
   /// Removes a listener.
   mutating func remove(_ listener: UInt64) { listeners[listener] = nil }
 
-  /// Hands a result to the waiting callers and the listeners.
+  /// Passes a result to the waiting callers and the listeners.
   mutating func succeed(_ value: Value) {
     lastError = nil
     for waiter in takeWaiters() { waiter.resume(returning: .success(value)) }
@@ -64,8 +65,8 @@ struct WatchAudience<Value: Sendable> {
   /// Fails the waiting callers with the recorded error.
   ///
   /// - Parameters:
-  ///   - unanswered: what is wrong if no error was recorded.
-  ///   - prefix: stands before the message of the error.
+  ///   - unanswered: the problem if no error was recorded.
+  ///   - prefix: text before the message of the error.
   mutating func fail(_ unanswered: String, prefix: String) {
     var error = lastError ?? RedisError(.notReady, unanswered, hint: Hint.address)
     error.message = "\(prefix): \(error.message)"

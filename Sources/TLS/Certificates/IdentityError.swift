@@ -1,27 +1,28 @@
-/// The error for a client identity that can't be used.
+/// Reason why a client identity can't be used, with a remedy.
 public typealias IdentityError = CredentialFileError<IdentityProblem>
 
-/// What is wrong with a client identity.
+/// Problem with a client identity.
 public enum IdentityProblem: CredentialFileProblem {
-  /// The file, or that of its passphrase, can't be read, or more people than should can.
+  /// The file or its passphrase file can't be read, or too many users can read it.
   case file(SecretFileProblem)
-  /// Neither PKCS#12 nor PEM.
+  /// The file is neither PKCS#12 nor PEM.
   case unknownFormat
-  /// Not PEM, where only that will do.
+  /// The file is not PEM, which is required here.
   case notPEM
-  /// A certificate, but no private key.
+  /// The file has a certificate, but no private key.
   case noKey
-  /// A private key, but no certificate.
+  /// The file has a private key, but no certificate.
   case noCertificate
   /// None of the certificates belongs to the key.
   case mismatch
-  /// It is encrypted, and no passphrase was given.
+  /// The file is encrypted, and no passphrase was given.
   case passphraseMissing
-  /// The passphrase doesn't open it.
+  /// The passphrase is wrong.
   case wrongPassphrase
-  /// Encrypted with RC2 or the like, as Keychain does; OpenSSL's legacy provider, which reads that, is not installed.
+  /// The file is encrypted with RC2 or a similar cipher, as Keychain does. OpenSSL's legacy provider, which can read
+  /// it, is not installed.
   case legacyProviderMissing
-  /// OpenSSL can't make sense of it; its own words.
+  /// OpenSSL can't read the file; the text is OpenSSL's.
   case damaged(String)
 
   public var reason: String {

@@ -1,21 +1,21 @@
-/// What is wrong with a file of a key, a certificate or a passphrase.
+/// Problem with a file that contains a key, a certificate or a passphrase.
 public protocol CredentialFileProblem: Error, Equatable {
-  /// The problem in words, without the file.
+  /// Description of the problem without the file.
   var reason: String { get }
-  /// What to do about the problem.
+  /// Returns the remedy.
   ///
-  /// - Parameter file: the path of the file.
+  /// - Parameter file: path of the file.
   func hint(for file: String) -> String
 }
 
-/// The error for a file that can't be used.
+/// Reason why a file can't be used, with a remedy.
 public struct CredentialFileError<Kind: CredentialFileProblem>: Error, Equatable, CustomStringConvertible {
-  /// The kinds of problem.
+  /// Type of the problem.
   public typealias Problem = Kind
 
-  /// The path of the file.
+  /// Path of the file.
   public var file: String
-  /// What is wrong with the file.
+  /// Problem with the file.
   public var problem: Problem
 
   /// Memberwise.
@@ -24,10 +24,10 @@ public struct CredentialFileError<Kind: CredentialFileProblem>: Error, Equatable
     self.problem = problem
   }
 
-  /// The problem in words, without the file.
+  /// Description of the problem without the file.
   public var reason: String { problem.reason }
 
-  /// What to do about the problem.
+  /// Remedy.
   public var hint: String { problem.hint(for: file) }
 
   public var description: String { "\(file): \(reason); \(hint)" }

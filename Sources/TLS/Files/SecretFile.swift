@@ -61,16 +61,16 @@ public enum SecretFile {
   }
 }
 
-/// The error for a file with a secret that can't be read.
+/// Reason why a file with a secret was not read, with a remedy.
 public typealias SecretFileError = CredentialFileError<SecretFileProblem>
 
-/// What is wrong with a file that holds a secret.
+/// Problem with a file that contains a secret.
 public enum SecretFileProblem: CredentialFileProblem {
-  /// The system's own words.
+  /// Error text of the system.
   case unreadable(String)
-  /// More people than its owner and its group's members can read it, or others than its owner change it.
+  /// More users than its owner and its group can read the file, or other users than its owner can change it.
   case exposed(mode: UInt32)
-  /// Larger than ``SecretFile/maximumSize``.
+  /// The file is larger than ``SecretFile/maximumSize``.
   case tooLarge
 
   public var reason: String {
@@ -95,7 +95,7 @@ public enum SecretFileProblem: CredentialFileProblem {
 }
 
 extension SecretFileError {
-  /// The error of the last system call.
+  /// Returns the error of the last system call.
   static func last(_ file: String) -> SecretFileError {
     SecretFileError(file: file, problem: .unreadable(String(cString: strerror(errno))))
   }

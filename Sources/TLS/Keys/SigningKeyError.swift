@@ -1,19 +1,19 @@
-/// The error for a signing key that can't be used.
+/// Reason why a signing key can't be used, with a remedy.
 public typealias SigningKeyError = CredentialFileError<SigningKeyProblem>
 
-/// What is wrong with a signing key.
+/// Problem with a signing key.
 public enum SigningKeyProblem: CredentialFileProblem {
-  /// The file can't be read, or more people than should can.
+  /// The file can't be read, or too many users can read it.
   case file(SecretFileProblem)
-  /// It is there, but asks for a passphrase.
+  /// The file has a key, but requires a passphrase.
   case encrypted
-  /// There is no private key in it, or a damaged one.
+  /// The file has no private key, or a damaged one.
   case notAKey
-  /// A key that lost more than its line breaks on the way: what happened to it.
+  /// The key lost more than its line breaks; the text describes the damage.
   case damaged(String)
-  /// A key, but not on P-256: the name of its curve, if it has one.
+  /// The key is not on P-256; the name of its curve, if it has one.
   case wrongKind(String?)
-  /// OpenSSL failed on a good key.
+  /// OpenSSL failed with a valid key.
   case openSSL(String)
 
   public var reason: String {

@@ -1,10 +1,10 @@
 import CampaignStore
 
-/// The slices that dead workers have left, as others say: they are taken up though there is enough in hand. What they have in
-/// doubt must not wait until somebody's hands are free, which takes seconds where answers are slow. Pure: time is an
-/// argument, ns of `EventLoop.now`.
+/// The abandoned slices of dead workers, as other workers report them. A worker takes them even if it holds enough
+/// slices: targets in doubt must not wait for a free slot, which takes seconds while answers are slow. Pure: time is an
+/// argument, in ns of `EventLoop.now`.
 struct AbandonedSliceList {
-  /// In the order in which they were left.
+  /// The slices, in the order of their reports.
   private var slices: [SliceReference] = []
   private var end: UInt64 = 0
 
