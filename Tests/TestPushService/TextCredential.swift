@@ -2,7 +2,7 @@ public import PushCore
 public import PushTransport
 import Synchronization
 
-/// The bearer token of an account of ``TextService``. It can be exchanged.
+/// Bearer token of an account of ``TextService``. It can be replaced.
 public final class TextCredential: PushCredential {
   private struct State {
     var text: String
@@ -13,7 +13,7 @@ public final class TextCredential: PushCredential {
 
   private let state: Mutex<State>
 
-  /// - Parameter text: without the `bearer` in front.
+  /// - Parameter text: the token, without the word `bearer`.
   public init(_ text: String) { state = Mutex(State(text: text)) }
 
   public func authorization() -> PushAuthorization? {
@@ -23,7 +23,7 @@ public final class TextCredential: PushCredential {
     }
   }
 
-  /// Uses another token from now on.
+  /// Replaces the token.
   public func exchange(_ text: String) {
     state.withLock {
       $0.text = text

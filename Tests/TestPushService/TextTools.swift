@@ -4,7 +4,7 @@ public import ServiceTools
 
 /// The tools of ``TextService`` for the command line.
 public struct TextTools: PushServiceTools {
-  /// It has no settings.
+  /// The tools have no settings.
   public init() {}
 
   public var service: any PushService { TextService() }
@@ -84,11 +84,11 @@ public struct TextTools: PushServiceTools {
   }
 }
 
-/// The settings of an app for ``TextService``.
+/// Settings of an app for ``TextService``.
 public struct TextSettings: PushServiceSettings {
-  /// The keys that lead to the settings.
+  /// Path of the settings in the configuration, for messages.
   public var path: String
-  /// The server.
+  /// Address of the server.
   public var endpoint: EndpointAddress
   /// The bearer token.
   public var secret: String

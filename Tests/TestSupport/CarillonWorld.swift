@@ -18,7 +18,7 @@ public struct CarillonWorld: Sendable {
   ///   - engine: engine of its workers, as in `worker.engine`. With `nil` no worker starts if there is a simulator.
   ///   - server: `nil` for the server that all tests share.
   ///   - url: URL of its Redis if it is not a single server. Then ``server`` is not used.
-  ///   - devices: how many devices to import.
+  ///   - devices: number of devices to import.
   public init(
     partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil,
     devices: Int = 0

@@ -7,9 +7,9 @@ import Synchronization
 public final class ChildProcess: Sendable {
   /// How a program ended.
   public enum Exit: Equatable, Sendable {
-    /// With this status; 127 if the program does not exist.
+    /// Exit with this status; 127 if the program does not exist.
     case status(Int32)
-    /// By a signal.
+    /// End by a signal.
     case signal(Int32)
   }
 

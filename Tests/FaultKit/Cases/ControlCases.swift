@@ -38,7 +38,7 @@ enum ControlCases {
         _ = try await cancelling
         if isKilled { stage.fired("cancel racing a SIGKILL", duplicates: window) }
       } catch {
-        // The campaign ended before the command ran, so there was no race.
+        // The campaign had ended before the command ran, so no race occurred.
         guard try await world.hasEnded(campaign) else { throw error }
         campaign.end = "completed"
       }

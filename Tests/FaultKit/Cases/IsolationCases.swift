@@ -106,7 +106,7 @@ enum IsolationCases {
           try await scene.world.store.campaigns.find(sick.id)?.times.startedAt != nil
         }
       } else {
-        // By this time the guard has decided, and the windows have been filled more than once.
+        // The guard has now decided, and the windows have been filled more than once.
         try await scene.world.reached(stage.times(short: 3000, full: 5000), of: sick)
         if holdsCampaign { try await scene.app.set(#"{"stallShare":0}"#) }
         try await suffer(scene.app)

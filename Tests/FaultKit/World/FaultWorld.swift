@@ -221,7 +221,7 @@ public final class FaultWorld: Sendable {
 
   /// Submits a campaign with the command line.
   ///
-  /// - Parameter outcomes: how many outcomes to wait for.
+  /// - Parameter outcomes: number of outcomes after which the function returns.
   @discardableResult
   public func submit(_ campaign: FaultCampaign, reaching outcomes: Int = 0) async throws -> FaultCampaign {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
