@@ -43,7 +43,7 @@ public struct AudienceExclusion: Sendable, Equatable {
   public var isEmpty: Bool { segment == nil && campaigns.isEmpty && activity == nil }
 }
 
-/// Suppression list: users to whom an app sends nothing, or nothing of one category, because they opted out or a
+/// Suppression list: users who get nothing from an app, or nothing of one category, because they opted out or a
 /// regulator requires it. The list belongs to the app and not to its campaigns, so no job can omit it.
 public struct SuppressionList: Hashable, Sendable {
   /// Name of the app.

@@ -7,7 +7,7 @@ public struct PayloadForm: Sendable {
   public let value: JSONValue
   let template: PayloadTemplate
   /// Size as sent in bytes, shortened as far as possible. It is the size with all fallbacks, or with the job's values
-  /// of the recipient for whom it is largest.
+  /// of the recipient with the largest push.
   public internal(set) var size: Int
   /// Recipient with the largest size; `nil` if the size is not that of one recipient.
   public internal(set) var largestFor: String?

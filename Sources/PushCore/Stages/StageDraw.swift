@@ -1,8 +1,8 @@
 /// Assignment of users to the stages of a campaign. It depends only on the campaign's id and the user, so a user is in
 /// exactly one stage, at any time and on any worker.
 ///
-/// A user whom stages list is in the first of these stages. All other users get a random number: each share has a range
-/// of the numbers, and a user outside all ranges is in the rest.
+/// A user in the lists of stages is in the first of these stages. All other users get a random number: each share has a
+/// range of the numbers, and a user outside all ranges is in the rest.
 public struct StageDraw: Sendable, Equatable {
   /// Listed users with the positions of their stages, by the length of their names. For most users, the length alone
   /// shows that they are not listed.

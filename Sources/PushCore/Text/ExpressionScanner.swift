@@ -14,7 +14,7 @@ struct ExpressionScanner {
     return position < characters.count ? characters[position] : nil
   }
 
-  /// Moves past a character if it is the next one after blanks. Returns whether it was.
+  /// Moves past a character if it is the next one after blanks. Returns whether the position has moved past it.
   mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard peek() == character else { return false }
     position += 1

@@ -2,7 +2,7 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// Sockets of a multi handle: the sockets to the service, and watchers for every descriptor that libcurl waits for.
+/// Sockets of a multi handle: the sockets to the service, and a watcher for each descriptor on which libcurl waits.
 final class CurlSockets {
   /// Sockets to the service that libcurl has open. There is more than one only while libcurl tries several addresses.
   private var open: Set<Int32> = []

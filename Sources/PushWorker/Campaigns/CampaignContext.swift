@@ -45,7 +45,7 @@ final class CampaignContext {
     progress.isNarrowed = true
   }
 
-  /// Records the stages of the campaigns that its audience refers to.
+  /// Records the stages of the campaigns that its audience names.
   func refer(to campaign: Campaign) { self.campaign = campaign }
 
   /// Identifies its pushes in a pool while this context exists.

@@ -152,7 +152,7 @@ struct FailoverReplay {
   }
 
   /// Removes writes that servers have had the time to make durable, for servers that are still there. Removes nothing
-  /// for a server that is away: it loses its last writes before its death, however long ago that is.
+  /// for a server that is away: it loses its last writes before its death, even if it died long ago.
   ///
   /// - Parameters:
   ///   - clock: In ms since the epoch; `nil` if the server of the shared keys is not the same as before.

@@ -3,7 +3,7 @@ import CampaignStore
 /// Partitions with prunes that the devices' partitions have not received yet. Pure.
 struct UndeliveredPrunes {
   /// Number of partitions that justifies a round trip before a second has passed. The store records the owner of a
-  /// token in the token's partition. That costs one script, however many of the tokens the owner has.
+  /// token in the token's partition. That costs one script, for any number of the owner's tokens.
   private static let deliveredTogether = 64
 
   private var partitions: Set<Int> = []

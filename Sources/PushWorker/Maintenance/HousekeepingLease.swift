@@ -47,8 +47,8 @@ final class HousekeepingLease {
     interval = min(max(Self.beat, next), Self.beat * Self.idleBeats.upperBound)
   }
 
-  /// Returns the time in ms until the leader's signal counts as missing; 0 if it does. Two missing signals can mean
-  /// that the leader is dead.
+  /// Returns the time in ms until the leader's signal counts as missing; 0 if it already counts as missing. Two missing
+  /// signals can mean that the leader is dead.
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastBeat else { return 0 }
     var end = Self.end(of: interval, after: lastBeat)

@@ -62,7 +62,7 @@ public struct FaultSwitches: Sendable {
     self.die = die
   }
 
-  /// Counts a moment, and ends the process if it is the one that a test asks for.
+  /// Counts a moment, and ends the process if a test selected this moment.
   fileprivate mutating func reach(_ moment: Moment) {
     guard moment == self.moment else { return }
     passes += 1

@@ -130,7 +130,7 @@ public final class Stage: Sendable {
   /// Checks all campaigns of a world since its last check, and the leftovers. Compares the duplicates with the bound of
   /// the injections since then. Running workers continue.
   ///
-  /// - Parameter campaign: a campaign whose end to wait for.
+  /// - Parameter campaign: a campaign that must end before the check.
   public func check(_ world: FaultWorld, after campaign: FaultCampaign? = nil) async throws {
     if let campaign { try await world.ended(campaign) }
     let allowed = contents.withLock { contents in
