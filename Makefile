@@ -16,6 +16,8 @@ build: ## build the release binary, .build/release/carillon
 # After a failure the last lines repeat the failed tests, which are hard to find among thousands of lines. At most eight
 # tests run at the same time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
 # would only cause timeouts. XCTest is off because no test uses it, and its "Executed 0 tests" would mislead.
+# CI needs no debug information: compiling without it takes 15 % less CPU time.
+INFO := $(if $(CI),-debug-info-format none)
 test: ## install missing packages, lint, build, and run every test
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
@@ -23,7 +25,7 @@ test: ## install missing packages, lint, build, and run every test
 	@deploy/install-checkers
 	@deploy/install-browser
 	@$(MAKE) --no-print-directory lint
-	@mkdir -p .build; set -o pipefail; swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
+	@mkdir -p .build; set -o pipefail; swift test $(INFO) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
 
 # A debug build, because only this build contains the fault injection. After a failure the folder of the world has the

@@ -28,7 +28,8 @@ public struct SetupInterview {
     if let ask { return try ask(question, standard) }
     guard let standard else {
       throw ServiceError(
-        .usage, "--\(option) is missing", hint: "add the option, or run carillon init on a terminal, where it asks; see carillon init --help")
+        .usage, "--\(option) is missing",
+        hint: "add the option, or run carillon init on a terminal, where it asks; see carillon init --help")
     }
     return standard
   }

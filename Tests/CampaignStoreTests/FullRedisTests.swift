@@ -159,7 +159,10 @@ struct FullRedisTests {
     ("OOM command not allowed when used memory > 'maxmemory'.", "out of memory"),
     ("MISCONF Redis is configured to save RDB snapshots, but ...", "can't save its data"),
     ("READONLY You can't write against a read only replica.", "read-only replica"),
-    ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "without a connection to its primary"),
+    (
+      "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+      "without a connection to its primary"
+    ),
     ("LOADING Redis is loading the dataset in memory", "loading its data"),
     ("BUSY Redis is busy running a script.", "a script blocks Redis"),
     // Redis 6: the error of a command in a script.

@@ -90,7 +90,8 @@ struct BadInputTests {
   @Test func missingConfigurationNamesTheOption() async throws {
     let folder = try ScratchFolder()
     let output = try await CarillonCommand.run(["campaign", "list"], folder: folder.url)
-    output.expect(exit: 65, saying: "the working directory has no Config/carillon.yaml", "--config FILE or CARILLON_CONFIG")
+    output.expect(
+      exit: 65, saying: "the working directory has no Config/carillon.yaml", "--config FILE or CARILLON_CONFIG")
   }
 
   static let keys: [(pem: String?, says: [String])] = [

@@ -48,7 +48,8 @@ struct CampaignTests {
     for verb in ["pause", "resume"] {
       let output = try await world.run("campaign", verb, "early")
       output.expect(
-        exit: 1, saying: "its job is in the queue, position 2 of 2", "to remove the job: carillon campaign cancel early")
+        exit: 1, saying: "its job is in the queue, position 2 of 2", "to remove the job: carillon campaign cancel early"
+      )
     }
     let cancelled = try await world.run("campaign", "cancel", "first")
     #expect(cancelled.exit == .status(0) && cancelled.standardOutput == "first cancelled\n")

@@ -53,7 +53,8 @@ struct DoctorRuleTests {
     ("maxmemory_policy", "allkeys-lru", "problem", "maxmemory-policy is allkeys-lru"),
     ("aof_enabled", "0", "advice", "has no append-only file"),
     ("aof_last_write_status", "err", "problem", "can't save its data"),
-    ("rdb_last_bgsave_status", "err", "problem", "can't save its data"), ("maxmemory", "0", "advice", "without a limit"),
+    ("rdb_last_bgsave_status", "err", "problem", "can't save its data"),
+    ("maxmemory", "0", "advice", "without a limit"),
     ("used_memory", "94371840", "problem", "uses 90 % of its memory, 90 MiB"),
   ])
   func serverProblemIsReported(field: String, value: String?, level: String, text: String) throws {
@@ -108,7 +109,8 @@ struct DoctorRuleTests {
   @Test func endingCertificateOfTheEndpointIsReported() throws {
     let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }
     expect(
-      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well, "a by b, 2 in the chain, valid for 30 more"
+      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well,
+      "a by b, 2 in the chain, valid for 30 more"
     )
     expect(NetworkExamination.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
     #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
@@ -117,7 +119,9 @@ struct DoctorRuleTests {
   @Test func unhealthyBackendIsReported() {
     let backend = AppBackend(
       check: HealthCheck(url: "http://b/health", slowAfter: 500), interval: 5000, rate: 2000, leastShare: 0.1)
-    expect([BackendRules.finding("news", backend, .well)], .well, "the health check of its backend succeeded at http://b/health")
+    expect(
+      [BackendRules.finding("news", backend, .well)], .well,
+      "the health check of its backend succeeded at http://b/health")
     expect([BackendRules.finding("news", backend, .slow(milliseconds: 900))], .advice, "answered after 900 ms")
     expect([BackendRules.finding("news", backend, .failing("status 503"))], .problem, "http://b/health: status 503")
   }
@@ -170,7 +174,9 @@ struct DoctorRuleTests {
   @Test func otherVersionsInTheFleetAreReported() {
     expect(VersionRules.findings(own: "1", fleet: [], live: 0), .advice, "no worker")
     expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .well, "3 live workers, all with this version")
-    expect(VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice, "this program has version 1, workers have 1 and 2")
+    expect(
+      VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice,
+      "this program has version 1, workers have 1 and 2")
   }
 
   @Test func reportSortsCountsAndNamesTheRemedy() throws {

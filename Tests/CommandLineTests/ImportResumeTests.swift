@@ -62,7 +62,9 @@ struct ImportResumeTests {
     let world = try await CarillonWorld()
     let file = try file(in: world, rows: 3)
     let output = try await world.run("devices", "import", file, "--resume")
-    #expect(output.standardError.contains("devices.csv: no interrupted import of this file is known; starting at the first row"))
+    #expect(
+      output.standardError.contains(
+        "devices.csv: no interrupted import of this file is known; starting at the first row"))
     #expect(
       output.standardOutput.hasSuffix(
         "devices.csv: 5 rows, 3 imported, 2 bad rows skipped, 1 stored without a time zone\n"))

@@ -57,7 +57,10 @@ struct InitTests {
         "--app", "a", "--topic", "x", "--key-file", "AuthKey_ABC123DEFG.p8", "--team-id", "DEF123GHIJ",
       ], 65, "AuthKey_ABC123DEFG.p8: No such file"
     ),
-    (["--app", "a", "--topic", "x", "--certificate", "c", "--key-file", "k"], 64, "--certificate and a signing key can't be combined"),
+    (
+      ["--app", "a", "--topic", "x", "--certificate", "c", "--key-file", "k"], 64,
+      "--certificate and a signing key can't be combined"
+    ),
     (
       [
         "--redis", "redis://:secret@h", "--app", "a", "--topic", "x", "--key-file", "k", "--key-id", "ABC123DEFG",

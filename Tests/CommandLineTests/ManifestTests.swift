@@ -23,7 +23,8 @@ struct ManifestTests {
     #expect(text.contains(#""what":"submit","by":"ada""#) && text.contains(#""what":"completed""#))
     // The manifest contains no users and no texts.
     #expect(!text.contains("u1") && !text.contains("alert"))
-    #expect(try await world.succeed("campaign", "manifest", "story", "--check", "-", input: text).contains("matches its"))
+    #expect(
+      try await world.succeed("campaign", "manifest", "story", "--check", "-", input: text).contains("matches its"))
     // The manifest is the same for every user and at every time.
     #expect(try await world.succeed("campaign", "manifest", "story") == text)
     let changed = text.replacing(#""accepted":40"#, with: #""accepted":41"#)
@@ -36,7 +37,8 @@ struct ManifestTests {
     try await world.submit("other")
     #expect(try await world.run("campaign", "manifest", "other").exit == .status(1))
     let wrong = try await world.run("campaign", "manifest", "other", "--check", "-", input: text)
-    #expect(wrong.exit == .status(1) && wrong.standardError.contains("is the manifest of campaign 'story', not of 'other'"))
+    #expect(
+      wrong.exit == .status(1) && wrong.standardError.contains("is the manifest of campaign 'story', not of 'other'"))
   }
 
   /// 20 users have a token for alerts, and 15 of them also have a token for widgets: 35 pushes to 20 users.
@@ -98,7 +100,8 @@ struct ManifestTests {
     var show = try await world.show("big")
     #expect(show.text("state") == "paused" && show.bool("needsApproval") == true && show.text("submittedBy") == "ada")
     #expect(
-      show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news requires approval above 30") == true)
+      show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news requires approval above 30")
+        == true)
     #expect(show.number("estimate") == 40 && show.text("text") == "hi")
     let own = try await world.run("campaign", "approve", "big", "--by", "ada")
     #expect(own.exit == .status(1) && own.standardError.contains("ask another person to approve it"))

@@ -37,7 +37,9 @@ struct StatusTests {
     var dead = try await world.run("status")
     while dead.exit == .status(0) { dead = try await world.run("status") }
     #expect(dead.exit == .status(1))
-    #expect(dead.standardOutput.contains("  ! 1 jobs or events could not be run\n    check the reasons with carillon dead list"))
+    #expect(
+      dead.standardOutput.contains(
+        "  ! 1 jobs or events could not be run\n    check the reasons with carillon dead list"))
     #expect(await worker.terminate() == .status(0))
   }
 

@@ -40,7 +40,8 @@ struct SuppressionTests {
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
     #expect(try await world.server.command("keys", "{\(world.namespace)*:audience:*").isEmpty)
 
-    #expect(try await world.succeed("suppression", "remove", "news", "u1") == "removed 1 from the suppression list of news\n")
+    #expect(
+      try await world.succeed("suppression", "remove", "news", "u1") == "removed 1 from the suppression list of news\n")
     #expect(try await world.run("suppression", "remove", "news", "u1").exit == .status(1))
     try await world.succeed("suppression", "import", "news", "-", "--replace", "--allow-shrink", input: "u9\n")
     #expect(try await world.succeed("suppression", "export", "news") == "u9\n")

@@ -110,9 +110,9 @@ public final class ClientCertificate: PushCredential {
     }
     if reason == .badCertificateEnvironment {
       let sign = turnedAway >= Self.turnedAwayLimit ? " (\(turnedAway) connections ended before the first push)" : ""
-      return "\(reason.name), \(subject): it is not for this environment\(sign); mend environment or certificate"
+      return "\(reason.name), \(subject): it is not for this environment\(sign); fix environment or certificate"
     }
-    return "\(words ?? reason.name), \(subject); mend certificate, environment or topic"
+    return "\(words ?? reason.name), \(subject); fix certificate, environment or topic"
   }
 
   /// Does nothing: the certificate contains its validity, and APNs checks it with its own clock.

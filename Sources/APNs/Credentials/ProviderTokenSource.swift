@@ -115,7 +115,7 @@ public final class ProviderTokenSource: PushCredential {
   public func explain(_ reason: ReasonCode) -> String {
     let words = state.withLock { state -> String? in if case .stopped(_, let words) = state.phase { words } else { nil }
     }
-    return "\(words ?? Reason(reason).name); mend key, team or topic"
+    return "\(words ?? Reason(reason).name); fix key, team or topic"
   }
 
   /// Returns the current token, and signs a new one when it is due. Returns `nil` while the clock is being measured and

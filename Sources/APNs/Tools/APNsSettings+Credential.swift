@@ -93,7 +93,7 @@ extension APNsSettings {
         .configuration,
         "\(path).certificate: “\(certificate.name)” is for \(certificate.topics.joined(separator: ", ")), "
           + "not for \(topic)",
-        hint: "name the certificate of this app, or mend \(path).topic")
+        hint: "name the certificate of this app, or fix \(path).topic")
     }
     let environment = PushCertificate.Environment(environment)
     guard certificate.covers(environment) else {

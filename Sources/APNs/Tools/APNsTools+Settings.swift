@@ -85,7 +85,8 @@ extension APNsTools {
     if let certificate = interview.options["certificate"] {
       guard ["key-file", "key-id", "team-id"].allSatisfy({ interview.options[$0] == nil }) else {
         throw ServiceError(
-          .usage, "--certificate and a signing key can't be combined", hint: "choose one; a key works for all apps of a team")
+          .usage, "--certificate and a signing key can't be combined",
+          hint: "choose one; a key works for all apps of a team")
       }
       draft.add("certificate", nil)
       draft.add("file", interview.path(certificate), depth: 1)

@@ -171,7 +171,8 @@ extension FleetSnapshot {
           FleetAlarm(
             record.isApprovalUrgent(at: at) ? .approvalUrgent : .approvalWaits, record.id,
             "campaign \(record.id) waits for approval, and \(when)",
-            remedy: "check carillon campaign show \(record.id), then run carillon campaign approve \(record.id) --by NAME, "
+            remedy:
+              "check carillon campaign show \(record.id), then run carillon campaign approve \(record.id) --by NAME, "
               + "or cancel it"))
       } else if record.state == .paused, record.pausedItself {
         alarms.append(
@@ -250,7 +251,8 @@ extension FleetSnapshot {
       if let policy = node.info.evictionPolicy, policy != "noeviction" {
         alarms.append(
           FleetAlarm(
-            .redis, node.endpoint, "the Redis at \(node.endpoint) evicts keys when memory is full: maxmemory-policy is \(policy)",
+            .redis, node.endpoint,
+            "the Redis at \(node.endpoint) evicts keys when memory is full: maxmemory-policy is \(policy)",
             remedy: "set maxmemory-policy to noeviction"))
       }
       if node.info.role == .replica {

@@ -206,7 +206,8 @@ extension Queue {
 
   private func admission(_ reply: RedisReply) throws -> Admission {
     guard let admission = reply.string.flatMap(Admission.init(rawValue:)) else {
-      throw StoreError(.refused, "the intake script returned \(reply)", hint: "this is a bug in Carillon: please report it")
+      throw StoreError(
+        .refused, "the intake script returned \(reply)", hint: "this is a bug in Carillon: please report it")
     }
     return admission
   }

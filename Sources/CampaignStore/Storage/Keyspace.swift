@@ -69,7 +69,7 @@ public struct Keyspace: Sendable {
   /// Hash: worker → since when and why it can't send a campaign, see `Waiting.swift`.
   func waiting(_ id: String) -> String { control + "waiting:" + id }
 
-  /// Sorted set: workers that decline a campaign, by the time of their last decline, see `object.lua`.
+  /// Sorted set: workers that decline a campaign, by the time of their last decline, see `decline.lua`.
   func objections(_ id: String) -> String { control + "objections:" + id }
   /// Bitmap: the partitions whose slices are finished, and the partitions without a slice.
   func finished(_ id: String) -> String { control + "finished:" + id }

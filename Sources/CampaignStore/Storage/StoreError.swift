@@ -89,7 +89,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         hint: "check its log; usually the disk is full")
     case .loading:
       self.init(
-        .readOnly, "Redis is loading its data", hint: "try again when Redis has loaded them; its log shows the progress")
+        .readOnly, "Redis is loading its data", hint: "try again when Redis has loaded them; its log shows the progress"
+      )
     case .noReplicas:
       self.init(
         .readOnly, "Redis has too few replicas and refuses writes",
@@ -101,7 +102,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .noPermission:
       self.init(
         .forbidden, "the Redis user lacks a right: \(error.message)",
-        hint: "ACL LOG on the server shows the refused command; deploy/operations/redis.md lists the rights of each role")
+        hint:
+          "ACL LOG on the server shows the refused command; deploy/operations/redis.md lists the rights of each role")
     case .noAuthentication, .wrongPassword:
       self.init(
         .forbidden, "Redis refused the login: \(error)",

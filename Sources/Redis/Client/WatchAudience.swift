@@ -33,7 +33,7 @@ struct WatchAudience<Value: Sendable> {
   /// The most useful error since the last result.
   private var lastError: RedisError?
 
-  /// Whether there are no listeners.
+  /// Whether the audience is empty.
   var isEmpty: Bool { listeners.isEmpty }
 
   /// Adds a caller that gets the next result or error.

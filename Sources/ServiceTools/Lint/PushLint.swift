@@ -118,7 +118,7 @@ public struct PushLint: Sendable {
         if !seen.insert(member.name).inserted {
           findings.append(
             Finding(
-              .duplicateKey, place, "stands in the object twice: which of them counts is up to chance",
+              .duplicateKey, place, "is in the object twice: which of them counts is up to chance",
               hint: "leave one of them", position: lines.position(of: member.nameRange.lowerBound)))
         }
         findRepeats(in: member.value, path: place, lines, &findings)
@@ -139,7 +139,7 @@ extension PushRule {
 
   /// Rule for the text of any file.
   public static let duplicateKey = PushRule(
-    id: "duplicate-key", severity: .error, summary: "A key stands once in an object.", source: "RFC 8259, section 4")
+    id: "duplicate-key", severity: .error, summary: "A key appears once in an object.", source: "RFC 8259, section 4")
 }
 
 extension JSONValue {

@@ -76,7 +76,9 @@ enum MachineRules {
     guard !facts.lacksOldNames else {
       return .advice(
         .machine, "", "the time zones in \(facts.folder) lack deprecated names such as US/Pacific and Asia/Calcutta",
-        cure: "install the package tzdata-legacy (Debian 13); without it, devices with such a name count as without a time zone")
+        cure:
+          "install the package tzdata-legacy (Debian 13); without it, devices with such a name count as without a time zone"
+      )
     }
     return .well(.machine, "", "the time zones in \(facts.folder) are complete, with deprecated names")
   }
@@ -105,7 +107,9 @@ enum VersionRules {
   static func findings(own: String, fleet: [String], live: Int) -> [DoctorFinding] {
     guard live > 0 else {
       return [
-        .advice(.versions, "", "no worker runs, so version \(own) can't be compared with workers", cure: "start one: carillon worker")
+        .advice(
+          .versions, "", "no worker runs, so version \(own) can't be compared with workers",
+          cure: "start one: carillon worker")
       ]
     }
     guard fleet.contains(where: { $0 != own }) else {

@@ -113,7 +113,9 @@ struct NetworkExamination: Sendable {
       "certificate of \(first.name) by \(first.issuer), \(chain.count) in the chain, valid for \(days / 86_400) more days"
     return [
       days < 7 * 86_400
-        ? .advice(.network, subject, text, cure: "the push service renews its own certificate; renew that of your own proxy or simulator")
+        ? .advice(
+          .network, subject, text,
+          cure: "the push service renews its own certificate; renew that of your own proxy or simulator")
         : .well(.network, subject, text)
     ]
   }

@@ -27,9 +27,11 @@ enum RedisRules {
       findings.append(
         .advice(
           .redis, name, "Redis \(version)",
-          cure: "upgrade to 7: it checks that scripts declare their keys, and campaigns can finish even if Redis is full"))
+          cure:
+            "upgrade to 7: it checks that scripts declare their keys, and campaigns can finish even if Redis is full"))
     case let version?: findings.append(.well(.redis, name, "Redis \(version)"))
-    case nil: findings.append(.advice(.redis, name, "does not report its version", cure: "make sure that it is 6.2 or newer"))
+    case nil:
+      findings.append(.advice(.redis, name, "does not report its version", cure: "make sure that it is 6.2 or newer"))
     }
     if info.role == .replica {
       findings.append(
@@ -108,7 +110,8 @@ enum RedisRules {
             "synchronise both by NTP: schedules and provider tokens use the clock of Redis, and APNs refuses tokens with a wrong time"
         ))
     } else if apart >= clockApart {
-      findings.append(.advice(.redis, pace.endpoint, text, cure: "synchronise both by NTP: schedules use the clock of Redis"))
+      findings.append(
+        .advice(.redis, pace.endpoint, text, cure: "synchronise both by NTP: schedules use the clock of Redis"))
     }
     return findings
   }
@@ -127,7 +130,8 @@ enum RedisRules {
     guard let first = slots.first else { return [.well(.redis, "", "no slot of the cluster is open")] }
     return [
       .problem(
-        .redis, "", "\(slots.count) slots of the cluster are open, for example \(first): their partitions can't be used",
+        .redis, "",
+        "\(slots.count) slots of the cluster are open, for example \(first): their partitions can't be used",
         cure: "wait if a migration is running; otherwise run redis-cli --cluster fix HOST:PORT")
     ]
   }
@@ -143,7 +147,9 @@ enum RedisRules {
           cure: "compare the user with deploy/operations/redis.md; ACL LOG on the server shows refused commands")
       ]
     }
-    guard !missing.isEmpty else { return [.well(.redis, "", "the Redis user has all rights of the role \(role.rawValue)")] }
+    guard !missing.isEmpty else {
+      return [.well(.redis, "", "the Redis user has all rights of the role \(role.rawValue)")]
+    }
     let shown = missing.prefix(5).joined(separator: "; ")
     return [
       .problem(

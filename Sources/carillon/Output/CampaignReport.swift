@@ -167,7 +167,10 @@ struct CampaignReport: JSONReport {
     if let backend, audience?.isTransactional != true {
       let since = backend.since.map { " since " + Timestamp.format(milliseconds: $0) } ?? ""
       rows.append(
-        ("backend", "unhealthy\(since), so the campaign is throttled to \(backend.share) of its rate: \(backend.reason ?? "")"))
+        (
+          "backend",
+          "unhealthy\(since), so the campaign is throttled to \(backend.share) of its rate: \(backend.reason ?? "")"
+        ))
     }
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }

@@ -42,7 +42,7 @@ enum ControlCases {
         guard try await world.hasEnded(campaign) else { throw error }
         campaign.end = "completed"
       }
-      if isKilled { stage.fired("cancel racing a SIGKILL", duplicates: window) }
+      world.expect(campaign)
       try await stage.check(world, after: campaign)
     }
   }

@@ -114,7 +114,8 @@ private enum Question {
       StandardError.write(question + (standard.map { " [\($0)]" } ?? "") + " ")
       guard let line = readLine() else {
         throw CommandError(
-          .usage, "standard input ended before all questions were answered", hint: "use options instead: carillon init --help")
+          .usage, "standard input ended before all questions were answered",
+          hint: "use options instead: carillon init --help")
       }
       let answer = line.drop { $0 == " " }
       if !answer.isEmpty { return String(answer) }
