@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test faults fuzz soak lint demo bench deb clean
+.PHONY: help build test faults fuzz soak lint docs demo bench deb clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -61,6 +61,10 @@ lint: ## check formatting, import directions, forbidden words and prose
 	@.ci/check-imports
 	@.ci/check-prose --self-test
 	@.ci/check-prose
+
+docs: ## render all pages and the API of the modules as a static site in .build/docs/site
+	@deploy/install-dependencies docs
+	@deploy/docs/build $(ARGS)
 
 KEEP ?=
 demo: ## send a campaign to 100,000 simulated devices and kill a worker; KEEP=1 keeps the dashboard running

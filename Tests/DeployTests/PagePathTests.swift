@@ -57,6 +57,12 @@ struct PagePathTests {
     }
   }
 
+  /// `make docs` renders the pages in the order of this file.
+  @Test func everyPageIsInTheNavigationOfTheSite() throws {
+    let navigation = try String(contentsOf: Deploy.package.appending(path: "deploy/docs/mkdocs.yml"), encoding: .utf8)
+    for page in Self.pages { #expect(navigation.contains(" \(page)\n"), "\(page)") }
+  }
+
   @Test func pagesWereFound() {
     #expect(Self.pages.count > 15 && Self.pages.contains("Sources/README.md"))
   }
