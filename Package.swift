@@ -109,15 +109,15 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    // What tests share: private Redis servers, scratch folders, keys made on the spot.
+    // Shared test tools: private Redis servers, scratch folders, and keys that are generated for a test.
     .target(
       name: "TestSupport", dependencies: ["TLS", "EventLoop", "PushTransport"], path: "Tests/TestSupport",
       swiftSettings: settings),
-    // A second push service: what may not be Apple's is tested with both.
+    // A second push service. It tests the parts that must not depend on Apple.
     .target(
       name: "TestPushService", dependencies: ["PushCore", "PushTransport", "ServiceTools"],
       path: "Tests/TestPushService", swiftSettings: settings),
-    // Whole worlds of processes with something broken in them, and the judge of what came of it.
+    // Fault tests: groups of processes with a fault, and the checks of the result.
     .target(
       name: "FaultKit",
       dependencies: [
@@ -125,9 +125,9 @@ let package = Package(
         "TestSupport",
       ],
       path: "Tests/FaultKit", swiftSettings: settings),
-    // Preloaded into workers whose clock is to be wrong.
+    // Preloaded into workers that must have a wrong clock.
     .target(name: "ClockShift", path: "Tests/ClockShift"),
-    // Preloaded into workers whose name server is never to answer.
+    // Preloaded into workers whose name server must never answer.
     .target(name: "StuckResolver", path: "Tests/StuckResolver"),
     tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     .executableTarget(
@@ -179,7 +179,7 @@ let package = Package(
         "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], exclude: ["Browser", "Clients"]),
-    // Beside the benchmark must lie what it measures.
+    // The measured programs must be in the folder of the benchmark.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
     tests("DeployTests", ["carillon", "TestSupport"], exclude: ["Checks"]),
     tests("EndToEndTests", ["carillon", "PushCore", "PushTransport", "FaultKit", "TestSupport"]),

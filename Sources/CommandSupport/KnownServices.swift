@@ -2,38 +2,38 @@ import APNs
 package import PushCore
 package import ServiceTools
 
-/// The tools of the push services that a program has.
+/// Tools of all push services in a program.
 package struct KnownServices: Sendable {
   /// Every service. A new service is added here.
   package static let all = KnownServices(standard: APNsTools())
 
-  /// The service of an app that names none.
+  /// Service of an app without a service name.
   package let standard: any PushServiceTools
   /// All services, ``standard`` first.
   package let tools: [any PushServiceTools]
 
   /// - Parameters:
-  ///   - standard: the service of an app that names none.
+  ///   - standard: the service of an app without a service name.
   ///   - others: the other services.
   package init(standard: any PushServiceTools, others: [any PushServiceTools] = []) {
     self.standard = standard
     tools = [standard] + others
   }
 
-  /// The names of the services, as configurations have them.
+  /// Names of the services in configurations.
   package var names: [String] { tools.map(\.service.name) }
 
-  /// The tools of the service of this name; `nil` if there is none.
+  /// Returns the tools of the service with this name; `nil` if there is none.
   package subscript(name: String) -> (any PushServiceTools)? { tools.first { $0.service.name == name } }
 
-  /// The service that a file is for: the service of its app or, without a known app, the service whose payload it looks like.
+  /// Returns the service of a file: that of its app or, if the app is unknown, the service that its payload fits.
   ///
   /// - Parameters:
   ///   - file: JSON; other text is for ``standard``.
-  ///   - app: the app of a payload; `nil` if nobody names one.
+  ///   - app: the app of a payload; `nil` if the caller does not know it.
   ///   - apps: the apps of the configuration.
   package func tools(for file: [UInt8], app: String?, _ apps: JobApps) -> any PushServiceTools {
-    // With one service there is nothing to find out, and a long file is not read once more.
+    // With one service, the result is clear, and a long file is not read a second time.
     guard tools.count > 1,
       let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true)
     else { return standard }
@@ -49,11 +49,11 @@ package struct KnownServices: Sendable {
 }
 
 extension PushServices {
-  /// The push services that this program has.
+  /// All push services of this program.
   package static let known = PushServices(
     standard: KnownServices.all.standard.service, others: KnownServices.all.tools.dropFirst().map(\.service))
 
-  /// A service by the value of `--service`; the standard one without.
+  /// Returns the service for the value of `--service`; the standard service for `nil`.
   package func named(_ name: String?) throws(CommandError) -> any PushService {
     guard let name else { return standard }
     guard let service = self[name] else {
@@ -65,7 +65,7 @@ extension PushServices {
 }
 
 extension PushService {
-  /// A token by the value of `--token`.
+  /// Returns the token for the value of `--token`.
   package func token(argument: String) throws(CommandError) -> DeviceToken {
     guard let token = token(argument) else {
       throw CommandError(

@@ -3,13 +3,13 @@ import Foundation
 import Glibc
 import TLS
 
-/// What a simulator needs from one run to the next: a certificate that clients can trust, a signing key that it believes,
-/// and a configuration that points the app `news` at it.
+/// Folder with the files that a simulator keeps between runs. They are a certificate that clients can trust, a signing
+/// key that the simulator accepts, and a configuration that sends the app `news` to it.
 package struct SimulatorFolder {
   package static let keyID = "SIMULATOR1"
   package static let teamID = "SIMULATION"
   package static let topic = "com.example.news"
-  /// The port of Apple's servers beside 443.
+  /// Second port of Apple's servers, besides 443.
   package static let port: UInt16 = 2197
 
   package static let authority = "ca.pem"
@@ -19,7 +19,7 @@ package struct SimulatorFolder {
   package static let clientAuthority = "clients.pem"
   package static let configuration = "carillon.yaml"
 
-  /// Push certificates with their keys: one that is right here, and two that show what a sender does about it.
+  /// Push certificates with their keys: one valid certificate, and two that show how a sender handles an invalid one.
   private static let pushCertificates: [(file: String, environments: Set<SimulatorEnvironment>, validity: Range<Int>)] =
     [
       ("push.pem", [.sandbox, .production], -86_400..<365 * 86_400),
@@ -31,12 +31,12 @@ package struct SimulatorFolder {
 
   package init(path: String) { self.path = path }
 
-  /// Makes the folder and everything in it; never replaces a file.
+  /// Creates the folder and its files. Never replaces a file.
   package func create() throws {
     let server = try SelfSignedIdentity()
     let key = try ECPrivateKey.generate()
     let clients = try PushCertificateAuthority()
-    // mkdir(2): a folder that is there already is as good.
+    // mkdir(2): an existing folder is not an error.
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError.last(path) }
     try write(Self.authority, server.authorityPEM, mode: 0o644)
     try write(Self.certificate, server.identity.certificateChainPEM, mode: 0o644)
@@ -52,12 +52,12 @@ package struct SimulatorFolder {
     try write(Self.configuration, Self.configurationText, mode: 0o644)
   }
 
-  /// How the simulator starts from the folder.
+  /// Returns the configuration of a simulator that uses the folder.
   package func load() throws -> SimulatorConfiguration {
     var result = SimulatorConfiguration()
     result.identity = TLSIdentity(
       certificateChainPEM: try read(Self.certificate), privateKeyPEM: try read(Self.certificateKey))
-    // Folders of earlier versions have no such authority, and ask for no certificates.
+    // A folder of an earlier version has no such authority. The simulator then does not request client certificates.
     if access(path + "/" + Self.clientAuthority, F_OK) == 0 {
       result.clientAuthorityPEM = try read(Self.clientAuthority)
     }
@@ -67,7 +67,7 @@ package struct SimulatorFolder {
 
   private func write(_ name: String, _ text: String, mode: mode_t) throws(FileError) {
     let file = path + "/" + name
-    // open(2): with O_EXCL a file that is there is an error, so that no key is lost and none is followed by a link.
+    // open(2): with O_EXCL, an existing file is an error. So no key is overwritten, and no symbolic link is followed.
     let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw FileError.last(file) }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

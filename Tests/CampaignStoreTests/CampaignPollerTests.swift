@@ -37,7 +37,7 @@ struct CampaignPollerTests {
       let (seen, all) = (try await watch.look(at: world.store), try await world.store.campaigns.show("a"))
       #expect(seen?.counters == all?.counters && seen?.slices.sealed == all?.slices.sealed)
     }
-    // Who begins to watch now sees at once what slices have counted that nobody has in hand.
+    // A new poller immediately reports the counts of slices that no worker holds.
     var late = CampaignPoller("a")
     let (seen, all) = (try await late.look(at: world.store), try await world.store.campaigns.show("a"))
     #expect(seen?.counters == all?.counters && seen?.slices.sealed == 20)

@@ -4,13 +4,14 @@ package import PushWorker
 import ServiceTools
 import TLS
 
-/// The ways to the devices of the configured apps, with every file they name read and checked.
+/// Creates the channels of the configured apps. Reads and checks every file that they name.
 package enum AppChannels {
-  /// Certificates of a few authorities are some kB; more is some other file.
+  /// Largest size of a file with root certificates. The certificates of a few authorities have some kB; a larger file
+  /// is not one.
   private static let maximumRoots = 1 << 20
 
   package static func make(_ apps: [String: CarillonConfiguration.App]) throws -> [String: AppChannel] {
-    // Apps of the same key or certificate share it, and by that their connections.
+    // Apps with the same key or certificate share it, and therefore also share connections.
     var credentials: [AnyHashable: any PushCredential] = [:]
     var channels: [String: AppChannel] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
@@ -36,7 +37,7 @@ package enum AppChannels {
     return channels
   }
 
-  /// Where an app's pushes go, with the files that this takes.
+  /// Returns the endpoint of an app, with the content of the files that it needs.
   package static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> PushEndpoint {
     var endpoint = PushEndpoint(url: app.service.settings.url)
     if let proxy = app.proxy {

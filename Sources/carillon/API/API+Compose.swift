@@ -6,7 +6,7 @@ import HTTPServer
 import PushCore
 import ServiceTools
 
-/// What somebody who writes a job wants to know before it is submitted.
+/// Operations for a user who writes a job and has not submitted it yet.
 extension API {
   private static let user = APIOperation.Parameter(
     name: "user", schema: #"{"type":"string","minLength":1,"maxLength":256}"#, meaning: "The user's id",

@@ -4,8 +4,8 @@ import CommandSupport
 public import PushCore
 import ServiceTools
 
-// Values of other modules as the command line spells them. Neither module knows of the other, so the conformances can
-// only stand here.
+// Command line forms of values from other modules. These modules do not import each other, so the conformances are in
+// this file.
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
 
@@ -17,7 +17,7 @@ extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
 
 extension SimulatorEnvironment: ExpressibleByArgument {}
 
-/// The name of a push type, of any service.
+/// Name of a push type of any service.
 struct PushTypeName: ExpressibleByArgument {
   let name: String
 

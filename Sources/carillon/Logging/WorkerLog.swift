@@ -6,13 +6,13 @@ import PushCore
 import PushWorker
 import Synchronization
 
-/// What a worker says of itself, as log lines. Each names the worker, and the campaign and slice that it is about.
+/// Log lines of a worker. Each line names the worker, and the campaign and slice that it concerns.
 final class WorkerLog: Sendable {
-  /// Who speaks; another name from ``WorkerEvent/started(name:)`` on, where its own was taken.
+  /// Name of the worker. It changes at ``WorkerEvent/started(name:)`` if the configured name was already in use.
   private let name: Mutex<String>
-  /// Where Redis is.
+  /// Address of Redis.
   private let redis: String
-  /// What was done before the latest reload.
+  /// Totals from before the latest reload.
   private let earlier = Mutex(WorkerTotals())
 
   init(_ name: String, redis: String) {
@@ -183,13 +183,13 @@ final class WorkerLog: Sendable {
       ])
   }
 
-  /// The worker has taken up what a reload changed.
+  /// Logs that the worker uses the reloaded configuration.
   func goesOn(as name: String) {
     self.name.withLock { $0 = name }
     write(ConfigurationReload.Notice.applied)
   }
 
-  /// Keeps what was done until a reload, for the line at the end of the process.
+  /// Adds the totals before a reload, for the last line of the process.
   func add(_ totals: WorkerTotals) { earlier.withLock { $0 = $0 + totals } }
 
   func write(_ notice: CredentialWatcher.Notice) {
@@ -220,12 +220,12 @@ final class WorkerLog: Sendable {
     log(line.level, .configuration, line.event, line.text, line.more)
   }
 
-  /// Something that failed before there was a worker.
+  /// Logs a failure from before the worker started.
   func trouble(_ text: String) { log(.warning, .worker, "trouble", text, [:]) }
 
   /// - Parameters:
-  ///   - module: what it is about: its level decides.
-  ///   - event: what machines know it by.
+  ///   - module: the module, whose log level applies.
+  ///   - event: the name of the event for programs.
   private func log(
     _ level: Logger.Level, _ module: LogModule, _ event: String, _ message: @autoclosure () -> String,
     _ details: @autoclosure () -> Logger.Metadata
@@ -244,6 +244,6 @@ final class WorkerLog: Sendable {
 }
 
 extension Logger.MetadataValue {
-  /// A number that stays one in JSON.
+  /// Returns a number that is also a number in JSON.
   static func number(_ number: Int) -> Logger.MetadataValue { .stringConvertible(number) }
 }

@@ -2,13 +2,14 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// Warns of attributes that a job asks for and no user has.
+/// Finds attributes that a job uses and that no user has.
 struct AttributeWarnings {
   let store: CampaignStore
 
-  /// Returns a warning for each attribute that a job asks for and that no user has.
+  /// Returns a warning for each attribute that a job uses and that no user has.
   ///
-  /// - Returns: nothing for a Redis user without the right to read attributes: a producer may submit a job all the same.
+  /// - Returns: no warning for a Redis user without the right to read attributes, because a producer can still submit a
+  ///   job.
   func find(in campaign: Campaign) async throws -> [Finding] {
     let asked = campaign.attributesAskedFor
     let known: KnownAttributes

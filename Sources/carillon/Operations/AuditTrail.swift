@@ -4,11 +4,11 @@ import Foundation
 import Logging
 import PushCore
 
-/// Who did something.
+/// Person or program that made a change.
 struct Actor {
   var name: String
 
-  /// Whoever runs this command.
+  /// The user who runs this command.
   static var commandLine: Actor {
     let user = ProcessInfo.processInfo.userName
     return Actor(name: "cli:\(user)@\(ProcessInfo.processInfo.hostName)")

@@ -3,15 +3,15 @@ import CommandSupport
 import PushCore
 import PushWorker
 
-/// What became of a pause, a resume or a cancel.
+/// Result of an action on a campaign, such as a pause, a resume or a cancel.
 struct CampaignVerbOutcome: JSONReport {
   var id: String
   var state: CampaignState
-  /// Workers that have not said that they follow: until they look at Redis again they may go on sending it.
+  /// Workers that have not confirmed the change. They may continue to send until they read the new state from Redis.
   var unconfirmed: [String] = []
-  /// Whether it was no campaign yet, and its job was taken off the queue.
+  /// Whether the campaign was still a job in the queue, which the cancel removed.
   var wasQueued = false
-  /// Its parts, and of a repeated campaign the last run, with the states that they are in.
+  /// The campaign's parts and, for a recurring campaign, its last run; each with its state.
   var others: [(id: String, state: CampaignState)] = []
 
   func writeMembers(to json: inout JSONWriter) {
@@ -26,14 +26,14 @@ struct CampaignVerbOutcome: JSONReport {
     }
   }
 
-  /// The same for people.
+  /// The result as text.
   var text: String {
     let others = others.map { "\($0.id) \($0.state.rawValue)" }
     return "\(id) \(state.rawValue)" + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
   }
 }
 
-/// The actions of a person on a campaign.
+/// Actions of a user on a campaign.
 struct CampaignActions {
   let store: CampaignStore
 
@@ -41,9 +41,9 @@ struct CampaignActions {
     self.store = store
   }
 
-  /// Pauses, resumes or cancels a campaign, and waits until the fleet follows; a cancel takes a job off the queue, too.
+  /// Pauses, resumes or cancels a campaign, and waits until the workers follow. A cancel also removes a queued job.
   ///
-  /// - Throws: when there is no such campaign, or the verb doesn't apply to its state.
+  /// - Throws: if there is no such campaign, or the action is not allowed in its state.
   func carryOut(
     _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, by person: String = ""
   ) async throws -> CampaignVerbOutcome {
@@ -52,7 +52,7 @@ struct CampaignActions {
       if verb == .cancel, try await store.queue.unqueue(id, patience: 2 * lease) {
         return CampaignVerbOutcome(id: id, state: .cancelled, wasQueued: true)
       }
-      // A worker may have been quicker.
+      // A worker may have activated the job before the cancel.
       guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
     }
     var outcome = CampaignVerbOutcome(id: id, state: .active)
@@ -74,7 +74,7 @@ struct CampaignActions {
 
   /// Approves a campaign.
   ///
-  /// - Returns: a line each for the estimate, the audience and the text of the campaign; and the outcome.
+  /// - Returns: one line each for the estimate, the audience and the text of the campaign; and the result.
   func approve(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
     let before = try await store.campaigns.findWithJob(id)
     let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
@@ -86,7 +86,7 @@ struct CampaignActions {
     return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))
   }
 
-  /// What a verb acts on beside a campaign: its parts, and of a repeated one the last run.
+  /// Returns the other campaigns that an action also changes: the parts and, for a recurring campaign, the last run.
   private func others(than id: String) async throws -> [(id: String, state: CampaignState)] {
     guard let record = try await store.campaigns.find(CampaignID(id).whole) else { return [] }
     var others = record.parts.map { (id: $0.id, state: $0.state) }
@@ -101,7 +101,7 @@ struct CampaignActions {
     case .pause: [.paused]
     case .resume, .approve: [.active, .scheduled]
     case .cancel: [.cancelled]
-    // Changes no state by itself.
+    // These actions do not change the state directly.
     case .decide, .open: []
     }
   }

@@ -4,14 +4,14 @@ import PushCore
 import ServiceTools
 
 extension CampaignStore {
-  /// What a campaign that begins now asks of devices, as the workers of this configuration see it.
+  /// Returns the device filter of a campaign that begins now, by the configuration of the workers.
   ///
-  /// - Throws: `CommandError` when the configuration has no such app.
+  /// - Throws: `CommandError` if the configuration has no such app.
   func filter(of campaign: Campaign, _ configuration: CarillonConfiguration) async throws -> DeviceFilter {
     try Self.filter(of: campaign, start: try await time() / 1000, configuration)
   }
 
-  /// The same for a campaign that begins at a time, in ms since the epoch.
+  /// Returns the device filter of a campaign that begins at a time in ms since the epoch.
   static func filter(
     of campaign: Campaign, start: Int, _ configuration: CarillonConfiguration
   ) throws -> DeviceFilter {

@@ -88,7 +88,7 @@ struct CampaignLookup {
     }
   }
 
-  /// What tells the users of a campaign apart: what they were told, and in which stage they are; `nil` where it does not.
+  /// Returns the variants and the stages of a campaign; `nil` if its users are not divided in this way.
   func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
     guard let (record, job) = try await store.campaigns.findWithJob(id),
       let service = PushServices.known[record.service],
@@ -97,7 +97,7 @@ struct CampaignLookup {
     return (campaign.message.variants, campaign.delivery.stages)
   }
 
-  /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
+  /// Adds the details that only the report of a single campaign has: audience, receipts and variants.
   func fill(_ report: inout CampaignReport) async throws {
     guard let (record, job) = try await store.campaigns.findWithJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)

@@ -4,34 +4,34 @@ import CommandSupport
 import Foundation
 import PushCore
 
-/// One call of channel management, as values: what is sent, and what the answer says.
+/// One request of channel management and its result, as values.
 ///
 /// Source: Apple, "Sending channel management requests to APNs". The id of a channel travels in a header, never in the
 /// path; the paths have the bundle id without a suffix.
 enum ChannelRequest: Equatable {
-  /// A new channel; `stores` keeps its latest message for up to eight hours for devices that are offline.
+  /// Creates a channel. With `stores`, it keeps its latest message for up to eight hours for devices that are offline.
   case create(stores: Bool)
   case list
   case show(id: String)
   case delete(id: String)
 
-  /// What an answer came to.
+  /// Result of a request.
   enum Result: Equatable {
-    /// The id of a new channel.
+    /// Id of the new channel.
     case created(id: String)
     case channels([String])
     case channel(stores: Bool)
     case deleted
   }
 
-  /// The longest id that is taken: a random number in Base64, of which Apple tells no size.
+  /// Longest accepted id, in bytes. Apple's ids are random numbers in Base64, and Apple documents no size.
   static let maximumID = 256
 
-  /// The request, for an app of this bundle id.
+  /// Returns the request for an app with this bundle id.
   ///
   /// - Parameters:
   ///   - authorization: the provider token; `nil` with a certificate.
-  ///   - id: `apns-request-id`, by which Apple finds it.
+  ///   - id: the value of `apns-request-id`, by which Apple can find the request.
   func request(bundle: String, authorization: String?, id: UUID) -> HTTPExchange.Request {
     var headers: [HTTPExchange.Header] = [.init("apns-request-id", id.uuidString.lowercased())]
     if let authorization { headers.append(.init("authorization", "bearer \(authorization)")) }
@@ -51,9 +51,9 @@ enum ChannelRequest: Equatable {
     }
   }
 
-  /// What the answer says.
+  /// Returns the result that an answer contains.
   ///
-  /// - Throws: ``CommandError``: `notFound` for a channel that isn't there, `failed` for any other refusal.
+  /// - Throws: ``CommandError``: `notFound` if the channel does not exist, `failed` for any other refusal.
   func result(of response: HTTPExchange.Response) throws(CommandError) -> Result {
     guard response.status / 100 == 2 else {
       let guide = ReasonGuide(status: response.status, reason: response.reason)

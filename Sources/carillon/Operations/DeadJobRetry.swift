@@ -6,14 +6,14 @@ import PushCore
 /// Retries jobs and events of the dead list.
 struct DeadJobRetry {
   let store: CampaignStore
-  /// The apps that a job may be for.
+  /// Apps for which a job is allowed.
   let apps: JobApps
 
-  /// Puts a job into the queue again, or an event on its list, and removes it from the dead list.
+  /// Puts a dead job into the queue or a dead event on its list, and removes the entry from the dead list.
   ///
-  /// - Parameter compute: where a job is read, which may take long; the caller's place unless given.
-  /// - Returns: the result in words.
-  /// - Throws: the reason why it would fail again; it stays on the dead list.
+  /// - Parameter compute: runs the parsing of a job, which may take long; by default the caller runs it.
+  /// - Returns: the result as text.
+  /// - Throws: the reason why the entry would fail again. The entry then remains on the dead list.
   func retry(
     _ key: String,
     compute: (@escaping @Sendable () async throws -> Campaign) async throws -> Campaign = { try await $0() }
@@ -41,7 +41,7 @@ struct DeadJobRetry {
       return "\(run) is in the queue again"
     }
     do {
-      // A retry is a new job: a time that has passed is an error.
+      // A retry is a new job, so a time in the past is an error.
       let now = Int(Date.now.timeIntervalSince1970)
       let campaign = try await compute {
         try await CampaignJob.parse(store.campaigns.resolve(dead.job), apps, now: now)
@@ -53,14 +53,15 @@ struct DeadJobRetry {
       case .conflict: throw CommandError.conflict(campaign.id)
       }
     } catch {
-      // A whole row of them may be under way: say which one.
+      // The caller may retry many entries, so the message names this one.
       var error = CommandError(error)
       if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
       throw error
     }
   }
 
-  /// Refuses the job of one target whose user no longer has the device or has opted out: its text may be that user's own.
+  /// Refuses the job of one target if the user no longer has the device or has opted out. The text of such a job may be
+  /// personal.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
     guard case .tokens(let tokens) = campaign.recipients.audience else { return }
     let owners = try await store.registry.owners(of: tokens, store.services.service(ofApp: campaign.app))
@@ -72,7 +73,7 @@ struct DeadJobRetry {
     }
   }
 
-  /// Reads an event as the worker will that applies it.
+  /// Reads an event in the same way as the worker that applies it.
   private func check(_ event: [UInt8], of list: EventList) throws(DeviceRowDraft.Problem) {
     let now = Int(Date.now.timeIntervalSince1970 * 1000)
     switch list {

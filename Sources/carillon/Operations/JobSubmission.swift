@@ -4,21 +4,21 @@ import Foundation
 import PushCore
 import ServiceTools
 
-/// A job that somebody wants to submit, checked as far as that goes without a store.
+/// A job to submit, with the results of all checks that do not need a store.
 struct JobSubmission {
   let job: [UInt8]
   let campaign: Campaign
   /// The campaigns of the job's `also`.
   private let companions: [Campaign]
-  /// What the rules only warn of.
+  /// Warnings of the rules.
   private(set) var warnings: [Finding]
-  /// What only the present time makes wrong. The same job again is no error for that.
+  /// Error that depends on the current time. It does not apply to a job that was submitted before.
   private let untimely: JobError?
 
   /// - Parameters:
-  ///   - job: as it came.
-  ///   - resolved: the same with the content of the template that it names (``Campaigns/resolve(_:)``).
-  /// - Throws: the first thing that is wrong with it.
+  ///   - job: the job as received.
+  ///   - resolved: the job with the content of its template (``Campaigns/resolve(_:)``).
+  /// - Throws: the first error of the job.
   init(_ job: [UInt8], resolved: @autoclosure () async throws -> [UInt8], _ apps: JobApps) async throws {
     try Self.refusePayload(job)
     self.job = job
@@ -33,9 +33,9 @@ struct JobSubmission {
     warnings += try await AttributeWarnings(store: store).find(in: campaign)
   }
 
-  /// Puts it into the queue.
+  /// Puts the job into the queue.
   ///
-  /// - Parameter person: who submits it; `nil` where nobody says.
+  /// - Parameter person: the submitter; `nil` if unknown.
   /// - Returns: whether the same job was submitted before.
   func submit(to store: CampaignStore, by person: String?) async throws -> Bool {
     switch try await store.queue.submit(job, as: campaign, by: person, untimely: untimely) {
@@ -50,10 +50,11 @@ struct JobSubmission {
     id: "audience-reaches-nobody", severity: .warning, summary: "the audience has a user who gets a push",
     source: "Carillon: deploy/guide/results.md, “Why a user gets no push”")
 
-  /// Warns of a job that reaches nobody, by a short look at its audience. A look that fails warns of nothing: the job is
-  /// submitted already. Redis users without the rights of a reader, and Redis before version 7, get no warning.
+  /// Returns a warning if a sample of the audience has no user who would get a push. Returns no warning if the sample
+  /// can't be read: the job is already submitted. A Redis user without the rights of a reader gets no warning, and
+  /// neither does a store in Redis before version 7.
   func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
-    // Producers may not read devices. Redis would list the refused commands in ACL LOG.
+    // Producers are not allowed to read devices. Redis would list each refused command in ACL LOG.
     guard (try? await store.fleet.missingRights(of: .reader))?.isEmpty == true,
       let filter = try? await store.filter(of: campaign, configuration),
       let sample = try? await store.audiences.sampleReach(of: campaign, filter: filter), sample.users.users == 0
@@ -72,9 +73,9 @@ struct JobSubmission {
     ]
   }
 
-  /// What became of it, as `submit` tells it.
+  /// Returns the result of `submit` as JSON.
   ///
-  /// - Parameter more: warnings beside those of the rules.
+  /// - Parameter more: warnings besides those of the rules.
   func json(isDuplicate: Bool, more: [Finding] = []) -> String {
     var json = JSONWriter()
     json.beginObject()
@@ -86,7 +87,7 @@ struct JobSubmission {
     return json.text
   }
 
-  /// Whom it would reach, as `submit --estimate` tells it.
+  /// Returns the result of `submit --estimate` as JSON.
   func json(_ reached: Reached, bytes: Int) -> String {
     var json = JSONWriter()
     json.beginObject()
@@ -101,7 +102,7 @@ struct JobSubmission {
     return json.text
   }
 
-  /// Whom it would reach if it began now, and the bytes of Redis' memory that takes.
+  /// Returns the users and devices that the campaign would reach if it began now, and its size in Redis in bytes.
   ///
   /// - Throws: the same errors as ``submit(to:by:)`` for a new job.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
@@ -113,7 +114,7 @@ struct JobSubmission {
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))
   }
 
-  /// A payload alone is no job: that its members are unknown would be no help.
+  /// Refuses a single payload with a clear error. The error for unknown members of a job would not help.
   private static func refusePayload(_ file: [UInt8]) throws {
     guard file.count <= CampaignJob.maximumSize,
       let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),

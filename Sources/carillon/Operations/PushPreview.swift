@@ -5,25 +5,26 @@ import PushCore
 import PushTransport
 import ServiceTools
 
-/// What a campaign sends, or would send, to each device of a user: headers and body of the worker, byte for byte. Whether
-/// the user is in the audience is not looked at, which of the user's devices are meant is.
+/// The pushes of a campaign to each device of a user, before or after they are sent. Headers and body are exactly those
+/// of the worker. The preview selects the user's devices as the worker does, and does not check that the user is in the
+/// audience.
 struct PushPreview {
   let campaign: Campaign
   /// The tools of the app's push service.
   let tools: any PushServiceTools
   let user: String
-  /// Whether it is fixed already: the campaign knows its targets.
+  /// Whether the content is final: the campaign has its targets.
   let isFixed: Bool
-  /// The user's variant; `nil` where all are told the same, and while it is not known.
+  /// The user's variant; `nil` if there are no variants, and while the variant is not known.
   let variant: String?
-  /// Whether the user waits for the best variant, which nobody has said yet: then there are no pushes.
+  /// Whether the user gets the winning variant and it is not chosen yet. There are then no pushes.
   let waits: Bool
-  /// Whether there is a device for it.
+  /// Whether the user has a device for the campaign.
   let hasDevices: Bool
-  /// `nil` for a device whose payload would be too large: nothing is sent to it.
+  /// The pushes. A push is `nil` if its payload would be too large; that device gets nothing.
   let pushes: [(token: DeviceToken, push: PreparedPush?)]
 
-  /// Of a job.
+  /// Creates the preview of a job.
   init(
     job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
@@ -33,7 +34,7 @@ struct PushPreview {
     try await self.init(campaign, nil, user, store, configuration)
   }
 
-  /// Of a campaign that a worker has taken in.
+  /// Creates the preview of a campaign that a worker has activated.
   init(
     id: String, user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
@@ -48,7 +49,7 @@ struct PushPreview {
     _ configuration: CarillonConfiguration
   ) async throws {
     var campaign = campaign
-    // The variant of a later stage, once it is chosen.
+    // A later stage has the winning variant, once it is chosen.
     if let winner = record?.staging.winner, let place = campaign.delivery.stages?.winnerPlace,
       campaign.delivery.stages.map({ stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) > place }) == true
     {
@@ -86,7 +87,8 @@ struct PushPreview {
     }
   }
 
-  /// Without what a provider token or an endpoint would add: whoever shows it need not have the credentials.
+  /// The pushes as JSON, without the headers of a provider token or an endpoint. So the caller does not need the
+  /// credentials.
   var json: String {
     json { push, json in
       json.name("headers")
@@ -98,7 +100,7 @@ struct PushPreview {
     }
   }
 
-  /// - Parameter write: what there is to say of a device's push, as members of its object.
+  /// - Parameter write: adds members to the object of a device's push.
   func json(_ write: (PreparedPush, inout JSONWriter) -> Void) -> String {
     let service = tools.service
     var json = JSONWriter()

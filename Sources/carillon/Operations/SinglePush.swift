@@ -4,12 +4,12 @@ import PushTransport
 import PushWorker
 import ServiceTools
 
-/// One push over a connection of its own, and everything of it that can be shown.
+/// One push over its own connection, with all details that can be shown.
 struct SinglePush {
-  /// What became of it.
+  /// Result of the push.
   struct Outcome {
     var response: HTTPExchange.Response
-    /// From the submission to the answer, connecting included.
+    /// Time from the submission to the answer, including the connect.
     var duration: Duration
   }
 
@@ -17,10 +17,10 @@ struct SinglePush {
   let channel: AppChannel
   let prepared: PreparedPush
 
-  /// The address that the request goes to, with a shortened token.
+  /// URL of the request, with a shortened token.
   var url: String { channel.endpoint.url + prepared.shownPath }
 
-  /// The headers of the request in their order; the bearer token is shortened, as it is a secret.
+  /// Headers of the request in their order. The bearer token is a secret and therefore shortened.
   var shownHeaders: [HTTPExchange.Header] {
     requestHeaders.map { header in
       guard header.name == "authorization" else { return header }
@@ -33,9 +33,9 @@ struct SinglePush {
     return prepared.headers(authorization: "bearer \(token.text)")
   }
 
-  /// Sends it.
+  /// Sends the push.
   ///
-  /// - Throws: ``CommandError`` `unreachable` when no answer came.
+  /// - Throws: ``CommandError`` `unreachable` if no answer comes.
   func send() async throws -> Outcome {
     let start = ContinuousClock.now
     do {

@@ -3,17 +3,17 @@ import PushCore
 import PushWorker
 import ServiceTools
 
-/// A push that somebody sends by hand: a payload for one token. The rules for jobs check it.
+/// A push that a user sends by hand: a payload for one token. The rules for jobs apply.
 struct SinglePushDraft {
-  /// The id of the job as which the push is checked.
+  /// Id of the job that the rules check in place of the push.
   var name: String
   var app: String
   var token: DeviceToken
-  /// A JSON object.
+  /// The payload as a JSON object.
   var payload: [UInt8]
   var pushType: String
   var priority: Int?
-  /// As a job has it.
+  /// The expiration in the form of a job.
   var expiration: String?
   var collapseID: String?
 
@@ -23,7 +23,7 @@ struct SinglePushDraft {
   ///   - service: the service of the app.
   ///   - now: UNIX seconds.
   /// - Returns: the push as a campaign, and the rules that it breaks.
-  /// - Throws: for a field that is wrong by itself.
+  /// - Throws: an error for a field that is invalid alone.
   func examine(by service: any PushService, now: Int) throws -> (campaign: Campaign, findings: [Finding]) {
     try CampaignJob.examine(job(service), .known([app: service]), now: now)
   }
@@ -33,7 +33,7 @@ struct SinglePushDraft {
   /// - Parameters:
   ///   - campaign: see ``examine(by:now:)``.
   ///   - service: the service of the app.
-  ///   - channel: the way to the service.
+  ///   - channel: the channel to the service.
   ///   - id: a UUID, if the pushes of the service have one.
   func push(
     _ campaign: Campaign, by service: any PushService, of tools: any PushServiceTools, through channel: AppChannel,

@@ -2,17 +2,17 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// What `lint` found in a file.
+/// Findings of `lint` in a file.
 struct LintReport {
-  /// Empty for what came by HTTP.
+  /// Name of the file; empty for a request by HTTP.
   var file: String
   var lint: PushLint
-  /// Why templates, segments and attributes of a job could not be looked up; `nil` where nothing was left out.
+  /// Reason why templates, segments and attributes of a job were not looked up; `nil` if nothing was skipped.
   var unchecked: String?
-  /// Of a job that is repeated.
+  /// The next runs of a recurring job.
   var runs: NextRuns?
 
-  /// A line for each finding, as compilers write them, and one for the whole.
+  /// One line for each finding, in the format of compilers, and a summary line.
   var text: String {
     var lines: [String] = []
     for finding in lint.findings {
@@ -86,7 +86,7 @@ struct LintReport {
   }
 }
 
-/// Findings as commands show them.
+/// Format of findings in the output of commands.
 enum FindingText {
   /// `error: aps.badge: must be a number, not a string (remove the quotes)`.
   static func line(_ finding: Finding) -> String {
@@ -94,10 +94,10 @@ enum FindingText {
     return "\(finding.rule.severity.rawValue): \(place(finding))\(finding.message)\(hint)"
   }
 
-  /// The path in front of a message.
+  /// Returns the path that precedes a message.
   static func place(_ finding: Finding) -> String { finding.path.isEmpty ? "" : finding.path + ": " }
 
-  /// An array of objects.
+  /// Writes the findings as an array of objects.
   static func write(_ findings: [Finding], to json: inout JSONWriter) {
     json.beginArray()
     for finding in findings {
@@ -116,7 +116,7 @@ enum FindingText {
   }
 }
 
-/// The table of rules.
+/// Output of all rules.
 enum RuleList {
   /// The push rules, and the rules that need the store.
   private static let rules = KnownServices.all.tools.flatMap(\.rules) + [.unknownAttribute]

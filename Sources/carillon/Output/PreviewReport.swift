@@ -2,7 +2,7 @@ import PushCore
 import PushWorker
 import ServiceTools
 
-/// What a campaign sends a user, as `campaign preview` shows it: whole requests, with what the app's channel adds.
+/// Output of `campaign preview`: the complete requests, including the headers of the app's channel.
 struct PreviewReport {
   private let preview: PushPreview
   private let channel: AppChannel
@@ -12,7 +12,7 @@ struct PreviewReport {
     self.channel = channel
   }
 
-  /// Nothing but the pushes, one under the other; where there are variants, that of the user first.
+  /// Only the pushes, one below the other. If there are variants, the first line is the user's variant.
   var text: String {
     if preview.waits, let variants = preview.campaign.message.variants {
       return "\(Excerpt.quoted(preview.user)) waits for the best variant: \(variants)"

@@ -1,7 +1,7 @@
 import APNs
 import PushCore
 
-/// What the other environment said of tokens that the configured one calls bad, and what follows.
+/// Answers of the other environment for tokens that the configured environment calls bad, with a conclusion.
 struct QuarantineProbeReport {
   /// One push and its answer.
   struct Answer {
@@ -9,34 +9,34 @@ struct QuarantineProbeReport {
     var status: UInt16
     var reason: Reason
 
-    /// Whether it shows that the environment knows the token, whatever became of the push.
+    /// Whether the answer shows that the environment knows the token, even if the push failed.
     var isKnown: Bool { status == 200 || status == 410 || reason == .deviceTokenNotForTopic }
-    /// Whether the environment doesn't know the token.
+    /// Whether the environment does not know the token.
     var isBad: Bool { reason == .badDeviceToken }
   }
 
-  /// What the answers show.
+  /// Conclusion from the answers.
   enum Verdict: String {
-    /// The tokens are of the other environment.
+    /// The tokens belong to the other environment.
     case otherEnvironment
-    /// Of the other environment, but of another topic too.
+    /// The tokens belong to the other environment, but also to another topic.
     case otherTopic
-    /// Some are, some are not.
+    /// Some tokens belong to the other environment.
     case mixed
-    /// Neither environment knows them.
+    /// Neither environment knows the tokens.
     case bad
-    /// The answers are about something else.
+    /// The answers have another cause.
     case unknown
 
     var isKnown: Bool { self != .unknown }
   }
 
   var app: String
-  /// The campaign they were taken from, if they were.
+  /// Campaign of the tokens; `nil` if they come from the quarantine.
   var campaign: String?
-  /// The environment of the app's configuration.
+  /// Environment in the app's configuration.
   var configured: PushEnvironment
-  /// The one that was asked.
+  /// Environment that got the pushes.
   var asked: PushEnvironment
   var answers: [Answer] = []
 
@@ -48,7 +48,7 @@ struct QuarantineProbeReport {
     return answers.allSatisfy { $0.reason == .deviceTokenNotForTopic } ? .otherTopic : .otherEnvironment
   }
 
-  /// What was found, in a sentence.
+  /// The conclusion as a sentence.
   var finding: String {
     let known = answers.count(where: \.isKnown)
     let share = "\(known) of \(answers.count) \(answers.count == 1 ? "token" : "tokens")"
@@ -71,7 +71,7 @@ struct QuarantineProbeReport {
     }
   }
 
-  /// What to do, in a line.
+  /// The recommended action, in one line.
   var advice: String {
     let selection = campaign.map { "--campaign \($0)" } ?? "--app \(app)"
     let resume = campaign.map { "carillon campaign resume \($0); " } ?? ""
@@ -94,7 +94,7 @@ struct QuarantineProbeReport {
     }
   }
 
-  /// For people.
+  /// The report as text.
   var text: String {
     let lines = answers.map { answer in
       "\(APNsService().shortText(of: answer.token))  \(answer.status) \(answer.reason == .none ? "accepted" : answer.reason.name)"
@@ -102,7 +102,7 @@ struct QuarantineProbeReport {
     return (lines + [finding, "  " + advice]).map(Excerpt.harmless).joined(separator: "\n")
   }
 
-  /// One object.
+  /// The report as a JSON object.
   var json: String {
     var json = JSONWriter()
     json.beginObject()

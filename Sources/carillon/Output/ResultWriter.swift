@@ -3,23 +3,23 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// Writes what became of targets, as lines of an export. Confined to one thread, as the digest in it.
+/// Writes the results of targets as lines of an export. Confined to one thread, because its digest is.
 struct ResultWriter {
   private let campaign: String
   private let service: any PushService
   private let id: ResultID?
-  /// What its users were told; `nil` where all were told the same.
+  /// Variants of the campaign; `nil` if there are none.
   private let variants: CampaignVariants?
-  /// The stages that its users are in; `nil` where there are none.
+  /// Stages of the campaign; `nil` if there are none.
   private let stages: CampaignStages?
   private var csv: CSVWriter?
   private var json = JSONWriter()
 
   /// - Parameters:
-  ///   - campaign: its id.
-  ///   - service: whose tokens it was sent to.
-  ///   - groups: what its users were told and the stages that they are in; `nil` where that does not tell them apart.
-  ///   - format: CSV begins with its header.
+  ///   - campaign: the id of the campaign.
+  ///   - service: the push service of the tokens.
+  ///   - groups: the variants and the stages of the campaign; `nil` if the users are not divided in this way.
+  ///   - format: the format. CSV begins with a header line.
   ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
   init(
     campaign: String, service: any PushService,
@@ -39,7 +39,7 @@ struct ResultWriter {
     csv = header
   }
 
-  /// What is known, in the order of the contract; `nil` where there is nothing.
+  /// Returns the columns of a result in the order of the contract; a text is `nil` if the value is unknown.
   func row(_ result: TargetResult) -> [(name: String, text: String?)] {
     var row: [(name: String, text: String?)] = [
       ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user),
@@ -82,6 +82,6 @@ struct ResultWriter {
     json.endLine()
   }
 
-  /// Hands over what has been written since the last time.
+  /// Returns the bytes that were written since the last call.
   mutating func take() -> [UInt8] { csv?.take() ?? json.take() }
 }

@@ -2,12 +2,12 @@ import PushCore
 import PushTransport
 import ServiceTools
 
-/// One push, what was found in it, and what the service answered, as `send` shows them.
+/// Output of `send`: one push, its findings, and the answer of the service.
 struct SendReport {
   let push: SinglePush
   let findings: [Finding]
 
-  /// The findings, then the request as it goes out.
+  /// The findings, then the request as it is sent.
   var request: String {
     var lines = findings.map { "! \(FindingText.line($0))" }
     lines.append("> POST \(push.url)")
@@ -18,7 +18,7 @@ struct SendReport {
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
-  /// What ends a dry run.
+  /// Last line of a dry run.
   var end: String {
     let errors = findings.filter { $0.rule.severity == .error }.count
     return errors == 0
@@ -26,7 +26,7 @@ struct SendReport {
       : "nothing was sent; it breaks \(errors) rule\(errors == 1 ? "" : "s")"
   }
 
-  /// The answer with every header, and what it means.
+  /// Returns the answer with every header, and its meaning.
   func response(_ outcome: SinglePush.Outcome) -> String {
     let response = outcome.response
     let answer = push.tools.answer(response)
@@ -40,7 +40,7 @@ struct SendReport {
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
-  /// Everything as one object; without an outcome it was a dry run.
+  /// Returns the request, the findings and the answer as one object. `nil` means a dry run.
   func json(_ outcome: SinglePush.Outcome?) -> String {
     var json = JSONWriter()
     json.beginObject()
@@ -56,7 +56,7 @@ struct SendReport {
     return json.text
   }
 
-  /// The request as members of an object.
+  /// Writes the request as members of an object.
   func write(to json: inout JSONWriter) {
     json.member("method", "POST")
     json.member("url", push.url)
@@ -83,7 +83,8 @@ struct SendReport {
     json.member("milliseconds", outcome.duration.wholeMilliseconds)
   }
 
-  /// Names may come twice, and an object can't say so: then their values stand beside each other.
+  /// Writes the headers as an object. A name may occur several times, so the values of equal names are joined with
+  /// commas.
   private func write(_ headers: [HTTPExchange.Header], to json: inout JSONWriter) {
     json.beginObject()
     var written: Set<String> = []

@@ -5,48 +5,49 @@ import PushWorker
 import ServiceTools
 import TLS
 
-/// Keeps the credentials of a worker up to date without a restart: reads their files again when they change, and tells of
-/// certificates that are about to expire.
+/// Reads the credential files of a worker again when they change, and reports certificates that expire soon. The worker
+/// needs no restart.
 ///
-/// A changed file that can't be used is told of, and what was read before stays in use.
+/// If a changed file can't be used, the watcher reports it, and the earlier credential stays in use.
 actor CredentialWatcher {
-  /// Something worth a line in the log.
+  /// Event that the worker logs.
   enum Notice: Equatable {
-    /// Its files changed, and are in use.
+    /// The files changed and are in use.
     case reloaded(app: String)
-    /// Its files changed, and can't be used.
+    /// The files changed and can't be used.
     case unusable(app: String, message: String, hint: String?)
-    /// The certificate ceases to be valid in so many days; 0 is today.
+    /// The certificate expires in `days` days; 0 means today.
     case expiring(app: String, certificate: String, days: Int)
-    /// It has.
+    /// The certificate has expired.
     case expired(app: String, certificate: String)
   }
 
   private struct Watched {
-    /// Those that use it, in order.
+    /// Apps that use the credential, in order.
     var apps: [(name: String, settings: any PushServiceSettings)]
     var files: [String]
     var credential: any PushCredential
-    /// As they were at the last look; `nil` before the first.
+    /// State of the files at the last check; `nil` before the first check.
     var stamps: [FileStamp?]?
     var lastNotice: Int64?
     var hasExpired = false
   }
 
-  /// Between two looks: soon enough for somebody who waits for it, and nothing beside what a worker does otherwise.
+  /// Interval between two checks. It is short for an operator who waits, and the cost is small compared to the worker's
+  /// other work.
   private static let interval = Duration.seconds(5)
-  /// Seconds between two words about the same certificate's end.
+  /// Seconds between two notices about the same certificate.
   private static let day: Int64 = 86_400
-  /// Days before a certificate's end from which on it is told of.
+  /// Number of days before the expiry when the notices begin.
   private static let warningDays: Int64 = 30
 
   private var watched: [Watched]
   private let tell: @Sendable (Notice) -> Void
 
   /// - Parameters:
-  ///   - apps: as configured.
-  ///   - channels: what was made of them.
-  ///   - tell: gets what is worth a line in the log.
+  ///   - apps: the configured apps.
+  ///   - channels: the channels of these apps.
+  ///   - tell: called for each notice.
   init(
     _ apps: [String: CarillonConfiguration.App], channels: [String: AppChannel],
     tell: @escaping @Sendable (Notice) -> Void
@@ -65,7 +66,7 @@ actor CredentialWatcher {
     self.tell = tell
   }
 
-  /// Looks every few seconds, until the task is cancelled.
+  /// Checks the files every 5 s, until the task is cancelled.
   func run() async {
     while !Task.isCancelled {
       look(now: Int64(Date.now.timeIntervalSince1970))
@@ -73,7 +74,7 @@ actor CredentialWatcher {
     }
   }
 
-  /// Looks once.
+  /// Checks the files one time.
   ///
   /// - Parameter now: UNIX seconds.
   func look(now: Int64) {
@@ -90,7 +91,7 @@ actor CredentialWatcher {
     watched.stamps = stamps
     let app = watched.apps[0]
     do {
-      // The first time too: it may have changed since it was read at the start. What is the same changes nothing.
+      // Also at the first check, because a file may have changed since the start. An unchanged file has no effect.
       try app.settings.reload(watched.credential, sharedBy: watched.apps.map(\.settings))
       guard !isFirst else { return }
       watched.credential.resume()

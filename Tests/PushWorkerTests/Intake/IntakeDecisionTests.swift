@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushWorker
 
-/// What becomes of a job.
+/// Decisions of the intake about a job.
 @Suite struct IntakeDecisionTests {
   @Test func jobBecomesACampaignOrADeadJobWithTheReason() throws {
     let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])

@@ -22,7 +22,8 @@ extension CampaignCommand {
                  "payload":{"aps":{"alert":"Hello"}}}' | carillon campaign submit -
         """)
 
-    /// What is read at most: beyond the largest job, so that the error can say by how much it is too large.
+    /// Largest number of bytes to read. It is above the size limit of a job, so that the error can contain the excess
+    /// size.
     private static let readLimit = 64 * CampaignJob.maximumSize
 
     @OptionGroup var global: GlobalOptions
@@ -34,7 +35,7 @@ extension CampaignCommand {
     @Option(help: "Who submits it; somebody else has to approve it, where approval is needed.") var by: String?
     @Flag(help: "Only count whom it would reach.") var estimate = false
 
-    /// How long replicas may take: one that follows is behind by milliseconds.
+    /// Longest wait for the replicas. A replica that follows its primary is only milliseconds behind.
     private static let replicaTimeout = Duration.seconds(5)
 
     func validate() throws {
@@ -64,7 +65,7 @@ extension CampaignCommand {
       try StandardOutput.printLine(submission.campaign.id)
     }
 
-    /// The job with the content of its templates; the store is asked only where the job names any.
+    /// Returns the job with the content of its templates. Reads the store only if the job names a template.
     private func resolve(_ job: [UInt8], _ configuration: CarillonConfiguration) async throws -> [UInt8] {
       guard try !CampaignJob.templates(of: job).isEmpty else { return job }
       return try await StoreConnection(configuration.redis).open(creating: false).campaigns.resolve(job)
@@ -74,7 +75,7 @@ extension CampaignCommand {
       for warning in warnings { StandardError.write(Excerpt.harmless(FindingText.line(warning)) + "\n") }
     }
 
-    /// Prints whom a campaign would reach.
+    /// Prints how many users and devices a campaign would reach.
     private func count(_ submission: JobSubmission, _ configuration: CarillonConfiguration) async throws {
       var submission = submission
       let store = try await global.openStore()

@@ -20,9 +20,9 @@ struct ChannelCommand: AsyncParsableCommand {
     subcommands: [Create.self, List.self, Show.self, Delete.self])
 }
 
-/// What the commands on channels share.
+/// Functions that the channel commands share.
 enum ChannelText {
-  /// The id, if it can be one.
+  /// Returns the id. Throws an error if it is not a possible id of a channel.
   static func checked(_ id: String) throws(CommandError) -> String {
     if let problem = ChannelID.problem(id) {
       throw CommandError(.input, "ID: \(problem)", hint: "take it as `carillon channel list` prints it")

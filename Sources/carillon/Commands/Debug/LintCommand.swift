@@ -25,7 +25,8 @@ struct LintCommand: CarillonCommand {
         echo '{"aps":{"alert":"Hello","bagde":1}}' | carillon lint -
       """)
 
-  /// What is read at most: beyond the largest job, so that the error can say by how much it is too large.
+  /// Largest number of bytes to read. It is above the size limit of a job, so that the error can contain the excess
+  /// size.
   private static let readLimit = 64 * CampaignJob.maximumSize
 
   @OptionGroup var global: GlobalOptions
@@ -69,13 +70,13 @@ struct LintCommand: CarillonCommand {
     }
   }
 
-  /// The time zones that workers would go by, where there is a configuration that says so.
+  /// The time zones of the configured workers; those of the system if there is no configuration.
   private var zones: ZoneDatabase {
     guard let folder = try? global.loadConfiguration().worker.zoneinfo else { return .system }
     return ZoneDatabase(folder: folder)
   }
 
-  /// The apps of the configuration; `nil` when there is none and none was asked for.
+  /// Returns the apps of the configuration; `nil` if there is no configuration and none of the options needs one.
   private func apps() throws -> JobApps? {
     let named = global.config ?? EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let exists = FileManager.default.fileExists(atPath: ConfigurationLoader.defaultFile)

@@ -88,7 +88,7 @@ struct SendCommand: CarillonCommand {
     return id
   }
 
-  /// The payload, if it is JSON and no whole job.
+  /// Returns the payload. Throws an error if it is not JSON or is a whole job.
   private func readPayload(of tools: any PushServiceTools) throws -> [UInt8] {
     let bytes = try readPayload()
     let root: JSONValue
@@ -97,7 +97,7 @@ struct SendCommand: CarillonCommand {
     } catch {
       throw CommandError(.input, "payload: not valid JSON: \(error)", hint: "such as {\"aps\":{\"alert\":\"Hello\"}}")
     }
-    // As a payload it would go to the device whole, and show nothing.
+    // As a payload, APNs would send the whole job to the device, and the device would show nothing.
     guard !tools.isJob(root) else {
       throw CommandError(
         .input, "payload: this is a whole job, not a payload alone",

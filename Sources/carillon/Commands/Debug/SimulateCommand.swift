@@ -13,9 +13,9 @@ struct SimulateCommand: LongRunningCommand {
     abstract: "Runs an APNs of your own, on this machine.",
     discussion: SimulateHelp.discussion)
 
-  /// Beyond a minute every client has given up.
+  /// Longest delay, in ms: every client gives up after a minute.
   private static let longestLatency = 60_000
-  /// How long the end waits for a reader of the last line, as with standard error.
+  /// Longest wait at the end for a reader of the last line; standard error has the same limit.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
   @OptionGroup var global: GlobalOptions
@@ -74,7 +74,7 @@ struct SimulateCommand: LongRunningCommand {
     if let failure { throw Self.error(failure) }
   }
 
-  /// Prints an object with the event and more members, and does not wait for a reader: the simulator goes on without one.
+  /// Prints an object with the event and more members. Does not wait for a reader: the simulator also runs without one.
   private static func say(_ event: String, to output: DescriptorWriter, _ more: (inout JSONWriter) -> Void) {
     var json = JSONWriter()
     json.beginObject()
@@ -92,7 +92,7 @@ struct SimulateCommand: LongRunningCommand {
     }
   }
 
-  /// Waits for a signal, or for the log to fail.
+  /// Waits for a signal or a failure of the log.
   private func end(of simulator: Simulator, _ signals: ProcessSignals) async -> RequestLogError? {
     let numbers = signals.numbers
     return await withTaskGroup(of: RequestLogError?.self) { group in

@@ -2,7 +2,7 @@ import APNsSimulator
 import ArgumentParser
 import CommandSupport
 
-/// How a simulator is hostile, and whose keys it believes: what `carillon simulate` takes beside ports and files.
+/// Options of `carillon simulate` for the behaviour of the simulator and for the keys that it accepts.
 struct SimulatorOptions: ParsableArguments {
   @Option(help: "Which APNs it is: production or sandbox. Tokens, keys and certificates of the other are wrong here.")
   var environment = SimulatorEnvironment.production
@@ -33,7 +33,7 @@ struct SimulatorOptions: ParsableArguments {
     }
   }
 
-  /// Changes what these options are about, and leaves the rest.
+  /// Changes the settings that these options set, and no others.
   func apply(to configuration: inout SimulatorConfiguration) throws {
     configuration.environment = environment
     if let seed { configuration.seed = seed }
@@ -43,7 +43,7 @@ struct SimulatorOptions: ParsableArguments {
     for assignment in assignments { try configuration.knobs.apply(assignment: assignment) }
   }
 
-  /// The timeline to be played, if there is one.
+  /// Returns the timeline to play; `nil` if there is none.
   func loadTimeline() throws -> SimulatorTimeline? {
     guard let timeline else { return nil }
     let hint = #"a timeline is such as [{"at":5,"knobs":{"streamLimit":1}},{"at":10,"action":"goAway"}]"#

@@ -27,7 +27,7 @@ extension QuarantineCommand {
           carillon quarantine probe --app news --count 5 --yes
         """)
 
-    /// More would tell no more, and be a campaign.
+    /// More pushes would give no further information.
     static let counts = 1...10
 
     @OptionGroup var global: GlobalOptions
@@ -69,21 +69,21 @@ extension QuarantineCommand {
       for (token, push) in pushes {
         let answer = try await push.send().response
         report.answers.append(.init(token: token, status: answer.status, reason: answer.reason))
-        // It would be refused for the next token too.
+        // The service would refuse the next token too.
         if answer.status == 403 { break }
       }
       try StandardOutput.printLine(global.json ? report.json : report.text)
       if !report.verdict.isKnown { throw ExitCode(CommandError.Code.failed.exitStatus) }
     }
 
-    // MARK: Whom to ask about
+    // MARK: Tokens
 
     private struct Candidate {
       var token: DeviceToken
       var app: String
     }
 
-    /// Tokens that were called bad, no more than are asked for.
+    /// Returns tokens that the service called bad, at most `count` of them.
     private func candidates(
       _ store: CampaignStore, _ configuration: CarillonConfiguration
     ) async throws -> [Candidate] {
@@ -97,7 +97,7 @@ extension QuarantineCommand {
           throw try await CampaignLookup(store).whereIs(id)
         }
         if campaign.app == selection.app ?? campaign.app {
-          // Held back: it was sent to, and has no outcome.
+          // The guard held this target back: the push was sent, and its outcome is not recorded.
           try await store.results.forEachResult(of: id) { page in
             found += page.filter { $0.outcome == nil && $0.reason == Reason.badDeviceToken.name }
               .compactMap { result in result.token.map { Candidate(token: $0, app: campaign.app) } }
@@ -108,7 +108,7 @@ extension QuarantineCommand {
       return Array(found.prefix(count))
     }
 
-    // MARK: What to send
+    // MARK: Pushes
 
     private func makePushes(
       to candidates: [Candidate], of app: CarillonConfiguration.App, _ settings: APNsSettings, named name: String
@@ -137,7 +137,7 @@ extension QuarantineCommand {
       }
     }
 
-    // MARK: Asking
+    // MARK: Confirmation
 
     private func confirm(_ count: Int, app: String, at url: String) throws {
       let number = count == 1 ? "1 push" : "\(count) pushes"

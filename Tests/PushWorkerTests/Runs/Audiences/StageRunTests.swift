@@ -67,7 +67,7 @@ import Testing
     #expect(try await rig.results("story").count == Self.users)
   }
 
-  /// Who is there when the gate opens gets it; who has gone meanwhile does not.
+  /// Users who are registered when the gate opens get the stage; users who were removed before do not.
   @Test(arguments: PushEngineKind.one(for: "stageHasTheUsersWhoAreRegisteredAtItsStart"))
   func stageHasTheUsersWhoAreRegisteredAtItsStart(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4, users: 100)

@@ -181,7 +181,8 @@ import Testing
     await client.close()
   }
 
-  /// What all share, and nobody mends: nothing ends, and still nobody waits for a worker's deadline.
+  /// A key that all campaigns share is damaged and not repaired. No campaign ends, but the stop does not wait for the
+  /// worker's deadline.
   @Test func stopDoesNotWaitForARepair() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 4, users: 100)
     try await activate("bad", rig)

@@ -10,7 +10,7 @@ import Testing
 
 /// Workers whose settings are wrong, beside others whose are right.
 @Suite struct DeclineRunTests {
-  /// What may be wrong with a worker alone.
+  /// Fault in the settings of a single worker.
   enum Fault: CaseIterable {
     case key, topic
     /// A topic for which the push service reports that the tokens belong to another topic.

@@ -125,7 +125,7 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  /// More of them than slices that a worker has in hand, and each with more targets than its window.
+  /// There are more campaigns than slices that a worker can hold, and each has more targets than the window.
   @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesDelayNoOther"))
   func campaignsThatWaitForTheirRatesDelayNoOther(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 400)

@@ -49,7 +49,8 @@ import Testing
     #expect(log.all.contains { $0.contains("requeued") })
   }
 
-  /// The reply was lost that gave an idle worker the last slice of all: it lives, so nobody else takes the slice from it.
+  /// The reply that gave the last slice to an idle worker is lost. The worker lives, so no other worker takes the
+  /// slice.
   @Test(arguments: PushEngineKind.one(for: "idleWorkerFindsASliceOfALostReply"))
   func idleWorkerFindsASliceOfALostReply(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 20)
