@@ -97,7 +97,7 @@ package struct SimulatorFolder {
 
     redis:
       url: redis://127.0.0.1:6379/0
-      namespace: carillon-simulator # apart from real data, should this Redis have any
+      namespace: carillon-simulator # keeps the test data separate from other data in this Redis
 
     apps:
       news:
@@ -110,7 +110,7 @@ package struct SimulatorFolder {
         # certificate: { file: push.pem }
 
     retry:
-      serverError: 2s # nobody waits a quarter of an hour for a simulator
+      serverError: 2s # shorter than for APNs, because this is a test
 
     """
 }

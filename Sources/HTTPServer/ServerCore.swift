@@ -134,7 +134,8 @@ final class ServerCore: Sendable {
       return .refuse(handler.refusal(status: 413, reason: "the body is larger than \(terms.bodyLimit) bytes"))
     }
     guard terms.isProbe || connections.working < mostRequests else {
-      return .refuse(handler.refusal(status: 503, reason: "\(mostRequests) requests are under way, as many as may be"))
+      return .refuse(
+        handler.refusal(status: 503, reason: "\(mostRequests) requests are in progress, which is the limit"))
     }
     return admission
   }

@@ -191,7 +191,10 @@ struct ConfigurationTests {
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: nowhere }"), ["admin.listen"]),
-    (yaml(app: "    certificate: { file: push.p12 }"), ["apps.news.certificate: stands beside a token", "keep one"]),
+    (
+      yaml(app: "    certificate: { file: push.p12 }"),
+      ["apps.news.certificate: can't be used together with a token", "keep one"]
+    ),
     (
       "apps: { news: { topic: a, certificate: { fil: x } } }", ["certificate.fil: unknown key", "did you mean 'file'?"]
     ),

@@ -21,7 +21,7 @@ struct LintTests {
         standard input:2:13: warning: aps.x-mine: is no key of Apple's: inside aps the app never sees it \
         (move it out of aps, beside it)
             aps-custom: Apple, “Generating a remote notification”
-        standard input: payload as alert (by its keys; --type says otherwise), 44 of 4096 bytes \
+        standard input: payload as alert (by its keys; --type overrides it), 44 of 4096 bytes \
         (5120 as voip and broadcast), 1 error, 1 warning
 
         """)
@@ -51,7 +51,7 @@ struct LintTests {
     #expect(known.standardOutput.contains("\(file):1:11: error: app: no app 'nwes' in the configuration"))
     let unknown = try await lint(file)
     #expect(unknown.exit == .status(0))
-    #expect(unknown.standardOutput.hasSuffix("job as alert, 22 of 4096 bytes, nothing to complain of\n"))
+    #expect(unknown.standardOutput.hasSuffix("job as alert, 22 of 4096 bytes, no findings\n"))
   }
 
   @Test func appOfAPayloadMustBeKnown() async throws {
@@ -82,7 +82,8 @@ struct LintTests {
     let text = try await lint("--rules")
     #expect(text.exit == .status(0))
     #expect(
-      text.standardOutput.contains("background-priority (error): A background push has not priority 10.\n    Apple"))
+      text.standardOutput.contains(
+        "background-priority (error): A background push must not have priority 10.\n    Apple"))
     let rules = try JSONObject.all(in: try await lint("--rules", "--json").standardOutput)
     #expect(Set(rules.compactMap { $0.text("severity") }) == ["error", "warning"])
   }

@@ -160,7 +160,7 @@ import Testing
     let refused = try await world.run("quarantine", "probe", tokens[0], "--yes", "--endpoint", address(sandbox))
     #expect(refused.exit == .status(1))
     #expect(
-      refused.standardOutput.contains("the sandbox did not say: 403 BadEnvironmentKeyIdInToken"),
+      refused.standardOutput.contains("the sandbox gave no clear answer: 403 BadEnvironmentKeyIdInToken"),
       "\(refused.standardOutput)")
   }
 

@@ -81,7 +81,7 @@ struct StoreTests {
       #expect(output.exit == .status(64) && output.standardError.contains(says), "\(output.standardError)")
     }
     let unasked = try await world.run("store", "repartition", "16")
-    #expect(unasked.exit == .status(64) && unasked.standardError.contains("say --yes"))
+    #expect(unasked.exit == .status(64) && unasked.standardError.contains("add --yes"))
     try await world.succeed("devices", "import", world.folder.path("devices.csv"))
   }
 }

@@ -89,10 +89,10 @@ extension APNsRule {
 
   private var headers: Entry? {
     switch self {
-    case .backgroundPriority: (.error, "A background push has not priority 10.", Source.sending)
+    case .backgroundPriority: (.error, "A background push must not have priority 10.", Source.sending)
     case .deliveryHabit:
-      (.warning, "Calls and voice go out at once or not at all: priority 10, expiration 0.", Source.calls)
-    case .expirationPast: (.error, "The expiration is not over yet.", Source.sending)
+      (.warning, "Calls and voice are sent immediately or not at all: priority 10, expiration 0.", Source.calls)
+    case .expirationPast: (.error, "The expiration is not in the past.", Source.sending)
     case .expirationLong: (.warning, "APNs stores a push for 30 days at most.", Source.sending)
     case .collapseSize: (.error, "A collapse id has at most 64 bytes of UTF-8.", Source.sending)
     case .tokenOnly:
@@ -113,7 +113,7 @@ extension APNsRule {
     switch self {
     case .payloadSize:
       (.error, "A payload has at most 4096 bytes; for voip and broadcasts 5120.", Source.payload)
-    case .payloadRoom: (.warning, "A payload has room for the longest values that can be.", Source.payload)
+    case .payloadRoom: (.warning, "A payload has room for the longest possible values.", Source.payload)
     case .walletPayload: (.error, "The payload for a pass is {}.", Source.wallet)
     case .websitePayload:
       (.error, "A Safari push has an alert with title and body, and url-args.", Source.safari)
@@ -121,11 +121,11 @@ extension APNsRule {
     case .backgroundVisible: (.error, "A background push has no alert, badge or sound.", Source.background)
     case .backgroundSilent: (.error, "A background push has content-available 1.", Source.background)
     case .alertSilent:
-      (.error, "What has content-available and nothing to show is a background push.", Source.background)
+      (.error, "A push with content-available and nothing to show is a background push.", Source.background)
     case .alertEmpty: (.error, "An alert shows, plays or counts something.", Source.payload)
     case .foreignRequest:
-      (.error, "A payload is APNs' own, not the request of another product.", Source.payload)
-    case .contentChanged: (.error, "Controls and widgets are told content-changed true.", Source.widgets)
+      (.error, "A payload has the format of APNs, not that of another product.", Source.payload)
+    case .contentChanged: (.error, "A push for controls and widgets has content-changed true.", Source.widgets)
     case .keyOfOtherType: (.warning, "A key belongs to the push type.", Source.payload)
     default: nil
     }
@@ -169,15 +169,15 @@ extension APNsRule {
     case .apsRange: (.error, "A key of Apple's has a documented value.", Source.payload)
     case .apsFlag: (.warning, "A flag is the number 1, or is left out.", Source.payload)
     case .apsUnknown: (.error, "The keys of aps, alert and sound are spelt as documented.", Source.payload)
-    case .apsCustom: (.warning, "Keys of one's own stand beside aps: inside they are ignored.", Source.payload)
-    case .apsOutside: (.error, "Apple's keys stand inside aps.", Source.payload)
-    case .apsBeside: (.warning, "alert, badge and sound beside aps are the app's own.", Source.payload)
-    case .headerInside: (.warning, "Headers are no part of the payload.", Source.sending)
+    case .apsCustom: (.warning, "An app's own keys are beside aps: inside aps they are ignored.", Source.payload)
+    case .apsOutside: (.error, "Apple's keys are inside aps.", Source.payload)
+    case .apsBeside: (.warning, "alert, badge and sound beside aps are the app's own keys.", Source.payload)
+    case .headerInside: (.warning, "Headers are not part of the payload.", Source.sending)
     case .deprecated: (.warning, "A key is one that current systems read.", Source.payload)
     case .mutableWithoutAlert: (.warning, "mutable-content needs an alert to change.", Source.payload)
-    case .localizationTwice: (.warning, "A localised key stands in the place of the plain one.", Source.payload)
+    case .localizationTwice: (.warning, "A localized key replaces the plain key.", Source.payload)
     case .localizationArguments: (.warning, "Arguments need the key of a localised string.", Source.payload)
-    case .null: (.warning, "null is no value of any key: what has none is left out.", Source.payload)
+    case .null: (.warning, "null is not a valid value: omit a key that has no value.", Source.payload)
     case .duplicateKey: Self.entry(.duplicateKey)
     case .variantSame: (.warning, "Variants say different things.", "Carillon: deploy/guide/staged-delivery.md")
     case .legacy: (.error, "The binary interface is gone since 31 March 2021.", Source.legacy)

@@ -132,7 +132,7 @@ extension PushInspector {
       let arguments = plain == "body" ? "loc-args" : "\(plain)-loc-args"
       if alert.value(key) != nil, alert.value(plain) != nil {
         report(
-          .localizationTwice, "\(place).\(plain)", "\(key) stands in its place: it is not shown",
+          .localizationTwice, "\(place).\(plain)", "\(key) replaces it: it is not shown",
           hint: "leave one of them out")
       }
       if alert.value(arguments) != nil, alert.value(key) == nil {

@@ -201,11 +201,11 @@ extension PushInspector {
           hint: "give it as a field of the job, or an option of send")
       } else if readsAPS, let meant = APSKey.misplaced(member.name) {
         report(
-          .apsOutside, path(member.name), "stands beside aps, where only the app itself reads it",
+          .apsOutside, path(member.name), "is beside aps, where only the app itself reads it",
           hint: "did you mean aps.\(meant)?")
       } else if readsAPS, APSKey.ambiguous.contains(member.name) {
         report(
-          .apsBeside, path(member.name), "stands beside aps, where only the app itself reads it",
+          .apsBeside, path(member.name), "is beside aps, where only the app itself reads it",
           hint: "did you mean aps.\(member.name)?")
       } else if member.name != "aps", member.name.lowercased() == "aps" {
         report(.apsOutside, path(member.name), "APNs reads lower case only", hint: "did you mean aps?")

@@ -52,7 +52,8 @@ extension APNsTools {
           teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")))
     }
     guard !section.has("token") else {
-      throw section.error("certificate", "stands beside a token", hint: "keep one of the two: a token serves all apps")
+      throw section.error(
+        "certificate", "can't be used together with a token", hint: "keep one of the two: a token serves all apps")
     }
     let certificate = try section.section("certificate", keys: certificateKeys)
     return .certificate(
@@ -95,14 +96,14 @@ extension APNsTools {
       }
       return draft
     }
-    let key = try interview.answer("key-file", "Where is the signing key, AuthKey_….p8?")
+    let key = try interview.answer("key-file", "Which file is the signing key (AuthKey_….p8)?")
     draft.add("token", nil)
     draft.add("keyFile", interview.path(key), depth: 1)
     draft.add(
       "keyID", try interview.answer("key-id", "What is the key's id?", standard: APNsSettings.keyID(ofFile: key)),
       depth: 1)
     draft.add(
-      "teamID", try interview.answer("team-id", "What is the team's id (developer.apple.com, Membership)?"), depth: 1)
+      "teamID", try interview.answer("team-id", "What is the team's id? (developer.apple.com, Membership)"), depth: 1)
     return draft
   }
 }

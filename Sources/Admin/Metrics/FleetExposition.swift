@@ -22,14 +22,14 @@ public struct FleetExposition: Sendable {
     func gauge(_ name: String, _ meaning: String, _ value: Int) {
       metrics.single("carillon_fleet_" + name, .gauge, meaning, value)
     }
-    gauge("workers", "Workers that live.", fleet.presence.live)
-    gauge("wanted_workers", "Workers that would be right for what is left to send.", wanted.workers)
+    gauge("workers", "Live workers.", fleet.presence.live)
+    gauge("wanted_workers", "Recommended number of workers for the remaining targets.", wanted.workers)
     metrics.family("carillon_fleet_campaigns", .gauge, "Campaigns that have not ended, by state.")
     metrics.sample(fleet.campaigns(.active).count + fleet.running.unseen, ("state", "active"))
     metrics.sample(fleet.campaigns(.paused).count, ("state", "paused"))
     metrics.sample(fleet.queues.scheduled.count, ("state", "scheduled"))
     gauge(
-      "campaigns_guarded", "Campaigns that are paused by their guard, or as every push of them was refused.",
+      "campaigns_guarded", "Campaigns that the guard paused, or that were paused because every push was refused.",
       fleet.campaigns(.paused).count { $0.record.pausedItself })
     metrics.family(
       "carillon_fleet_campaigns_awaiting_approval", .gauge, "Campaigns that wait for approval, by urgency.")
@@ -37,27 +37,29 @@ public struct FleetExposition: Sendable {
     let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
     metrics.sample(urgent, ("urgency", "urgent"))
     metrics.sample(awaiting.count - urgent + fleet.running.unseenAwaiting, ("urgency", "later"))
-    gauge("campaigns_waiting", "Active campaigns that could be sent, and are not.", fleet.waiting.count)
+    gauge("campaigns_waiting", "Active campaigns that could be sent and are not sent.", fleet.waiting.count)
     metrics.family("carillon_fleet_queue_jobs", .gauge, "Entries that no worker has taken yet, by list.")
     metrics.sample(fleet.queues.intake.count, ("list", "campaigns"))
     for list in EventList.allCases { metrics.sample(fleet.queues.events[list] ?? 0, ("list", list.rawValue)) }
     metrics.family(
-      "carillon_fleet_queue_oldest_age_seconds", .gauge, "Since when the next job waits to be taken in, in seconds.")
+      "carillon_fleet_queue_oldest_age_seconds", .gauge, "Waiting time of the oldest job in the queue, in seconds.")
     metrics.sample(age(of: fleet.queues.intake.since))
     lanes(to: &metrics)
-    metrics.family("carillon_fleet_schedule_lag_seconds", .gauge, "By how much the next scheduled campaign is late.")
+    metrics.family("carillon_fleet_schedule_lag_seconds", .gauge, "Delay of the next scheduled campaign, in seconds.")
     metrics.sample(Double(fleet.queues.scheduled.lag(at: fleet.at)) / 1000)
     gauge("slices_parked", "Slices that wait for a retry, or for their push service.", fleet.queues.parked.count)
     gauge("dead_entries", "Jobs and events that could not be run.", fleet.leftovers.dead)
     gauge("quarantined_devices", "Devices in quarantine.", fleet.leftovers.quarantined)
-    gauge("feedback_entries", "Tokens on the feedback list that nobody has taken.", fleet.leftovers.feedback)
+    gauge("feedback_entries", "Tokens on the feedback list that no consumer has taken.", fleet.leftovers.feedback)
     metrics.family(
-      "carillon_fleet_backend_share", .gauge, "The share of its rate that an app has by its backend's health.")
+      "carillon_fleet_backend_share", .gauge, "Share of the rate that an app may use, by the health of its backend.")
     for backend in fleet.backends { metrics.sample(backend.share, ("app", backend.app)) }
-    gauge("alarms", "Things that need somebody, as carillon status tells them.", fleet.alarms().count)
+    gauge("alarms", "Active alarms, as in carillon status.", fleet.alarms().count)
     metrics.family("carillon_fleet_redis_memory_bytes", .gauge, "Memory that a Redis server uses, in bytes.")
     for node in fleet.nodes { metrics.sample(node.memory.used, ("node", node.endpoint)) }
-    metrics.family("carillon_fleet_redis_memory_limit_bytes", .gauge, "Its maxmemory, in bytes; 0 for none.")
+    metrics.family(
+      "carillon_fleet_redis_memory_limit_bytes", .gauge,
+      "Value of maxmemory of a Redis server, in bytes; 0 if there is no limit.")
     for node in fleet.nodes { metrics.sample(node.memory.limit, ("node", node.endpoint)) }
   }
 
@@ -67,8 +69,8 @@ public struct FleetExposition: Sendable {
       for lane in fleet.queues.lanes { metrics.sample(value(lane), ("lane", lane.lane.rawValue)) }
     }
     each("campaigns", "Campaigns with slices that no worker holds.") { Double($0.campaigns) }
-    each("slices", "Those slices.") { Double($0.slices) }
-    each("oldest_age_seconds", "Since when the oldest of those campaigns could be sent; 0 for none.") {
+    each("slices", "Slices that no worker holds.") { Double($0.slices) }
+    each("oldest_age_seconds", "Waiting time of the oldest of these campaigns, in seconds; 0 if there is none.") {
       age(of: $0.since)
     }
   }

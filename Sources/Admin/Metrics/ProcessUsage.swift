@@ -46,7 +46,7 @@ public struct ProcessUsage {
     read()?.write(to: &metrics)
     metrics.single(
       "carillon_log_lines_dropped_total", .counter,
-      "Lines of the log that were dropped, because nobody read them or the disk was full.", droppedLogLines)
+      "Log lines that were dropped because nothing read them or the disk was full.", droppedLogLines)
   }
 
   func write(to metrics: inout Exposition) {

@@ -28,23 +28,23 @@ struct WorkerExposition {
   private static let nanoseconds = 1e9
 
   func write(to metrics: inout Exposition) {
-    metrics.family("carillon_worker_info", .gauge, "Always 1; the labels say what the worker is.")
+    metrics.family("carillon_worker_info", .gauge, "Always 1; the labels describe the worker.")
     metrics.sample(
       1, ("worker", identity.name), ("version", identity.version), ("engine", identity.engine))
-    metrics.single("carillon_worker_ready", .gauge, "Whether /readyz says that it is ready.", isReady ? 1 : 0)
+    metrics.single("carillon_worker_ready", .gauge, "Whether the worker is ready, as in /readyz.", isReady ? 1 : 0)
     writeRedis(to: &metrics)
     guard let worker else { return }
     writePushes(worker.apps, to: &metrics)
     writePools(worker.pools, to: &metrics)
     metrics.family(
       "carillon_credential_stopped", .gauge,
-      "Whether the push service refuses the credential of an app, so that nothing is sent.")
+      "Whether the push service refuses the credential of an app, so the app sends nothing.")
     for credential in worker.credentials {
       metrics.sample(credential.stopped == nil ? 0 : 1, ("app", Self.label(credential.apps)))
     }
     metrics.family(
       "carillon_certificate_expiry_timestamp_seconds", .gauge,
-      "When the certificate of an app ceases to be valid, in seconds since 1970.")
+      "Expiry of the certificate of an app, in seconds since 1970.")
     for credential in worker.credentials {
       if let end = credential.expiresAt { metrics.sample(end / 1000, ("app", Self.label(credential.apps))) }
     }
@@ -62,7 +62,7 @@ struct WorkerExposition {
       }
     }
     metrics.family(
-      "carillon_refusals_total", .counter, "Answers that were no acceptance, by the push service's reason.")
+      "carillon_refusals_total", .counter, "Refused pushes, by the reason of the push service.")
     for app in apps {
       for (reason, count) in app.refusals.sorted(by: { $0.key < $1.key }) {
         metrics.sample(count, ("app", app.app), ("lane", app.lane.rawValue), ("reason", reason))
@@ -73,8 +73,8 @@ struct WorkerExposition {
       for app in apps { metrics.sample(value(app), ("app", app.app), ("lane", app.lane.rawValue)) }
     }
     count("carillon_pushes_unanswered_total", "Pushes that ended without an answer.") { $0.unanswered }
-    count("carillon_pushes_postponed_total", "Pushes to be tried again later.") { $0.retries }
-    count("carillon_devices_pruned_total", "Devices that the push service called gone, and that were to be removed.") {
+    count("carillon_pushes_postponed_total", "Pushes that are sent again later.") { $0.retries }
+    count("carillon_devices_pruned_total", "Devices that the push service called gone.") {
       $0.prunes
     }
     count("carillon_devices_quarantined_total", "Devices whose tokens the push service called bad.") { $0.quarantines }
@@ -96,7 +96,7 @@ struct WorkerExposition {
       for pool in pools { metrics.sample(value(pool.state), ("app", Self.label(pool.apps))) }
     }
     value("carillon_pushes_in_flight", .gauge, "Pushes sent without an answer yet.") { $0.inFlight }
-    value("carillon_stream_limit", .gauge, "Pushes that may be in flight at once on the connections that are open.") {
+    value("carillon_stream_limit", .gauge, "Largest number of pushes in flight on the open connections.") {
       state in
       state.connections.reduce(0) { $0 + ($1.phase == .established ? $1.window : 0) }
     }
@@ -110,58 +110,68 @@ struct WorkerExposition {
           pool.state.connections.count { $0.phase == phase }, ("app", Self.label(pool.apps)), ("state", name))
       }
     }
-    value("carillon_connections_opened_total", .counter, "Connections that were opened, or tried to.") { $0.openings }
-    value("carillon_connections_failed_total", .counter, "Connections that could not be opened, or broke.") {
+    value("carillon_connections_opened_total", .counter, "Attempts to open a connection.") { $0.openings }
+    value("carillon_connections_failed_total", .counter, "Connections that could not be opened or that broke.") {
       $0.failures
     }
     value(
       "carillon_breaker_open", .gauge,
-      "Whether sending waits because the push service answers nearly everything with 503."
+      "Whether the circuit breaker is open: the push service answers nearly everything with 503."
     ) {
       $0.breaker == .closed ? 0 : 1
     }
-    value("carillon_breaker_openings_total", .counter, "How often that began.") { $0.breakerOpenings }
+    value("carillon_breaker_openings_total", .counter, "Number of times that the circuit breaker opened.") {
+      $0.breakerOpenings
+    }
   }
 
   private func writeWorker(_ worker: WorkerMetrics, to metrics: inout Exposition) {
     let (totals, events) = (worker.totals, worker.events)
-    metrics.single("carillon_window_targets", .gauge, "Targets that may be in doubt at once.", worker.window)
+    metrics.single("carillon_window_targets", .gauge, "Largest number of targets in doubt.", worker.window)
     metrics.single(
       "carillon_window_used_targets", .gauge, "Targets that would be in doubt if the worker died now.",
       worker.windowUsed)
     metrics.single("carillon_slices_in_hand", .gauge, "Slices that the worker holds.", worker.slicesInHand)
     for (name, meaning, value) in [
-      ("carillon_slices_finished_total", "Slices that it finished.", totals.slices),
-      ("carillon_slices_lost_total", "Slices that others took over from it.", events.lostSlices),
+      ("carillon_slices_finished_total", "Slices that the worker finished.", totals.slices),
+      ("carillon_slices_lost_total", "Slices that other workers took over from this worker.", events.lostSlices),
       (
-        "carillon_slices_requeued_total", "Slices of dead workers that it gave back to everybody.",
+        "carillon_slices_requeued_total", "Slices of dead workers that the worker requeued.",
         events.requeuedSlices
       ),
-      ("carillon_takeovers_total", "Slices that it took over with targets in doubt.", events.takeovers),
-      ("carillon_takeover_targets_total", "Targets in doubt that it took over.", events.takenOverInDoubt),
-      ("carillon_resent_total", "Targets in doubt that it sent again: what may have arrived twice.", totals.resent),
-      ("carillon_commits_total", "Commits that Redis answered.", totals.commits),
-      ("carillon_campaigns_accepted_total", "Jobs that it made campaigns of.", events.activated),
-      ("carillon_dead_jobs_total", "Jobs and events that it put on the dead list.", events.deadLettered),
+      ("carillon_takeovers_total", "Slices with targets in doubt that the worker took over.", events.takeovers),
+      ("carillon_takeover_targets_total", "Targets in doubt that the worker took over.", events.takenOverInDoubt),
       (
-        "carillon_events_superseded_total", "What events said and changed nothing, because something newer stands.",
+        "carillon_resent_total", "Targets in doubt that the worker sent again. These pushes may have arrived twice.",
+        totals.resent
+      ),
+      ("carillon_commits_total", "Commits that Redis answered.", totals.commits),
+      ("carillon_campaigns_accepted_total", "Jobs that the worker activated as campaigns.", events.activated),
+      ("carillon_dead_jobs_total", "Jobs and events that the worker put on the dead list.", events.deadLettered),
+      (
+        "carillon_events_superseded_total", "Event statements that changed nothing, because newer data exists.",
         events.superseded
       ),
       (
-        "carillon_campaigns_paused_total", "Campaigns that it paused, by its guard or as every push was refused.",
+        "carillon_campaigns_paused_total",
+        "Campaigns that the worker paused: by the guard, or because every push was refused.",
         events.pausedCampaigns
       ),
       (
-        "carillon_objections_total", "Campaigns that it left to others, as every push of them would fail here.",
+        "carillon_objections_total", "Campaigns that the worker left to others, because every push would fail here.",
         events.objections
       ),
       (
-        "carillon_poison_targets_total", "Targets that it buried because they killed their workers.",
+        "carillon_poison_targets_total",
+        "Targets that the worker put on the dead list because they killed their workers.",
         events.poisonTargets
       ),
-      ("carillon_redis_changes_total", "How often Redis was restarted or replaced.", events.redisChanges),
-      ("carillon_redis_reconnects_total", "How often the way to Redis broke and came back.", events.redisReconnects),
-      ("carillon_troubles_total", "Failures that were tried again.", events.troubles),
+      ("carillon_redis_changes_total", "Number of times that Redis was restarted or replaced.", events.redisChanges),
+      (
+        "carillon_redis_reconnects_total", "Number of times that the connection to Redis broke and came back.",
+        events.redisReconnects
+      ),
+      ("carillon_troubles_total", "Failures after which the worker tried again.", events.troubles),
     ] {
       metrics.single(name, .counter, meaning, value)
     }

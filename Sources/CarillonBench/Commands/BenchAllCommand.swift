@@ -7,11 +7,11 @@ import Glibc
 struct BenchAllCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "all",
-    abstract: "Measures everything, against a private Redis and simulator, beside what is asked of it.",
+    abstract: "Run all benchmarks with a private Redis and simulators, and compare the results with the targets.",
     discussion: """
-      Starts whatever it needs (redis-server, simulators, workers) on ports that nobody uses, in a temporary folder, and \
-      leaves none of it. Needs no configuration. What is compared is measured in turn, round by round; shown are medians. \
-      deploy/bench/README.md says how to read it.
+      Starts the needed processes (redis-server, simulators, workers) on free ports, in a temporary folder, and removes \
+      everything at the end. Needs no configuration. Compared variants are measured in turn, round by round; the output \
+      shows medians. deploy/bench/README.md explains how to read it.
 
       Parts: \(BenchParts.all.map(\.name).joined(separator: ", ")).
 
@@ -22,40 +22,40 @@ struct BenchAllCommand: CarillonCommand {
 
   @OptionGroup var global: GlobalOptions
 
-  @Option(help: "Parts, with commas; all without it.", transform: Self.words)
+  @Option(help: "The parts to run, separated by commas (default: all).", transform: Self.words)
   var only: [String] = []
 
-  @Option(help: "How often everything is measured.")
+  @Option(help: "The number of rounds.")
   var rounds = 5
 
-  @Option(help: "Pushes of an engine alone; a fifth of it for what uses libcurl.")
+  @Option(help: "The number of pushes of an engine alone; a fifth of it with libcurl.")
   var requests = 1_000_000
 
-  @Option(help: "Devices of a whole campaign.")
+  @Option(help: "The number of devices of a whole campaign.")
   var targets = 1_000_000
 
-  @Option(help: "Devices of the campaigns by which growth is judged, with commas.", transform: Self.numbers)
+  @Option(help: "The numbers of devices of the growth measurement, separated by commas.", transform: Self.numbers)
   var sizes = [100_000, 1_000_000]
 
-  @Option(help: "Campaigns whose first push is waited for.")
+  @Option(help: "The number of campaigns for the time to the first push.")
   var samples = 200
 
-  @Option(help: "Numbers of clients that claim slices, with commas.", transform: Self.numbers)
+  @Option(help: "The numbers of clients that claim slices, separated by commas.", transform: Self.numbers)
   var clients = [10, 100, 400]
 
-  @Option(help: "Seconds of what is measured by time.")
+  @Option(help: "The length of a timed measurement, in seconds.")
   var seconds = 5.0
 
-  @Option(help: "Engines that whole campaigns are sent by, with commas.", transform: Self.words)
+  @Option(help: "The engines that send whole campaigns, separated by commas.", transform: Self.words)
   var engines = ["native", "curl"]
 
-  @Option(help: "The built deploy/bench/curl-loop.c, to hold the curl engine against.", completion: .file())
+  @Option(help: "The built deploy/bench/curl-loop.c, to compare with the curl engine.", completion: .file())
   var curlLoop: String?
 
-  @Option(help: "A folder for bench.ndjson, throughput.svg and cost.svg.", completion: .directory)
+  @Option(help: "The folder for bench.ndjson, throughput.svg and cost.svg.", completion: .directory)
   var output: String?
 
-  @Option(help: "What tokens and chance follow from.")
+  @Option(help: "The seed of tokens and random values.")
   var seed = UInt64.random(in: 0...UInt64(UInt32.max))
 
   private static func words(_ text: String) -> [String] { text.split(separator: ",").map(String.init) }
@@ -73,7 +73,7 @@ struct BenchAllCommand: CarillonCommand {
     }
     let names = BenchParts.all.map(\.name)
     for name in only where !names.contains(name) {
-      throw ValidationError("There is no part \(name): there are \(names.joined(separator: ", ")).")
+      throw ValidationError("Unknown part \(name). The parts are \(names.joined(separator: ", ")).")
     }
     for engine in engines where engine != "native" && engine != "curl" {
       throw ValidationError("--engines are native and curl.")
@@ -95,7 +95,7 @@ struct BenchAllCommand: CarillonCommand {
       defer { group.cancelAll() }
       return try await group.next() ?? nil
     }
-    guard let hasFailed else { throw CommandError(.failed, "interrupted: what was started is stopped again") }
+    guard let hasFailed else { throw CommandError(.failed, "interrupted: the started processes are stopped") }
     if hasFailed { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 

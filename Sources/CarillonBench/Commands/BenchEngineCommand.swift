@@ -9,7 +9,7 @@ import PushWorker
 struct BenchEngineCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "engine",
-    abstract: "Sends pushes through one pool of connections, without Redis.",
+    abstract: "Send pushes through one pool of connections, without Redis.",
     discussion: """
       Sends real pushes, so point the app at a simulator.
 
@@ -20,25 +20,25 @@ struct BenchEngineCommand: CarillonCommand {
 
   @OptionGroup var global: GlobalOptions
 
-  @Option(help: "An app of the configuration.")
+  @Option(help: "The app, by its name in the configuration.")
   var app: String
 
-  @Option(help: "A file of device tokens in hex, one a line, used in turn.")
+  @Option(help: "A file with device tokens in hex, one per line, used in turn.")
   var tokens: String
 
-  @Option(help: "Pushes to send.")
+  @Option(help: "The number of pushes to send.")
   var requests = 100_000
 
-  @Option(help: "Instead of --requests: seconds in which answers are counted, after as many to get up to speed.")
+  @Option(help: "Instead of --requests: the seconds in which answers are counted, after a warm-up of the same length.")
   var seconds: Double?
 
-  @Option(help: "Streams at most on one connection.")
+  @Option(help: "The maximum number of streams on one connection.")
   var streams = 1000
 
-  @Option(help: "What sends; both, one after the other, without it.")
+  @Option(help: "The engine that sends (default: both, one after the other).")
   var engine: PushEngineKind?
 
-  @Option(help: "Bytes of the payload, between 50 and 4096.")
+  @Option(help: "The size of the payload, 50 to 4096 bytes.")
   var payload = 242
 
   func validate() throws {

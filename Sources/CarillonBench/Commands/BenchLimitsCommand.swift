@@ -11,7 +11,7 @@ import TLS
 struct BenchLimitsCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "limits",
-    abstract: "Compares the adaptive stream limit of a connection with fixed ones.",
+    abstract: "Compare the adaptive stream limit of a connection with fixed limits.",
     discussion: """
       Starts two simulators for each setting and sends to both for some seconds at a time, over a connection each: to \
       one with the adaptive limit, to the other with a fixed one, so that both have the same share of the machine. Needs \
@@ -26,19 +26,19 @@ struct BenchLimitsCommand: CarillonCommand {
 
   @OptionGroup var global: GlobalOptions
 
-  @Option(help: "What sends; both, one after the other, without it.")
+  @Option(help: "The engine that sends (default: both, one after the other).")
   var engine: PushEngineKind?
 
-  @Option(help: "Pairs for the limits that count.")
+  @Option(help: "The number of pairs for the important limits.")
   var rounds = 3
 
-  @Option(help: "Seconds that are measured each time, after some to warm up. Even numbers see whole flaps.")
+  @Option(help: "The seconds of each measurement, after a warm-up. Even numbers include complete changes of the limit.")
   var seconds = 2.0
 
-  @Option(help: "Only settings whose names begin so.")
+  @Option(help: "Only settings whose names begin with this text.")
   var only = ""
 
-  @Option(help: "What everything random in the simulator follows from.")
+  @Option(help: "The seed of the simulator's random values.")
   var seed = UInt64.random(in: 0...UInt64(UInt32.max))
 
   /// Number of fixed limits that are measured more than once.

@@ -26,7 +26,7 @@ struct DeparturesPart: BenchPart {
     }
     let name = "\(devices.count.grouped) targets that waited"
     try report.add(
-      Figure("departures.none", "\(name), nobody departed: targets a second", "/s", samples: rates[false] ?? []))
+      Figure("departures.none", "\(name), no user departed: targets a second", "/s", samples: rates[false] ?? []))
     try report.add(
       Figure(
         "departures.some", "\(name), 1 % of the users departed: targets a second", "/s", samples: rates[true] ?? []))

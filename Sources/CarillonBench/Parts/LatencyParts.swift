@@ -49,7 +49,7 @@ struct UrgentPart: BenchPart {
     figure.details["bulkPerSecond"] = Double(log.others) / seconds
     try report.add(figure)
     try report.add(
-      Figure("urgent.bulk", "bulk pushes a second meanwhile", "/s", value: Double(log.others) / seconds))
+      Figure("urgent.bulk", "bulk pushes a second at the same time", "/s", value: Double(log.others) / seconds))
   }
 }
 

@@ -52,7 +52,7 @@ package enum AppChannels {
     } catch {
       throw CommandError(
         .configuration, "apps.\(name).trustRoots: \(error.path): \(error.reason)",
-        hint: "it is a PEM file with the certificate of whoever signed the endpoint's")
+        hint: "name a PEM file with the certificate of the authority that signed the endpoint's certificate")
     }
     endpoint.trustRoots = roots
     return endpoint

@@ -257,7 +257,7 @@ public final class ConnectionPool: Sendable {
   private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
 
   private static func textOfMissing(_ missing: Int, of count: Int) -> String {
-    "\(missing) of \(count) connections did not close in time: what was under way on them is in doubt"
+    "\(missing) of \(count) connections did not close in time: their pushes in flight are in doubt"
   }
 
   private func wakeAll() {

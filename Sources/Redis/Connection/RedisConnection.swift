@@ -251,7 +251,7 @@ extension RedisConnection {
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
         if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
-        throw ReplyParser.Violation(reason: "\(reply), which nobody asked for")
+        throw ReplyParser.Violation(reason: "\(reply), which no command requested")
       }
     }
   }

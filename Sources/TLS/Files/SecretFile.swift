@@ -77,7 +77,7 @@ public enum SecretFileProblem: CredentialFileProblem {
     switch self {
     case .unreadable(let reason): reason
     case .exposed(let mode):
-      (mode & 0o004 != 0 ? "everybody on this machine can read it" : "others than its owner can change it")
+      (mode & 0o004 != 0 ? "every user of this machine can read it" : "others than its owner can change it")
         + " (mode 0\(String(mode, radix: 8)))"
     case .tooLarge: "larger than \(SecretFile.maximumSize) bytes: not a key"
     }

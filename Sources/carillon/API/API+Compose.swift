@@ -31,7 +31,7 @@ extension API {
       APIOperation(
         name: "lintCampaign", method: "POST", path: "/campaigns/lint", scope: .view,
         summary:
-          "Checks a job, a template or a payload as carillon lint does. Templates of a job are looked up in the store",
+          "Check a job, a template or a payload with the rules of carillon lint. Templates of a job are read from the store",
         body: .init(schema: #"{"type":"object"}"#, limit: CampaignJob.maximumSize),
         answers: [.init(status: 200, meaning: "Sizes and findings", schema: OpenAPI.ref("Lint"))]
       ) { call in
@@ -40,7 +40,7 @@ extension API {
       APIOperation(
         name: "previewCampaign", method: "POST", path: "/campaigns/preview", scope: .view,
         summary:
-          "What a job would send to each device of a user, byte for byte, whether or not the user is in its audience",
+          "Preview the pushes of a job to each device of a user, byte for byte. The user need not be in the audience",
         parameters: [Self.user], body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
         answers: [
           .init(status: 200, meaning: "The pushes; none without a device for it", schema: OpenAPI.ref("Preview"))
@@ -53,7 +53,7 @@ extension API {
       },
       APIOperation(
         name: "previewOfCampaign", method: "GET", path: "/campaigns/{id}/preview", scope: .view,
-        summary: "What a campaign sends, or has sent, to each device of a user",
+        summary: "Preview the pushes of a campaign to each device of a user, before or after they are sent",
         parameters: [Self.user],
         answers: [
           .init(status: 200, meaning: "The pushes; none without a device for it", schema: OpenAPI.ref("Preview"))

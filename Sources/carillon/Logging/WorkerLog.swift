@@ -38,14 +38,14 @@ final class WorkerLog: Sendable {
     case .zonesUnknown(let id, let zones, let instead):
       log(
         .warning, .campaigns, "zonesUnknown",
-        "devices have time zones that this machine does not know: they go by the default zone",
+        "devices have time zones that this machine does not know: the default zone applies",
         [
           "campaign": "\(id)", "zones": "\(zones.map { Excerpt.harmless($0) }.joined(separator: ", "))",
           "defaultTimezone": "\(instead)",
         ])
     case .eventsSuperseded(let list, let count):
       log(
-        .debug, .intake, "eventsSuperseded", "events changed nothing: something newer stands",
+        .debug, .intake, "eventsSuperseded", "events changed nothing: newer data exists",
         ["list": "\(list.rawValue)", "count": "\(count)"])
     case .overtook(let id, let events):
       log(
@@ -59,7 +59,7 @@ final class WorkerLog: Sendable {
     case .ended(let id, let state): log(.info, .campaigns, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .reachedNobody(let id, let reason):
       log(
-        .warning, .campaigns, "reachedNobody", "a campaign completed and reached nobody: \(reason)",
+        .warning, .campaigns, "reachedNobody", "a campaign completed and reached no user: \(reason)",
         ["campaign": "\(id)", "reason": "\(reason)"])
     case .paused(let id, let reason):
       log(.error, .campaigns, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
@@ -70,7 +70,7 @@ final class WorkerLog: Sendable {
     case .followed(let id, let state):
       log(.info, .campaigns, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
     case .resumed(let id):
-      log(.info, .campaigns, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
+      log(.info, .campaigns, "resumed", "continues: the campaign was resumed", ["campaign": "\(id)"])
     case .decided(let id, let variant):
       log(
         .info, .campaigns, "decided", "chose the variant that the later stages get",
@@ -79,9 +79,9 @@ final class WorkerLog: Sendable {
       log(.info, .campaigns, "opened", "began the next stage", ["campaign": "\(id)", "stage": "\(stage)"])
     case .takenOut(let what, let reason):
       log(
-        .error, .redis, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
+        .error, .redis, "takenOut", "removed damaged data from Redis and put it on the dead list",
         ["what": "\(what)", "reason": "\(reason)"])
-    case .becameHousekeeper: log(.debug, .fleet, "keepsHouse", "does from now on what one worker does for all", [:])
+    case .becameHousekeeper: log(.debug, .fleet, "keepsHouse", "became the maintenance leader", [:])
     case .requeued(let worker, let slices):
       log(
         .warning, .fleet, "requeued", "requeued the slices of a dead worker",
@@ -96,11 +96,11 @@ final class WorkerLog: Sendable {
         ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
     case .bisecting(let slice, let deaths):
       log(
-        .error, .slices, "bisecting", "a slice kills its workers; looking for the target that does it",
+        .error, .slices, "bisecting", "a slice kills its workers; searching for the target that causes it",
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "deaths": .number(deaths)])
     case .poison(let slice, let index):
       log(
-        .error, .slices, "poison", "put a target on the dead list that killed every worker that sent it",
+        .error, .slices, "poison", "put a target on the dead list because it killed every worker that sent it",
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "index": .number(index)])
     case .serverChanged:
       log(
@@ -129,19 +129,19 @@ final class WorkerLog: Sendable {
     case .breakerOpened(let service, let endpoint):
       log(
         .error, .connections, "breakerOpened",
-        "\(service) answers nearly everything with 503; sending waits, and a push now and then tries",
+        "\(service) answers nearly everything with 503; sending stops, except for trial pushes",
         ["endpoint": "\(endpoint)"])
     case .breakerClosed(let service, let endpoint):
       log(
-        .info, .connections, "breakerClosed", "\(service) takes pushes again; sending goes on",
+        .info, .connections, "breakerClosed", "\(service) accepts pushes again; sending continues",
         ["endpoint": "\(endpoint)"])
     case .slowed(let app, let share, let reason):
       log(
-        .warning, .campaigns, "slowed", "the app's backend is not well: its campaigns go slower",
+        .warning, .campaigns, "slowed", "the app's backend is unhealthy: its campaigns are slowed down",
         ["app": "\(app)", "share": "\(share)", "reason": "\(reason)"])
     case .quickened(let app):
       log(
-        .info, .campaigns, "quickened", "the app's backend is well: its campaigns go as fast as before",
+        .info, .campaigns, "quickened", "the app's backend is healthy: its campaigns run at full speed again",
         ["app": "\(app)"])
     case .connections(let service, let endpoint, let state): write(state, of: service, at: endpoint)
     case .trouble(let text, let slice):
@@ -149,9 +149,10 @@ final class WorkerLog: Sendable {
     case .storeLocked:
       log(
         .info, .worker, "held",
-        "takes in no campaign: the store is being given other partitions (carillon store repartition)",
+        "takes in no campaigns: the number of partitions changes (carillon store repartition)",
         [:])
-    case .storeUnlocked: log(.info, .worker, "released", "takes in campaigns again: the store stays as it is", [:])
+    case .storeUnlocked:
+      log(.info, .worker, "released", "takes in campaigns again: the store keeps its partitions", [:])
     case .draining: log(.info, .worker, "draining", "finishing what is in flight", [:])
     case .stopped(let last):
       let totals = earlier.withLock { $0 + last }
@@ -200,17 +201,17 @@ final class WorkerLog: Sendable {
         ["app": "\(app)"])
     case .unusable(let app, let message, let hint):
       log(
-        .error, .credentials, "credentialUnusable", "\(message); what was read before stays in use",
+        .error, .credentials, "credentialUnusable", "\(message); the earlier credential stays in use",
         ["app": "\(app)", "hint": "\(hint ?? "")"])
     case .expiring(let app, let certificate, let days):
       log(
         .warning, .credentials, "certificateExpiring",
-        "a certificate expires \(days == 0 ? "within a day" : "in \(days) days"): renew it, and exchange the file",
+        "a certificate expires \(days == 0 ? "within a day" : "in \(days) days"): renew it, and replace the file",
         ["app": "\(app)", "certificate": "\(certificate)", "days": .number(days)])
     case .expired(let app, let certificate):
       log(
         .error, .credentials, "certificateExpired",
-        "a certificate has expired: APNs refuses it; renew it, and exchange the file",
+        "a certificate has expired: APNs refuses it; renew it, and replace the file",
         ["app": "\(app)", "certificate": "\(certificate)"])
     }
   }

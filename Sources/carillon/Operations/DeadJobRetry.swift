@@ -31,7 +31,7 @@ struct DeadJobRetry {
       } catch {
         throw CommandError(
           .input, "event \(key): \(error.description)",
-          hint: "push a mended one onto the list \(list.rawValue), and drop this: carillon dead drop \(key)")
+          hint: "push a corrected one onto the list \(list.rawValue), and drop this entry: carillon dead drop \(key)")
       }
       try await store.registry.retryEvent(dead)
       return "the event \(key) is on the list \(list.rawValue) again"

@@ -61,7 +61,7 @@ struct JobSubmission {
     else { return [] }
     var message = "the audience has no user now"
     if sample.users.left > 0 {
-      let looked = sample.isComplete ? "the audience has" : "a look at part of the audience found"
+      let looked = sample.isComplete ? "the audience has" : "a sample of the audience has"
       message = "\(looked) no user who gets a push now: \(sample.users.text)"
     }
     if sample.events > 0 { message += "; \(sample.events) registration events are queued and may change that" }
@@ -122,6 +122,6 @@ struct JobSubmission {
     else { return }
     throw CommandError(
       .input, "this is a payload, not a job",
-      hint: "a job has it as its payload, beside id, app and audience; carillon send sends it to one device")
+      hint: "a job contains it as its payload, with id, app and audience; carillon send sends it to one device")
   }
 }

@@ -31,7 +31,7 @@ struct LintReport {
   private var summary: String {
     var parts = [lint.title]
     if let type = lint.pushType {
-      parts[0] += " as \(type)" + (lint.isInferred ? " (by its keys; --type says otherwise)" : "")
+      parts[0] += " as \(type)" + (lint.isInferred ? " (by its keys; --type overrides it)" : "")
     }
     if let own = lint.sizes.first(where: { $0.name == lint.pushType }) ?? lint.sizes.first {
       let others = Set(lint.sizes.map(\.limit)).subtracting([own.limit]).sorted()
@@ -43,7 +43,7 @@ struct LintReport {
     let warnings = lint.findings(.warning).count
     parts.append(
       errors + warnings == 0
-        ? "nothing to complain of"
+        ? "no findings"
         : "\(errors) error\(errors == 1 ? "" : "s"), \(warnings) warning\(warnings == 1 ? "" : "s")")
     return parts.joined(separator: ", ")
   }

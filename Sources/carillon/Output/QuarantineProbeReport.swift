@@ -59,15 +59,16 @@ struct QuarantineProbeReport {
       return "\(share) \(isAre) \(word) the \(asked.rawValue): "
         + "apps.\(app).environment (\(configured.rawValue)) is wrong for them"
     case .otherTopic:
-      return "\(share) \(isAre) of the \(asked.rawValue), and of another topic than app \(app) has"
+      return "\(share) \(isAre) of the \(asked.rawValue), and belong to another topic than app \(app)"
     case .mixed:
       return "\(share) \(isAre) of the \(asked.rawValue), the others are bad there too"
     case .bad:
       let all = answers.count == 1 ? "it" : "all \(answers.count)"
-      return "the \(asked.rawValue) calls \(all) bad too: the environment is not what is wrong"
+      return "the \(asked.rawValue) calls \(all) bad too: the environment is not the problem"
     case .unknown:
       let odd = answers.first { !$0.isKnown && !$0.isBad }
-      return "the \(asked.rawValue) did not say: \(odd.map { "\($0.status) \($0.reason.name)" } ?? "no answer")"
+      return
+        "the \(asked.rawValue) gave no clear answer: \(odd.map { "\($0.status) \($0.reason.name)" } ?? "no answer")"
     }
   }
 

@@ -19,7 +19,7 @@ struct TestStore {
   ///   - streamLength: the store's parameter of this name.
   ///   - server: a server of the test's own, if the test changes its state.
   ///   - users: the numbers of the users to register.
-  ///   - campaign: the id of a campaign to everybody to activate.
+  ///   - campaign: the id of a campaign to all users, which is then activated.
   init(
     on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, streamLength: Int = 0,
     server: RedisServer? = nil, zones: ZoneDatabase = .system, services: PushServices = TestStore.services,

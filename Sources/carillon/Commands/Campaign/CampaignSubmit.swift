@@ -8,12 +8,13 @@ extension CampaignCommand {
   /// `carillon campaign submit`.
   struct Submit: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Checks a job and puts it into the queue; prints its id.",
+      abstract: "Submit a job. Prints the campaign id.",
       discussion: """
-        What `carillon lint` warns of is said, on standard error or as warnings with --json, and submitted all the same. \
-        The same job again changes nothing. Another job under a used id is a conflict (exit 65). With --replicas the job \
-        is enqueued all the same when fewer confirm it (exit 69); submitting it again waits for them again. With --estimate \
-        nothing is submitted: the job is checked, and it is counted whom it would reach if it began now.
+        Warnings of `carillon lint` go to standard error, or into the result with --json; the job is submitted anyway. \
+        The same job again has no effect. Another job with a used id is a conflict (exit 65). With --replicas, the \
+        command exits with 69 if too few replicas confirm the job; the job is enqueued in any case. Submit it again to \
+        wait again. With --estimate, nothing is submitted: the command checks the job and counts the users and devices \
+        that it would reach now.
 
         Examples:
           carillon campaign submit job.json
@@ -27,13 +28,13 @@ extension CampaignCommand {
     private static let readLimit = 64 * CampaignJob.maximumSize
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The job, JSON; - is standard input.", completion: .file(extensions: ["json"]))
+    @Argument(help: "The job in JSON; - is standard input.", completion: .file(extensions: ["json"]))
     var file: String
-    @Option(help: ArgumentHelp("Wait until so many replicas of Redis have the job.", valueName: "number"))
+    @Option(help: ArgumentHelp("Wait until this number of Redis replicas have the job.", valueName: "number"))
     var replicas: Int?
 
-    @Option(help: "Who submits it; somebody else has to approve it, where approval is needed.") var by: String?
-    @Flag(help: "Only count whom it would reach.") var estimate = false
+    @Option(help: "The submitter. If approval is required, another person must approve.") var by: String?
+    @Flag(help: "Only count the users and devices that the job would reach.") var estimate = false
 
     /// Longest wait for the replicas. A replica that follows its primary is only milliseconds behind.
     private static let replicaTimeout = Duration.seconds(5)
@@ -42,7 +43,7 @@ extension CampaignCommand {
       if let by { try Who.check(by) }
       if let replicas, replicas < 1 { throw ValidationError("--replicas must be 1 or more.") }
       if estimate, replicas != nil {
-        throw ValidationError("--estimate submits nothing that --replicas could wait for.")
+        throw ValidationError("--replicas has no effect with --estimate, which submits nothing. Omit one of them.")
       }
     }
 
@@ -96,7 +97,7 @@ extension CampaignCommand {
         "\(confirmed) of \(wanted) replicas have confirmed the job \(Excerpt.quoted(id)) within "
           + "\(Self.replicaTimeout.components.seconds) s; it is enqueued",
         hint:
-          "submitting it again is harmless, and waits for them again; `INFO replication` of Redis names its replicas")
+          "submitting it again is harmless, and repeats the wait; `INFO replication` of Redis lists its replicas")
     }
   }
 }

@@ -8,10 +8,10 @@ struct ChannelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "channel",
     abstract:
-      "Keeps the broadcast channels of an app: one push to a channel updates the Live Activities of all who listen.",
+      "Manage broadcast channels: one push to a channel updates the Live Activities of all subscribers.",
     discussion: """
-      A channel belongs to one app and one environment; an app has at most 10,000 of each. Apple's servers for this \
-      listen on ports 2196 (production) and 2195 (sandbox); apps.NAME.channelEndpoint names another.
+      A channel belongs to one app and one environment; an app has at most 10,000 in each. Apple's servers for channel \
+      management listen on ports 2196 (production) and 2195 (sandbox); apps.NAME.channelEndpoint sets another address.
 
       Examples:
         carillon channel create --app news

@@ -5,14 +5,14 @@ import PushCore
 extension ChannelCommand {
   /// `carillon channel create`.
   struct Create: CarillonCommand {
-    static let configuration = CommandConfiguration(abstract: "Makes a channel; prints its id.")
+    static let configuration = CommandConfiguration(abstract: "Create a channel. Prints its id.")
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "An app of the configuration.") var app: String
+    @Option(help: "The app, by its name in the configuration.") var app: String
     @Flag(
       help: """
-        APNs keeps the latest message for up to eight hours for devices that are offline; this can't be changed later. \
-        Without it nothing is kept, and the channel may be sent to more often.
+        Keep the latest message for up to eight hours for devices that are offline; this can't be changed later. Without \
+        this option APNs keeps no message, and allows more frequent pushes to the channel.
         """)
     var store = false
 

@@ -6,11 +6,11 @@ extension ChannelCommand {
   /// `carillon channel delete`.
   struct Delete: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Deletes a channel for good; a message that it keeps may still go out. Exits 1 when there is none.")
+      abstract: "Delete a channel permanently. APNs may still send a kept message. Exits with 1 if there is none.")
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "An app of the configuration.") var app: String
-    @Argument(help: "The channel's id, Base64.") var id: String
+    @Option(help: "The app, by its name in the configuration.") var app: String
+    @Argument(help: "The channel's id in Base64.") var id: String
 
     func run() async throws {
       let service = try ChannelService(app: app, global.loadConfiguration())

@@ -5,10 +5,10 @@ import PushCore
 extension ChannelCommand {
   /// `carillon channel list`.
   struct List: CarillonCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints the ids of an app's channels, one a line.")
+    static let configuration = CommandConfiguration(abstract: "List the ids of an app's channels, one per line.")
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "An app of the configuration.") var app: String
+    @Option(help: "The app, by its name in the configuration.") var app: String
 
     func run() async throws {
       let service = try ChannelService(app: app, global.loadConfiguration())

@@ -6,11 +6,11 @@ extension ChannelCommand {
   /// `carillon channel show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Says whether a channel keeps its latest message. Exits 1 when there is no such channel.")
+      abstract: "Show if a channel keeps its latest message. Exits with 1 if there is no such channel.")
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "An app of the configuration.") var app: String
-    @Argument(help: "The channel's id, Base64.") var id: String
+    @Option(help: "The app, by its name in the configuration.") var app: String
+    @Argument(help: "The channel's id in Base64.") var id: String
 
     func run() async throws {
       let service = try ChannelService(app: app, global.loadConfiguration())

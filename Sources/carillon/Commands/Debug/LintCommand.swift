@@ -9,15 +9,16 @@ import ServiceTools
 struct LintCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "lint",
-    abstract: "Says what is wrong with a payload or a job before anything is sent.",
+    abstract: "Check a payload or a job before it is sent.",
     discussion: """
-      A job is checked with its push type, priority and the rest; a payload as --type, or as what its keys look like. \
-      Apps are checked where there is a configuration; templates, segments and attributes of a job are looked up in the \
-      store of that configuration. If Redis can't be reached, one line lists the checks that were skipped. A file that is \
-      neither, but has traces of Apple's binary interface (gateway, port 2195, limit of 2 kB), is told what replaced \
-      them. Of a job that is repeated the next five runs are shown, by the clocks of its zone. --rules prints every rule.
+      A job is checked with its push type, priority and other fields. A payload is checked as --type, or as the type that \
+      its keys suggest. With a configuration, the apps are checked too, and templates, segments and attributes of a job \
+      are looked up in its store. If Redis can't be reached, one line lists the checks that were skipped. If another file \
+      has traces of Apple's binary interface (gateway, port 2195, limit of 2 kB), the findings name the replacements. For \
+      a recurring job, the next five runs are shown in its time zone. --rules prints every rule.
 
-      Exits 0 when there are no errors (warnings are none), 1 when there are, 65 when the file is no JSON.
+      Exits with 0 if there are no errors (a warning is not an error), 1 if there are errors, and 65 if the file is not \
+      JSON.
 
       Examples:
         carillon lint job.json
@@ -30,10 +31,10 @@ struct LintCommand: CarillonCommand {
   private static let readLimit = 64 * CampaignJob.maximumSize
 
   @OptionGroup var global: GlobalOptions
-  @Argument(help: "A payload or a job, JSON; - is standard input.", completion: .file(extensions: ["json"]))
+  @Argument(help: "A payload or a job in JSON; - is standard input.", completion: .file(extensions: ["json"]))
   var file: String?
-  @Option(help: "The push type that a payload is for.") var type: PushTypeName?
-  @Option(help: "The app of the configuration that a payload is for.") var app: String?
+  @Option(help: "The push type of a payload.") var type: PushTypeName?
+  @Option(help: "The app of a payload, by its name in the configuration.") var app: String?
   @Flag(help: "Print the rules, with their sources.") var rules = false
 
   func validate() throws {

@@ -10,12 +10,12 @@ import ServiceTools
 struct SendCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
-    abstract: "Sends one push and shows everything: headers, answer, and what the answer means.",
+    abstract: "Send one push and show the request and the answer.",
     discussion: """
-      What breaks a rule is not sent (exit 65; --unchecked sends it all the same, to see what APNs says); what is only \
-      doubtful is said. `carillon lint --rules` lists the rules. Nothing is written to Redis.
+      A push that breaks a rule is not sent (exit 65); --unchecked sends it anyway, to show the answer of APNs. Warnings \
+      are only printed. `carillon lint --rules` lists the rules. Nothing is written to Redis.
 
-      Exits 0 when APNs accepted it, 1 when it did not, 69 when it could not be reached.
+      Exits with 0 if APNs accepts the push, 1 if APNs refuses it, and 69 if APNs can't be reached.
 
       Examples:
         carillon send --app news --token 0f2c… '{"aps":{"alert":"Hello"}}'
@@ -23,18 +23,19 @@ struct SendCommand: CarillonCommand {
       """)
 
   @OptionGroup var global: GlobalOptions
-  @Option(help: "An app of the configuration.") var app: String
-  @Option(help: "The device token, hex.") var token: String
+  @Option(help: "The app, by its name in the configuration.") var app: String
+  @Option(help: "The device token in hex.") var token: String
   @Argument(help: "The payload: JSON, the name of a file, or - for standard input.") var payload: String
-  @Option(help: "alert, background, voip, …") var pushType = KnownServices.all.standard.defaultPushType
-  @Option(help: "10, 5 or 1; 10 unless given, 5 for background.") var priority: Int?
-  @Option(help: "0, a duration such as 4h, or RFC 3339; 0 for voip and pushtotalk.") var expiration: String?
-  @Option(name: .customLong("collapse-id"), help: "At most 64 bytes.") var collapseID: String?
-  @Option(help: "apns-topic as it is to be sent; the app's with the push type's suffix unless given.")
+  @Option(help: "The push type: alert, background, voip, …") var pushType = KnownServices.all.standard.defaultPushType
+  @Option(help: "The priority: 10, 5 or 1 (default: 10, or 5 for background).") var priority: Int?
+  @Option(help: "The expiration: 0, a duration such as 4h, or RFC 3339. Use 0 for voip and pushtotalk.") var expiration:
+    String?
+  @Option(name: .customLong("collapse-id"), help: "The collapse id, at most 64 bytes.") var collapseID: String?
+  @Option(help: "The complete apns-topic (default: the app's topic with the suffix of the push type).")
   var topic: String?
-  @Option(name: .customLong("apns-id"), help: "A UUID; made up unless given.") var apnsID: String?
-  @Flag(help: "Print what would be sent, and check it; open no connection.") var dryRun = false
-  @Flag(help: "Send in spite of the rules.") var unchecked = false
+  @Option(name: .customLong("apns-id"), help: "The apns-id, a UUID (default: a random one).") var apnsID: String?
+  @Flag(help: "Check and print the push; open no connection.") var dryRun = false
+  @Flag(help: "Send the push even if it breaks a rule.") var unchecked = false
 
   func run() async throws {
     let configuration = try global.loadConfiguration()

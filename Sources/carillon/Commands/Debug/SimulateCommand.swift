@@ -10,7 +10,7 @@ struct SimulateCommand: LongRunningCommand {
   static let signals = ProcessSignals.stops
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Runs an APNs of your own, on this machine.",
+    abstract: "Run a local APNs simulator.",
     discussion: SimulateHelp.discussion)
 
   /// Longest delay, in ms: every client gives up after a minute.
@@ -19,17 +19,17 @@ struct SimulateCommand: LongRunningCommand {
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
   @OptionGroup var global: GlobalOptions
-  @Option(name: .customLong("init"), help: "Write a folder for a simulator, and exit.", completion: .directory)
+  @Option(name: .customLong("init"), help: "Create a folder for a simulator, and exit.", completion: .directory)
   var initialise: String?
-  @Option(help: "The folder that --init wrote.", completion: .directory) var directory: String?
-  @Option(help: "The port of APNs; 0 picks one.") var port = SimulatorFolder.port
-  @Option(help: "The port of the control API; 0 picks one.") var controlPort = SimulatorFolder.port + 1
-  @Option(help: "How long every answer waits, such as 20ms.") var latency = "0ms"
-  @Option(help: "How many event loops there are; each can use one core.") var threads = 1
-  @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
+  @Option(help: "The folder that --init created.", completion: .directory) var directory: String?
+  @Option(help: "The port of APNs; 0 selects a free port.") var port = SimulatorFolder.port
+  @Option(help: "The port of the control API; 0 selects a free port.") var controlPort = SimulatorFolder.port + 1
+  @Option(help: "The delay of every answer, such as 20ms.") var latency = "0ms"
+  @Option(help: "The number of event loops; each can use one core.") var threads = 1
+  @Option(help: "The answer for tokens that are not loaded: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
-  @Option(help: "A file that gets a line for every push received.", completion: .file()) var log: String?
-  @Flag(help: "With --log: each line ends in what the push said.") var logBodies = false
+  @Option(help: "A file that gets one line for every received push.", completion: .file()) var log: String?
+  @Flag(help: "With --log: end each line with the payload.") var logBodies = false
   @OptionGroup(title: "Behaviour") var options: SimulatorOptions
 
   func validate() throws {
@@ -121,7 +121,7 @@ struct SimulateCommand: LongRunningCommand {
       try folder.create()
     } catch let error as FileError {
       throw CommandError(
-        .failed, "\(error.path): \(error.reason)", hint: "nothing is replaced: choose a folder that is not there yet")
+        .failed, "\(error.path): \(error.reason)", hint: "nothing is replaced: choose a folder that does not exist yet")
     }
     guard !global.json else { return try StandardOutput.printLine(JSONWriter.object("directory", folder.path)) }
     let path = folder.path

@@ -4,22 +4,23 @@ import CommandSupport
 
 /// Options of `carillon simulate` for the behaviour of the simulator and for the keys that it accepts.
 struct SimulatorOptions: ParsableArguments {
-  @Option(help: "Which APNs it is: production or sandbox. Tokens, keys and certificates of the other are wrong here.")
+  @Option(help: "The environment: production or sandbox. Tokens, keys and certificates of the other one are refused.")
   var environment = SimulatorEnvironment.production
 
-  @Option(help: "More signing keys: a JSON list of keyID, teamID, file, topics, environment, related.")
+  @Option(help: "A file with more signing keys: a JSON list of keyID, teamID, file, topics, environment, related.")
   var keys: String?
 
   @Option(help: "A file with a JSON object of knobs, such as {\"refusedShare\":0.05}.", completion: .file())
   var knobs: String?
 
-  @Option(name: .customLong("knob"), help: "NAME=VALUE, the value in JSON; beats the file. May be given many times.")
+  @Option(name: .customLong("knob"), help: "NAME=VALUE with a JSON value; overrides the file. Can be repeated.")
   var assignments: [String] = []
 
-  @Option(help: "A file of knobs turned by the clock: a JSON list of at, every, knobs, action.", completion: .file())
+  @Option(
+    help: "A file with knobs that change over time: a JSON list of at, every, knobs, action.", completion: .file())
   var timeline: String?
 
-  @Option(help: "What everything random follows from; the same seed makes the same identifiers and delays.")
+  @Option(help: "The seed of all random values; the same seed gives the same identifiers and delays.")
   var seed: UInt64?
 
   func validate() throws {

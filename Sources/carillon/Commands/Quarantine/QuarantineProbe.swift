@@ -12,15 +12,15 @@ extension QuarantineCommand {
   /// `carillon quarantine probe`.
   struct Probe: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Finds out whether bad tokens are of APNs' other environment, by a push to a few of them.",
+      abstract: "Send a test push to a few bad tokens, to check if they belong to APNs' other environment.",
       discussion: """
-        Production calls the tokens of a development build bad, and the sandbox those of an app from the store. The \
-        push shows nothing: background, priority 1, expiration 0. But it is a push to somebody's device, so you are \
-        asked first, or say --yes.
+        Production calls the tokens of a development build bad, and the sandbox calls those of a store build bad. The \
+        push shows nothing: background, priority 1, expiration 0. It is still a push to a user's device, so the command \
+        asks for confirmation; --yes skips the question.
 
-        With --campaign also tokens are taken that its guard held back when it paused the campaign: see \
-        carillon campaign show. Nothing is written to Redis, and nothing changes by itself: the last line says what \
-        to do. Exits 0 when the environment is known by then, 1 when not.
+        --campaign also selects tokens that the guard held back when it paused the campaign: see carillon campaign show. \
+        The command writes nothing to Redis and changes nothing. The last line recommends an action. Exits with 0 if the \
+        answers show the environment, else with 1.
 
         Examples:
           carillon quarantine probe --campaign spring-sale
@@ -32,10 +32,10 @@ extension QuarantineCommand {
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
-    @Option(help: "Devices that get a push: 1 to 10.") var count = 3
-    @Option(help: "The other environment's address, https://host:port: for the simulator or a proxy.")
+    @Option(help: "The number of devices that get a push, 1 to 10.") var count = 3
+    @Option(help: "The URL of the other environment, https://host:port, for a simulator or a proxy.")
     var endpoint: String?
-    @Flag(help: "Don't ask.") var yes = false
+    @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func validate() throws {
       guard Self.counts.contains(count) else { throw ValidationError("--count is 1 to 10.") }
@@ -50,9 +50,8 @@ extension QuarantineCommand {
       let candidates = try await candidates(store, configuration)
       guard let app = candidates.first?.app else {
         throw CommandError(
-          .failed, "nothing to probe: no such token was called bad (BadDeviceToken)",
-          hint: "see what is in quarantine: carillon quarantine list; what a campaign that paused itself held back is "
-            + "probed with --campaign")
+          .failed, "nothing to probe: no selected token has the reason BadDeviceToken",
+          hint: "list the quarantine: carillon quarantine list; to probe tokens that a guard held back, use --campaign")
       }
       try configuration.checkApp(app)
       guard let configured = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
@@ -128,8 +127,8 @@ extension QuarantineCommand {
         let (campaign, findings) = try draft.examine(by: service, now: now)
         if let first = findings.first(where: { $0.rule.severity == .error }) {
           throw CommandError(
-            .configuration, "app \(name) takes no push that shows nothing: \(first.message)",
-            hint: "send one that it takes: carillon send --help")
+            .configuration, "app \(name) can't get a push that shows nothing: \(first.message)",
+            hint: "send a visible push: carillon send --help")
         }
         let push = try draft.push(
           campaign, by: service, of: tools, through: channel, now: now, id: UUID().uuidString.lowercased())
