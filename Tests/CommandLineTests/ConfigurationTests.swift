@@ -215,7 +215,7 @@ struct ConfigurationTests {
     (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
     (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
     (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),
-    (yaml("redis: {}"), ["not valid YAML: line 1: the section that starts here contains a key twice: 'redis'"]),
+    (yaml("redis: {}"), ["not valid YAML: line 1: the section that begins here has the same key twice: 'redis'"]),
     ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with redis://"]),
     (
       "redis: { tls: { trustRoots: ca.pem } }",

@@ -22,7 +22,7 @@ struct SuppressionTests {
     #expect(try await world.run("segment", "remove", "~news").exit == .status(1))
     let shown = try JSONObject(await world.succeed("devices", "show", "u3", "--json"))
     #expect(shown.objects("suppression")?.map { $0.text("category") } == ["offers"])
-    #expect(try await world.succeed("devices", "show", "u1").contains(#/gets nothing +of news\n/#))
+    #expect(try await world.succeed("devices", "show", "u1").contains(#/suppressed +by news\n/#))
 
     for (more, users) in [
       ("", 18), (#","category":"offers""#, 16), (#","category":"other""#, 18), (#","transactional":true"#, 20),

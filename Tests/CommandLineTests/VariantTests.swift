@@ -39,7 +39,7 @@ struct VariantTests {
     try await world.until("ab") { $0.text("state") == "paused" }
     let waiting = try await world.show("ab")
     #expect(waiting.object("winner")?.isNull("variant") == true && waiting.object("winner")?.text("by") == "opened")
-    #expect(waiting.text("reason")?.hasPrefix("stage 1: no winner: 0 opened in all") == true)
+    #expect(waiting.text("reason")?.hasPrefix("stage 1: no winner: 0 opened in total") == true)
     #expect(waiting.object("gate")?.number("stage") == 1 && waiting.object("gate")?.isNull("opensAt") == false)
     #expect(waiting.objects("parts")?.map { $0.text("state") } == ["completed", "paused"])
     let unknown = try await world.run("campaign", "decide", "ab", "shrt")

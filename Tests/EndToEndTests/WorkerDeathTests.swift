@@ -68,7 +68,7 @@ struct WorkerDeathTests {
   func stoppedWorkerLeavesNothingInDoubtNorSentTwice(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
-    let simulator = try await world.startSimulator("--latency", "300ms")
+    let simulator = try await world.startSimulator("--latency", "800ms")
     try await world.importDevices(2000)
     let first = try await worker(world, "first")
     try await world.submit("relay")

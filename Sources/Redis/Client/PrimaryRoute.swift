@@ -53,7 +53,7 @@ final class PrimaryRoute {
       guard let owner = map.owner(of: slot) else {
         throw RedisError(
           .notReady, "no server of the cluster has the slot \(slot.number)", endpoint: url.endpoint,
-          hint: "CLUSTER INFO and CLUSTER NODES on any server show the slots that no server has.")
+          hint: "CLUSTER INFO and CLUSTER NODES on any server show the slots without a server.")
       }
       address = owner
     }

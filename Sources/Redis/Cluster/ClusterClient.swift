@@ -315,7 +315,7 @@ extension ClusterClient {
   private func unserved(_ slot: KeySlot?) -> RedisError {
     RedisError(
       .notReady, "no server of the cluster has the slot \(slot?.number ?? home.number)", endpoint: url.endpoint,
-      hint: "CLUSTER INFO and CLUSTER NODES on any server show the slots that no server has.")
+      hint: "CLUSTER INFO and CLUSTER NODES on any server show the slots without a server.")
   }
 
   private func rest(until end: UInt64) -> Duration {

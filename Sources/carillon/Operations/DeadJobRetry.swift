@@ -22,7 +22,7 @@ struct DeadJobRetry {
     guard !dead.isCut else {
       throw CommandError(
         .failed,
-        "job \(key) has \(dead.size) bytes, of which the dead list kept \(dead.job.count): it can't be run from here",
+        "job \(key) is incomplete: it has \(dead.size) bytes, and the dead list stores only \(dead.job.count)",
         hint: "submit it again from where it came from: carillon campaign submit FILE")
     }
     if let list = dead.list {
@@ -34,11 +34,11 @@ struct DeadJobRetry {
           hint: "push a corrected one onto the list \(list.rawValue), and drop this entry: carillon dead drop \(key)")
       }
       try await store.registry.retryEvent(dead)
-      return "the event \(key) is on the list \(list.rawValue) again"
+      return "the event \(key) is back on the list \(list.rawValue)"
     }
     if let run = dead.id, Repetition.run(run) != nil {
       try await store.queue.retry(run: run, from: key)
-      return "\(run) is in the queue again"
+      return "\(run) is back in the queue"
     }
     do {
       // A retry is a new job, so a time in the past is an error.
@@ -48,7 +48,7 @@ struct DeadJobRetry {
       }
       if let user = dead.user { try await checkTarget(of: campaign, user) }
       switch try await store.queue.submit(dead.job, as: campaign, from: key) {
-      case .new: return "\(campaign.id) is in the queue again"
+      case .new: return "\(campaign.id) is back in the queue"
       case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"
       case .conflict: throw CommandError.conflict(campaign.id)
       }

@@ -258,7 +258,7 @@ def operate(browser):
     visit.open("campaigns/everybody")
     page.get_by_role("button", name="Approve").click()
     pushes = answer(visit, "everybody")["estimate"]
-    for shown in [f"Estimate: {pushes} pushes.", "more than 800", "Text: hi", 'Audience: {"segment":"*"}']:
+    for shown in [f"Estimate: {pushes} pushes.", "above 800", "Text: hi", 'Audience: {"segment":"*"}']:
         expect(dialog(page)).to_contain_text(shown)
     dialog(page).get_by_role("button", name=f"Approve {pushes} pushes").click()
     expect(page.locator("#toasts")).to_contain_text("everybody is approved")

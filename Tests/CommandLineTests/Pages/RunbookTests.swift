@@ -13,7 +13,7 @@ struct RunbookTests {
   /// Commands that change something, in the order in which they run, with their exit status in this world: nothing waits for
   /// approval, and the job on the dead list stays invalid.
   private static let acting: [(command: String, status: Int32)] = [
-    ("store check --mend", 0), ("campaign approve", 1), ("campaign resume ID", 0),
+    ("campaign approve", 1), ("campaign resume ID", 0),
     ("quarantine release", 0), ("quarantine purge", 0), ("dead retry", 1), ("dead drop", 0), ("campaign cancel", 0),
   ]
   /// Commands that need a person at a terminal, a file, or a long time. `PageCommandTests` parses them.

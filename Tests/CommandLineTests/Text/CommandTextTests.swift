@@ -42,9 +42,9 @@ struct CommandTextTests {
         ["suppression", "import", "news", "-", "--replace", "--as-of", Self.future], "a\n", 64, "more than a day ahead"
       ),
       (
-        ["suppression", "import", "news", "-", "--as-of", "2026-01-01T00:00:00Z"], "a\n", 64, "--as-of is for --replace"
+        ["suppression", "import", "news", "-", "--as-of", "2026-01-01T00:00:00Z"], "a\n", 64, "--as-of needs --replace"
       ),
-      (["suppression", "import", "news", "-", "--allow-shrink"], "a\n", 64, "--allow-shrink is for --replace"),
+      (["suppression", "import", "news", "-", "--allow-shrink"], "a\n", 64, "--allow-shrink needs --replace"),
       // The command refuses an empty file even if the list is empty.
       (["suppression", "import", "news", "-", "--replace"], "", 65, "has no user"),
       (

@@ -28,8 +28,8 @@ struct SendCommand: CarillonCommand {
   @Argument(help: "The payload: JSON, the name of a file, or - for standard input.") var payload: String
   @Option(help: "The push type: alert, background, voip, …") var pushType = KnownServices.all.standard.defaultPushType
   @Option(help: "The priority: 10, 5 or 1 (default: 10, or 5 for background).") var priority: Int?
-  @Option(help: "The expiration: 0, a duration such as 4h, or RFC 3339. Use 0 for voip and pushtotalk.") var expiration:
-    String?
+  @Option(help: "The expiration: 0, a duration such as 4h, or RFC 3339 (default: 0 for voip, pushtotalk).")
+  var expiration: String?
   @Option(name: .customLong("collapse-id"), help: "The collapse id, at most 64 bytes.") var collapseID: String?
   @Option(help: "The complete apns-topic (default: the app's topic with the suffix of the push type).")
   var topic: String?

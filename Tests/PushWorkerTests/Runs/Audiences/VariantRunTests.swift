@@ -190,7 +190,7 @@ struct VariantRunTests {
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.show("unclear")?.state == .paused }
     #expect(
-      try await rig.store.campaigns.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in all") == true)
+      try await rig.store.campaigns.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in total") == true)
     #expect(try await rig.store.campaigns.decide("unclear", variant: "b", by: "ada").state == .active)
     try await rig.until { try await rig.store.campaigns.show("unclear")?.state == .completed }
     await worker.stop()
