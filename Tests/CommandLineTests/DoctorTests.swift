@@ -73,7 +73,7 @@ struct DoctorTests {
     let cases: [(changes: [String: String], problem: String)] = [
       (["CARILLON_REDIS_URL": "redis://127.0.0.1:1"], "redis: Redis at 127.0.0.1:1"),
       (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": folder.path("none.p8")], "credential: apps.news.token.keyFile"),
-      (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": exposed], "credential: apps.news.token.keyFile: \(exposed): everybody"),
+      (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": exposed], "credential: apps.news.token.keyFile: \(exposed): every user"),
       (["CARILLON_APPS_NEWS_ENDPOINT": "https://nobody.invalid"], "network: look up nobody.invalid"),
       (["CARILLON_APPS_NEWS_ENDPOINT": "https://127.0.0.1:1"], "network: 127.0.0.1:1: connect: Connection refused"),
       (["CARILLON_APPS_NEWS_TRUST_ROOTS": "/etc/hosts"], "network: apps.news.trustRoots: /etc/hosts"),
