@@ -10,7 +10,7 @@ enum CampaignLook {
   case queued(QueuedReport)
 }
 
-/// Finds what an id stands for, and the details that commands and the API show.
+/// Finds the campaign, part or queued job with an id, and the details that commands and the API show.
 struct CampaignLookup {
   let store: CampaignStore
 
