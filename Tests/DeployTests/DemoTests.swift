@@ -48,7 +48,7 @@ struct DemoTests {
   func notKeptInCI() async throws {
     let folder = try ScratchFolder("demo")
     let demo = try await start(in: folder, ci: "true")
-    _ = try #require(await demo.line(containing: "make demo KEEP=1 leaves it up"))
+    _ = try #require(await demo.line(containing: "make demo KEEP=1 keeps it running"))
     #expect(await demo.waitForExit() == .status(0))
     try checkThatNothingIsLeft(in: folder)
   }
