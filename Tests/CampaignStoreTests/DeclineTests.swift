@@ -32,7 +32,7 @@ import Testing
     _ = try await decline(world, "w1")
     // As if it had been said long ago.
     _ = try await world.command("ZADD", world.keys.objections("a"), "1000", "w1")
-    #expect(try await decline(world, "w2") == .others, "w1 lives, and may have been mended")
+    #expect(try await decline(world, "w2") == .others, "w1 lives, and may have been repaired")
   }
 
   @Test(arguments: Backend.allCases)

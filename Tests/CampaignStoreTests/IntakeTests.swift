@@ -153,28 +153,28 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let job = Array("{broken".utf8)
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
-    try await world.store.queue.deadLetter(job, reason: "not valid JSON", hint: "mend it", worker: "w")
+    try await world.store.queue.deadLetter(job, reason: "not valid JSON", hint: "repair it", worker: "w")
     #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
     let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
     #expect(entries.count == 1)
     let fields = entries[0][1].map { $0.string ?? "" }
-    #expect(fields == ["reason", "not valid JSON", "hint", "mend it", "id", "", "size", "7", "job", "{broken"])
+    #expect(fields == ["reason", "not valid JSON", "hint", "repair it", "id", "", "size", "7", "job", "{broken"])
   }
 
   @Test(arguments: Backend.allCases)
   func buriedJobFreesTheIDThatItHadReserved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    let (mended, mendedCampaign) = try Self.job("a", #","priority":5"#)
+    let (repaired, repairedCampaign) = try Self.job("a", #","priority":5"#)
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     try await world.store.queue.deadLetter(job, reason: "no app news", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .new)
+    #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .new)
     // A job that is moved to the dead list because of a conflict does not free the id of the other job.
     try await world.store.queue.deadLetter(job, reason: "conflict", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .duplicate)
-    #expect(try await world.store.queue.activate(mendedCampaign, job: mended, worker: "w") == .new)
-    try await world.store.queue.deadLetter(mended, reason: "by mistake", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(mended, as: mendedCampaign) == .duplicate)
+    #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .duplicate)
+    #expect(try await world.store.queue.activate(repairedCampaign, job: repaired, worker: "w") == .new)
+    try await world.store.queue.deadLetter(repaired, reason: "by mistake", hint: "", worker: "w")
+    #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .duplicate)
   }
 
   @Test(arguments: Backend.allCases)

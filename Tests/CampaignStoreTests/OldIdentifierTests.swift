@@ -29,10 +29,10 @@ import Testing
   private static let optOuts = SuppressionList(app: "news").segment
   private static let offers = SuppressionList(app: "news", category: "offers").segment
 
-  private func check(_ world: TestStore, mending mends: Bool = false) async throws -> [StoreFinding] {
+  private func check(_ world: TestStore, repairing repairs: Bool = false) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     // Nothing changes during the check.
-    _ = try await world.store.repair.check(mending: mends, pause: .zero) { findings += $0 }
+    _ = try await world.store.repair.check(repairing: repairs, pause: .zero) { findings += $0 }
     return findings
   }
 
@@ -127,14 +127,14 @@ import Testing
     #expect(try await check(present).isEmpty)
 
     let found = try await check(old)
-    #expect(found.allSatisfy { $0.standing == .mendable }, "\(found)")
+    #expect(found.allSatisfy { $0.standing == .repairable }, "\(found)")
     let members = found.filter { $0.kind == .unnormalizedMember }
     #expect(members.count == 5 && members.count { $0.problem.contains("can get pushes") } == 3, "\(members)")
     #expect(found.count { $0.kind == .unnormalizedUser } == 7, "\(found)")
     #expect(found.count == 12)
 
-    let mended = try await check(old, mending: true)
-    #expect(mended.count == 12 && mended.allSatisfy { $0.standing == .mended }, "\(mended)")
+    let repaired = try await check(old, repairing: true)
+    #expect(repaired.count == 12 && repaired.allSatisfy { $0.standing == .repaired }, "\(repaired)")
     #expect(try await check(old).isEmpty)
     let difference = Set(try await lines(old)).symmetricDifference(expected)
     #expect(difference.isEmpty, "\(difference.sorted())")
@@ -158,7 +158,7 @@ import Testing
       let reachable = try await exposed(old, among: [form.of("adé"), "adé"])
       #expect(reachable.isEmpty, "before step \(steps.count)")
     }) {
-      _ = try await check(old, mending: true)
+      _ = try await check(old, repairing: true)
     }
     #expect(Set(try await lines(old)) == Set(expected))
     #expect(steps.deaths.count > 10, "\(steps.deaths) of \(steps.count)")
@@ -168,9 +168,9 @@ import Testing
       try await populate(old, form, now: now)
       let left = Steps(until: death)
       await #expect(throws: Steps.Killed.self) {
-        try await StoreSteps.$beforeEach.withValue({ try left.pass() }) { _ = try await check(old, mending: true) }
+        try await StoreSteps.$beforeEach.withValue({ try left.pass() }) { _ = try await check(old, repairing: true) }
       }
-      _ = try await check(old, mending: true)
+      _ = try await check(old, repairing: true)
       let difference = Set(try await lines(old)).symmetricDifference(expected)
       #expect(difference.isEmpty, "killed before step \(death): \(difference.sorted())")
     }
@@ -232,8 +232,8 @@ import Testing
           [user: MembershipStatement(isMember: present.isMember, at: now - present.at)], in: row.list)
       }
     }
-    let mended = try await check(world, mending: true)
-    #expect(mended.count == Self.statements.count && mended.allSatisfy { $0.standing == .mended }, "\(mended)")
+    let repaired = try await check(world, repairing: true)
+    #expect(repaired.count == Self.statements.count && repaired.allSatisfy { $0.standing == .repaired }, "\(repaired)")
     for (number, row) in Self.statements.enumerated() {
       let user = "s\(number)"
       let partition = Partition.of(user: user, count: world.keys.partitions)
@@ -253,8 +253,8 @@ import Testing
     try await world.store.audiences.add([id], to: Self.optOuts)
     try await world.store.registry.register([DeviceRegistration(user: id, device: TestStore.device(1))])
     let before = try await lines(world)
-    for mends in [false, true] {
-      let found = try await check(world, mending: mends)
+    for repairs in [false, true] {
+      let found = try await check(world, repairing: repairs)
       #expect(found.map(\.kind) == [.unusableID, .unusableID])
       #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("SREM") })
       #expect(found.contains { $0.problem.contains("can get pushes") })
@@ -268,13 +268,13 @@ import Testing
     try await world.store.registry.register([DeviceRegistration(user: " x", device: TestStore.device(1))])
     try await world.store.audiences.add([" x"], to: Self.optOuts)
     try await world.command("HSET", world.keys.erasing, " x", "{}")
-    let found = try await check(world, mending: true)
+    let found = try await check(world, repairing: true)
     #expect(found.map(\.kind) == [.unnormalizedUser, .unnormalizedMember])
-    #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("--mend again") })
+    #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("--repair again") })
     #expect(try await world.store.registry.user(" x")?.devices.count == 1)
     #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
     try await world.command("HDEL", world.keys.erasing, " x")
-    #expect(try await check(world, mending: true).map(\.standing) == [.mended, .mended])
+    #expect(try await check(world, repairing: true).map(\.standing) == [.repaired, .repaired])
     #expect(try await world.store.registry.user("x")?.devices.count == 1)
     #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
   }
@@ -292,7 +292,7 @@ import Testing
     ])
     try await world.store.audiences.add([optOut], to: Self.optOuts)
     #expect(try await world.everybody("before").chunk.count == 2)
-    _ = try await check(world, mending: true)
+    _ = try await check(world, repairing: true)
     let reached = try await world.everybody("after").chunk
     #expect((0..<reached.count).map { String(decoding: reached.user($0), as: UTF8.self) } == ["bob"])
   }
@@ -306,7 +306,7 @@ import Testing
     let rules = GrantRules(app: "news", suppression: [SuppressionList(app: "news")])
     let (ledger, standing) = try await world.claimed("a", rules: rules)
     #expect(try await world.expand(ledger, campaign, departures: standing.departures) == 1)
-    _ = try await check(world, mending: true)
+    _ = try await check(world, repairing: true)
     let chunk = try await ledger.targets(from: 0, count: 1)
     let news = try await ledger.commit(credit: 1).departures
     #expect(news?.users == [UserFingerprint.of(chunk.user(0))])
@@ -318,7 +318,7 @@ import Testing
     try await world.store.audiences.add([" ada"], to: Self.optOuts)
     var replacement = try await world.store.audiences.replacement(of: Self.optOuts)
     _ = try await world.store.audiences.add(["bob"], to: &replacement)
-    _ = try await check(world, mending: true)
+    _ = try await check(world, repairing: true)
     #expect(try await world.store.audiences.putInForce(replacement))
     for user in ["ada", "bob"] {
       #expect(try await world.store.audiences.lists(of: user).suppression == [SuppressionList(app: "news")])

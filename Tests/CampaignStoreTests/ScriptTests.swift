@@ -31,9 +31,9 @@ struct ScriptTests {
     StoreScripts.eraseUser, StoreScripts.blank, StoreScripts.blankControl, StoreScripts.forget, StoreScripts.define,
     StoreScripts.putTemplate,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
-    StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,
-    StoreScripts.mendQuarantine, StoreScripts.mendPlace, StoreScripts.mendOwners,
-    StoreScripts.mendMembers, StoreScripts.mendList, StoreScripts.mendPressure, StoreScripts.mendName,
+    StoreScripts.repairCampaign, StoreScripts.repairWorker, StoreScripts.repairRetry, StoreScripts.repairUsers,
+    StoreScripts.repairQuarantine, StoreScripts.repairPlace, StoreScripts.repairOwners,
+    StoreScripts.repairMembers, StoreScripts.repairList, StoreScripts.repairPressure, StoreScripts.repairName,
   ]
 
   @Test func noneIsLeftOut() throws {

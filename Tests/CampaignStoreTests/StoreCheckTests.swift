@@ -29,13 +29,13 @@ import Testing
     try await wound.damage(scene)
     let first = try await scene.check()
     #expect(first.map(\.kind) == [wound.kind], "\(first)")
-    #expect(first.first?.standing == (wound.isOpen ? .open : .mendable))
+    #expect(first.first?.standing == (wound.isOpen ? .open : .repairable))
     // A check without repair changes nothing.
     if TestForm.isLong { #expect(try await scene.check() == first) }
-    let second = try await scene.check(mending: true)
+    let second = try await scene.check(repairing: true)
     #expect(second.map(\.kind) == [wound.kind], "\(second)")
-    #expect(second.first?.standing == (wound.isOpen ? .open : .mended))
-    #expect(try await scene.check(mending: true) == (wound.isOpen ? first : []))
+    #expect(second.first?.standing == (wound.isOpen ? .open : .repaired))
+    #expect(try await scene.check(repairing: true) == (wound.isOpen ? first : []))
     if !wound.isOpen { #expect(try await wound.isWhole(scene)) }
   }
 
@@ -49,7 +49,7 @@ import Testing
     let wounds = StoreWound.all.filter { !$0.isOpen && $0.kind != .leftRegistration }
     for wound in wounds { try await wound.damage(scene) }
     // Some corruptions hide others: a user with attributes and without devices has a device of another user now.
-    let found = try await scene.check(mending: true)
+    let found = try await scene.check(repairing: true)
     #expect(Set(found.map(\.kind)).isSubset(of: Set(wounds.map(\.kind))))
     #expect(found.count > wounds.count / 2)
     #expect(try await scene.check() == [])
@@ -165,7 +165,7 @@ import Testing
       #expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .leftRegistration })
       let work = try await sent() - before
       if !isOfPrunes, count == Self.few {
-        _ = try await world.store.repair.check(mending: true, pause: CheckScene.pause) { _ in }
+        _ = try await world.store.repair.check(repairing: true, pause: CheckScene.pause) { _ in }
         #expect(try await world.store.registry.user("u\(count - 1)")?.devices.count == 1)
       }
       await world.redis.close()

@@ -164,7 +164,7 @@ import Testing
     try await company.damage()
     let left = try await company.run("maintainer", ["store", "check"])
     #expect(left.exit == .status(1), "\(left.standardError)")
-    try await company.succeed("maintainer", "store", "check", "--mend")
+    try await company.succeed("maintainer", "store", "check", "--repair")
     try await company.succeed("maintainer", "store", "check")
     try await company.succeed("admin", "campaign", "cancel", "held")
     try await company.succeed("worker", "worker", "--drain", "--name", "w3")

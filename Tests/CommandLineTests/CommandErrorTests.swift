@@ -8,11 +8,11 @@ import Testing
 
 struct CommandErrorTests {
   @Test func reportsForPeopleAndForMachines() {
-    let error = CommandError(.input, "line 1\nis \"bad\"", hint: "mend it")
-    #expect(error.report(json: false) == "error: line 1\u{FFFD}is \"bad\"\n  hint: mend it\n")
+    let error = CommandError(.input, "line 1\nis \"bad\"", hint: "repair it")
+    #expect(error.report(json: false) == "error: line 1\u{FFFD}is \"bad\"\n  hint: repair it\n")
     #expect(
       error.report(json: true)
-        == #"{"error":{"code":"input","message":"line 1\nis \"bad\"","hint":"mend it"}}"# + "\n")
+        == #"{"error":{"code":"input","message":"line 1\nis \"bad\"","hint":"repair it"}}"# + "\n")
     #expect(CommandError(.failed, "no").report(json: true).contains(#""hint":null"#))
   }
 

@@ -58,7 +58,7 @@ struct DeadTests {
     var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(3)
-    let job = CarillonWorld.job("mended", audience: #"{"segment":"vip"}"#)
+    let job = CarillonWorld.job("repaired", audience: #"{"segment":"vip"}"#)
     let key = try #require(try await deadLetter([job], world).first?.text("key"))
     // A job that is still invalid stays on the dead list.
     let early = try await world.run("dead", "retry", key)
@@ -69,10 +69,10 @@ struct DeadTests {
     #expect(try await list(world).count == 1)
 
     try await world.succeed("segment", "import", "vip", "-", input: "u1\n")
-    #expect(try await world.succeed("dead", "retry", key) == "\(key) mended is back in the queue\n")
+    #expect(try await world.succeed("dead", "retry", key) == "\(key) repaired is back in the queue\n")
     #expect(try await list(world).isEmpty)
     try await world.drain()
-    #expect(try await world.show("mended").object("outcomes")?.numbers == ["accepted": 1])
+    #expect(try await world.show("repaired").object("outcomes")?.numbers == ["accepted": 1])
   }
 
   @Test(arguments: PushEngineKind.one(for: "failedRetryGivesItsReasonAndBlocksNoOther"))

@@ -101,7 +101,7 @@ struct DoctorTests {
     try await server.command("sadd", "{\(world.namespace):3}:users", "ghost")
     var findings = try await doctor(world).findings
     #expect(problems(findings).contains { $0.hasPrefix("keys: the user is listed, but has no device") })
-    #expect(findings.contains { $0.text("cure") == "repair it: carillon store check --mend" })
+    #expect(findings.contains { $0.text("cure") == "repair it: carillon store check --repair" })
     try await server.command("srem", "{\(world.namespace):3}:users", "ghost")
     try await server.command("set", "{\(world.namespace)}:schedule", "x")
     findings = try await doctor(world).findings

@@ -69,7 +69,7 @@ struct PageTests {
       try await world.submit("everybody")
       let later = Date.now.addingTimeInterval(5 * 86_400).formatted(.iso8601)
       try await world.submit("next-week", audience: #"{"segment":"vip"}"#, more: #","sendAt":"\#(later)""#)
-      for job in [CarillonWorld.job("mended", audience: #"{"segment":"later"}"#), "{broken"] {
+      for job in [CarillonWorld.job("repaired", audience: #"{"segment":"later"}"#), "{broken"] {
         try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job)
       }
       try await world.until("everybody") { $0.text("state") == "paused" }
@@ -121,7 +121,7 @@ struct PageTests {
     let house = try await House.open()
     try await play("operate", in: house)
     #expect(try await house.world.show("slow-news").text("state") == "cancelled")
-    #expect(try await house.world.show("mended").object("outcomes")?.number("accepted") == 50)
+    #expect(try await house.world.show("repaired").object("outcomes")?.number("accepted") == 50)
     await house.close()
   }
 

@@ -21,16 +21,16 @@ import Testing
     #expect(lines.count == 4 && lines.last?.hasSuffix("3 problems found, 0 repaired, 3 remaining") == true)
     #expect(
       lines.contains {
-        $0 == "\(partition)users ghost: the user is listed, but has no device; repair it: carillon store check --mend"
+        $0 == "\(partition)users ghost: the user is listed, but has no device; repair it: carillon store check --repair"
       })
 
-    let mended = try await world.run("store", "check", "--mend", "--json")
-    #expect(mended.exit == .status(1))
-    let objects = try mended.standardOutput.split(separator: "\n").map { try JSONObject(String($0)) }
+    let repaired = try await world.run("store", "check", "--repair", "--json")
+    #expect(repaired.exit == .status(1))
+    let objects = try repaired.standardOutput.split(separator: "\n").map { try JSONObject(String($0)) }
     #expect(Set(objects.compactMap { $0.text("kind") }) == ["userWithoutDevices", "attributesOfNobody", "unknownKey"])
-    #expect(Set(objects.compactMap { $0.text("standing") }) == ["mended", "open"])
+    #expect(Set(objects.compactMap { $0.text("standing") }) == ["repaired", "open"])
     #expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("remedy") != nil })
-    #expect(objects.last?.number("mended") == 2 && objects.last?.number("left") == 1)
+    #expect(objects.last?.number("repaired") == 2 && objects.last?.number("left") == 1)
     try await world.server.command("del", partition + "something")
     try await world.succeed("store", "check")
   }

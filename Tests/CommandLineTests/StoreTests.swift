@@ -56,7 +56,7 @@ struct StoreTests {
     command.send(signal: SIGKILL)
     #expect(await command.waitForExit() == .signal(SIGKILL))
     #expect(try await world.server.command("hget", keys, "nextPartitions") == "100")
-    let held = try await world.run("store", "check", "--mend")
+    let held = try await world.run("store", "check", "--repair")
     #expect(held.exit == .status(69) && held.standardError.contains("store repartition 100"))
     #expect(try await world.run("worker", "--drain", "--name", "w").exit == .status(69))
     let output = try await world.succeed("store", "repartition", String(last), "--yes", "--json")

@@ -39,7 +39,7 @@ public final class TextCredential: PushCredential {
 
   public var stopped: ReasonCode? { state.withLock { $0.stopped } }
   public func resume() { change { $0.stopped = nil } }
-  public func explain(_ reason: ReasonCode) -> String { "mend the bearer token" }
+  public func explain(_ reason: ReasonCode) -> String { "repair the bearer token" }
   public func setOffset(_ seconds: Int64) {}
   public func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
 

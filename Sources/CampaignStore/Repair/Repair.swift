@@ -17,12 +17,12 @@
 /// **User ids of older versions.** `OldIdentifier` compares every id with the form that `UserID` reads from it. Three
 /// passes repair a store, in this order:
 ///
-/// 1. `unite` (`mendmembers`) enters the present ids into suppression lists, then into segments. The latest statement
+/// 1. `unite` (`repairmembers`) enters the present ids into suppression lists, then into segments. The latest statement
 ///    about both forms wins; at the same time the opt-out wins.
-/// 2. `renames` registers the devices for the present ids, and adds attributes, badges and caps (`mendpressure`). It
+/// 2. `renames` registers the devices for the present ids, and adds attributes, badges and caps (`repairpressure`). It
 ///    removes the devices from the old ids with a departure, and then the other data if it has not changed
-///    (`mendname`).
-/// 3. `members` removes the old ids from the lists (`mendlist`), unless they still have a device.
+///    (`repairname`).
+/// 3. `members` removes the old ids from the lists (`repairlist`), unless they still have a device.
 ///
 /// Every step can be repeated. An old id stays on its lists while it has a device, and the present id is on them before
 /// it has one. So a user who has opted out can't be reached between two steps. `renames` runs before tokens and owners

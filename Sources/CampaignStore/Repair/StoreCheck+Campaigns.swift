@@ -48,13 +48,13 @@ extension StoreCheck {
   private func lists(of id: String) async throws -> [StoreFinding] {
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.mendCampaign,
+      StoreScripts.repairCampaign,
       keys: [
         keys.campaign(id), keys.all, keys.running, keys.schedule, keys.ended, keys.expiring, keys.open(id),
         keys.finished(id),
       ] + keys.lanes
     ) {
-      $0.append(mends ? 1 : 0)
+      $0.append(repairs ? 1 : 0)
       $0.append(id)
       for lane in Lane.allCases { $0.append(lane.rawValue) }
     }
@@ -79,7 +79,7 @@ extension StoreCheck {
     try await Task.sleep(for: pause)
     let partitions = try await lost(record.id).filter { first[$0.key] == $0.value }.keys.sorted()
     guard !partitions.isEmpty else { return [] }
-    if mends { _ = try await store.slices.open(partitions, of: record.id, lane: record.lane) }
+    if repairs { _ = try await store.slices.open(partitions, of: record.id, lane: record.lane) }
     return partitions.map {
       finding(.lostSlice, keys.open(record.id), "\(SliceReference(campaign: record.id, partition: $0))")
     }

@@ -152,7 +152,7 @@ extension StoreCheck {
   private func retype(_ key: StoredKey, _ type: String, _ names: inout Names) async -> StoreFinding {
     let detail = "its type is \(type), expected \(key.type)"
     switch key.damage {
-    case .list where mends:
+    case .list where repairs:
       await store.repair.setAside(damaged: key.name)
       return finding(.wrongType, key.name, "", detail)
     case .campaign(let id): names.unreadableCampaigns.insert(id)
@@ -169,18 +169,18 @@ extension StoreCheck {
   private func unlisted(_ key: Named) async throws -> [StoreFinding] {
     // A worker that wrongly counted as dead is listed again at its next heartbeat.
     let left = try await twice([key]) { keys in
-      try await look(atListsOf: keys, mending: false).map(\.0)
+      try await look(atListsOf: keys, repairing: false).map(\.0)
     }
-    return try await look(atListsOf: left, mending: mends).map { key, left in
+    return try await look(atListsOf: left, repairing: repairs).map { key, left in
       finding(.unlistedWorker, key.name, key.rest, "\(left) left")
     }
   }
 
-  private func look(atListsOf workers: [Named], mending mends: Bool) async throws -> [(Named, Int)] {
+  private func look(atListsOf workers: [Named], repairing repairs: Bool) async throws -> [(Named, Int)] {
     var pipeline = RedisPipeline()
     for key in workers {
-      pipeline.script(StoreScripts.mendWorker, keys: [keys.workers, key.name]) {
-        $0.append(mends ? 1 : 0)
+      pipeline.script(StoreScripts.repairWorker, keys: [keys.workers, key.name]) {
+        $0.append(repairs ? 1 : 0)
         $0.append(key.rest)
       }
     }
@@ -212,7 +212,7 @@ extension StoreCheck {
   /// Finds keys without an expiry that should have one. Their writer died before it could set the expiry.
   private func expire(immortal keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys, lasting)
-    if mends, !found.isEmpty {
+    if repairs, !found.isEmpty {
       var pipeline = RedisPipeline()
       for key in found { pipeline.append("EXPIRE", key.name, key.lifetime ?? 0) }
       _ = try await store.run(pipeline)
@@ -232,7 +232,7 @@ extension StoreCheck {
       let gone = try await gone(among: Set(keys.compactMap(\.campaign)))
       return try await lasting(keys.filter { gone.contains($0.campaign ?? "") })
     }
-    if mends, !found.isEmpty {
+    if repairs, !found.isEmpty {
       var pipeline = RedisPipeline()
       for key in found { pipeline.append("EXPIRE", key.name, Self.orphanMemory) }
       _ = try await store.run(pipeline)

@@ -34,13 +34,13 @@ extension StoreCheck {
         guard !old.isEmpty else { return }
         let movable = old.filter { $0.present != nil }
         // An older process may have entered members since the first pass.
-        if mends, !movable.isEmpty { try await enter(movable, into: list, from: partition) }
-        let isGone = mends ? try await remove(movable.map(\.stored), from: list, in: partition) : []
+        if repairs, !movable.isEmpty { try await enter(movable, into: list, from: partition) }
+        let isGone = repairs ? try await remove(movable.map(\.stored), from: list, in: partition) : []
         findings += old.filter { $0.present == nil }.map { open(.unusableID, key, $0.stored, $0.danger(in: list)) }
         for (index, member) in movable.enumerated() {
-          let isMended = !mends || isGone[index]
+          let isRepaired = !repairs || isGone[index]
           findings.append(
-            (isMended ? finding : open)(.unnormalizedMember, key, member.stored, member.danger(in: list)))
+            (isRepaired ? finding : open)(.unnormalizedMember, key, member.stored, member.danger(in: list)))
         }
       }
     }
@@ -75,7 +75,7 @@ extension StoreCheck {
     pipeline.removeAll()
     store.audiences.forEachGroup(of: Array(since.keys)) { place, group in
       pipeline.script(
-        StoreScripts.mendMembers,
+        StoreScripts.repairMembers,
         keys: [keys.segment(place, list), keys.stated(place, list), keys.erased(place)]
           + store.audiences.suppressionKeys(place, list)
       ) {
@@ -100,7 +100,7 @@ extension StoreCheck {
     if SuppressionList(segment: list) != nil { keys.append(self.keys.arrivals(partition, list)) }
     var pipeline = RedisPipeline()
     for page in members.batches() {
-      pipeline.script(StoreScripts.mendList, keys: keys) {
+      pipeline.script(StoreScripts.repairList, keys: keys) {
         for member in page { $0.append(member) }
       }
     }

@@ -26,7 +26,7 @@ extension StoreCheck {
     let old = try await notes(key).intersection(first)
     guard !old.isEmpty else { return [] }
     var rest = old
-    while mends, !rest.isEmpty {
+    while repairs, !rest.isEmpty {
       // Each call completes some notes, which may be notes of other processes. So the remaining notes are read again
       // only after as many calls as they may need.
       for _ in 0..<(rest.count / Registry.notesAtOnce + 1) { _ = try await store.registry.redoMoves(in: partition) }
@@ -78,7 +78,7 @@ extension StoreCheck {
     }
     guard !found.isEmpty else { return [] }
     let key = keys.owner(partition)
-    if mends { try await remove(found, in: partition, pending) }
+    if repairs { try await remove(found, in: partition, pending) }
     return found.map {
       finding(
         $0.service == nil ? .ownerWithoutDevice : .misplacedOwner, key, Self.text($0.token), "user \($0.owner.user)")
@@ -151,7 +151,7 @@ extension StoreCheck {
       }
     }
     pipeline.script(
-      StoreScripts.mendOwners, keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition)]
+      StoreScripts.repairOwners, keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition)]
     ) {
       $0.append(pending.current.count)
       for name in pending.current { $0.append(name) }
@@ -196,7 +196,7 @@ extension StoreCheck {
     // the other's record, so the order of these reads matters.
     let theirs = try await store.results.areRegistered(others.map { edit($0.0, of: $0.1.user) })
     let doubled = try await registered(zip(others, theirs).filter(\.1).map(\.0.0))
-    if mends {
+    if repairs {
       try await bind(ownerless)
       try await leave(doubled)
     }

@@ -4,14 +4,14 @@ import Redis
 /// Quick checks by counts and types alone, which take moments and need only read rights.
 extension Repair {
   /// Checks the keys that everything depends on, and compares the counts of each partition. It repairs nothing:
-  /// ``check(mending:pause:found:)`` does.
+  /// ``check(repairing:pause:found:)`` does.
   ///
   /// - Parameter pause: time between the two checks of values that may be changing.
   /// - Returns: the findings, and the approximate number of users of a partition.
   public func quickCheck(pause: Duration = .seconds(1)) async throws -> (findings: [StoreFinding], users: Int) {
     var findings = try await wrongTypes()
     guard findings.isEmpty else { return (findings, 0) }
-    let check = StoreCheck(store: store, mends: false, pause: pause)
+    let check = StoreCheck(store: store, repairs: false, pause: pause)
     var users = 0
     let partitions = Array(0..<keys.partitions)
     for start in stride(from: 0, to: partitions.count, by: CampaignStore.batch / 2) {

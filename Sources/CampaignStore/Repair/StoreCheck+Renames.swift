@@ -44,7 +44,7 @@ extension StoreCheck {
       open(.unusableID, key, $0.id.stored, $0.id.dangerOfUser)
     }
     let movable = users.filter { $0.id.present != nil }
-    let isGone = mends ? try await move(movable, in: partition) : movable.map { _ in true }
+    let isGone = repairs ? try await move(movable, in: partition) : movable.map { _ in true }
     for (user, isGone) in zip(movable, isGone) {
       findings.append((isGone ? finding : open)(.unnormalizedUser, key, user.id.stored, user.id.dangerOfUser))
     }
@@ -173,7 +173,7 @@ extension StoreCheck {
       counted.indices, of: { Partition.of(user: counted[$0].user, count: keys.partitions) }
     ) { partition, part, pipeline in
       pipeline.script(
-        StoreScripts.mendPressure,
+        StoreScripts.repairPressure,
         keys: [keys.pressure(partition), keys.users(partition), keys.erased(partition), keys.retained(partition)]
       ) {
         for index in part {
@@ -188,7 +188,7 @@ extension StoreCheck {
     guard !users.isEmpty else { return [] }
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.mendName,
+      StoreScripts.repairName,
       keys: [keys.devices(partition), keys.attributes(partition), keys.pressure(partition), keys.retained(partition)]
     ) {
       for user in users {

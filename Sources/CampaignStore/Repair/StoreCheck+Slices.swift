@@ -163,9 +163,9 @@ extension StoreCheck {
     var pipeline = RedisPipeline()
     for page in indexes.batches() {
       pipeline.script(
-        StoreScripts.mendRetry, keys: [keys.slice(partition, of: id), keys.ledger(partition, id), retry]
+        StoreScripts.repairRetry, keys: [keys.slice(partition, of: id), keys.ledger(partition, id), retry]
       ) {
-        $0.append(mends ? 1 : 0)
+        $0.append(repairs ? 1 : 0)
         for index in page { $0.append(index) }
       }
     }

@@ -21,9 +21,9 @@ extension StoreCheck {
         .filter { place(of: $0.0) != partition }
       guard !strangers.isEmpty else { return }
       lost.formUnion(strangers.map(\.0))
-      if mends { try await move(strangers, from: partition) }
+      if repairs { try await move(strangers, from: partition) }
     }
-    if !mends { misplaced.formUnion(lost) }
+    if !repairs { misplaced.formUnion(lost) }
     return findings + lost.sorted().map { finding(.misplacedUser, key, $0) }
   }
 
@@ -38,7 +38,7 @@ extension StoreCheck {
       for user in users { pipeline.append("SISMEMBER", key, user) }
       return zip(users, try await store.run(pipeline)).filter { $1.integer == 1 }.map(\.0)
     }
-    if mends, !users.isEmpty {
+    if repairs, !users.isEmpty {
       var pipeline = RedisPipeline()
       for user in users { pipeline.append("SADD", keys.segment(place(of: user), segment), user) }
       _ = try await store.run(pipeline)
@@ -77,7 +77,7 @@ extension StoreCheck {
     if !pipeline.isEmpty { _ = try await store.run(pipeline) }
     pipeline.removeAll()
     pipeline.script(
-      StoreScripts.mendPlace,
+      StoreScripts.repairPlace,
       keys: [
         keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.pressure(partition),
       ]
@@ -136,10 +136,10 @@ extension StoreCheck {
     var pipeline = RedisPipeline()
     for page in mine.batches(of: Self.recordsAtOnce) {
       pipeline.script(
-        StoreScripts.mendUsers,
+        StoreScripts.repairUsers,
         keys: [devices, names, attributes, quarantine, pressure, keys.retained(partition)]
       ) {
-        $0.append(mends ? 1 : 0)
+        $0.append(repairs ? 1 : 0)
         $0.append(Int(ReasonCode.other.rawValue))
         $0.append("found by store check")
         for user in page { $0.append(user) }
@@ -170,8 +170,8 @@ extension StoreCheck {
     let key = keys.quarantine(partition)
     var pipeline = RedisPipeline()
     for batch in page.batches(of: Self.recordsAtOnce) {
-      pipeline.script(StoreScripts.mendQuarantine, keys: [keys.devices(partition), key]) {
-        $0.append(mends ? 1 : 0)
+      pipeline.script(StoreScripts.repairQuarantine, keys: [keys.devices(partition), key]) {
+        $0.append(repairs ? 1 : 0)
         for (token, note) in batch {
           $0.append(token)
           $0.append(DeviceNotice.all(in: note).first?.user ?? "")

@@ -13,15 +13,15 @@ extension Repair {
   /// key are left out.
   ///
   /// - Parameters:
-  ///   - mends: whether to repair.
+  ///   - repairs: whether to repair.
   ///   - pause: time between two reads: longer than the steps of a registration.
   ///   - found: gets the findings, in the order of the checks.
   /// - Returns: the numbers of checked objects.
   /// - Throws: ``StoreError``, `RedisError`, and errors of `found`.
   public func check(
-    mending mends: Bool = false, pause: Duration = .seconds(2), found: ([StoreFinding]) throws -> Void
+    repairing repairs: Bool = false, pause: Duration = .seconds(2), found: ([StoreFinding]) throws -> Void
   ) async throws -> StoreCheckTally {
-    var check = StoreCheck(store: store, mends: mends, pause: pause)
+    var check = StoreCheck(store: store, repairs: repairs, pause: pause)
     let names = try await check.keys(found)
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions
@@ -32,7 +32,7 @@ extension Repair {
     }
     // The opt-outs must have the present ids before any device has them.
     let lists = StoreCheck.optOutsFirst(names.segments.keys)
-    if mends {
+    if repairs {
       for partition in partitions {
         try await check.pass(names, found) {
           try await $0.unite(lists, in: partition)
@@ -54,7 +54,7 @@ extension Repair {
 /// A check of the store. Its passes are in the extensions.
 struct StoreCheck {
   let store: CampaignStore
-  let mends: Bool
+  let repairs: Bool
   let pause: Duration
   var tally = StoreCheckTally()
   /// Users who are in a wrong partition and stay there.
@@ -62,8 +62,8 @@ struct StoreCheck {
 
   let undelivered: UndeliveredTokens
 
-  init(store: CampaignStore, mends: Bool, pause: Duration) {
-    (self.store, self.mends, self.pause) = (store, mends, pause)
+  init(store: CampaignStore, repairs: Bool, pause: Duration) {
+    (self.store, self.repairs, self.pause) = (store, repairs, pause)
     undelivered = UndeliveredTokens(in: store)
   }
 
@@ -84,7 +84,7 @@ struct StoreCheck {
   /// Creates a finding that can be repaired.
   func finding(_ kind: StoreFinding.Kind, _ key: String, _ subject: String = "", _ detail: String = "") -> StoreFinding
   {
-    StoreFinding(kind: kind, key: key, subject: subject, detail: detail, standing: mends ? .mended : .mendable)
+    StoreFinding(kind: kind, key: key, subject: subject, detail: detail, standing: repairs ? .repaired : .repairable)
   }
 
   /// Creates a finding that only an operator can repair.

@@ -19,10 +19,10 @@ public struct StoreFinding: Hashable, Sendable {
 
   /// The state of the finding.
   public enum Standing: String, Sendable {
-    /// The problem remains; ``Repair/check(mending:pause:found:)`` can repair it.
-    case mendable
+    /// The problem remains; ``Repair/check(repairing:pause:found:)`` can repair it.
+    case repairable
     /// The problem is repaired.
-    case mended
+    case repaired
     /// An operator must act.
     case open
   }
@@ -42,8 +42,8 @@ public struct StoreFinding: Hashable, Sendable {
   /// The next step for the operator.
   public var remedy: String {
     switch standing {
-    case .mended: "repaired, no action needed"
-    case .mendable: "repair it: carillon store check --mend"
+    case .repaired: "repaired, no action needed"
+    case .repairable: "repair it: carillon store check --repair"
     case .open: kind.remedy
     }
   }
@@ -94,9 +94,9 @@ extension StoreFinding.Kind {
   var remedy: String {
     switch self {
     case .unreadableRecord: "read it with HGET, delete the field and import the user again"
-    case .unreadableOwner: "read it with HGET and delete the field; --mend then writes the right owner"
+    case .unreadableOwner: "read it with HGET and delete the field; --repair then writes the right owner"
     case .unnormalizedUser, .unnormalizedMember:
-      "run carillon store check --mend again; if the finding remains, the user has a device of an unconfigured service, an "
+      "run carillon store check --repair again; if the finding remains, the user has a device of an unconfigured service, an "
         + "unreadable device record or an unfinished erasure"
     case .unusableID:
       "pause campaigns to this user; find the intended id and add it (carillon suppression add, segment add, "

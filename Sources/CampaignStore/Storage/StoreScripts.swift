@@ -106,19 +106,19 @@ enum StoreScripts {
     "edit", PackageResources.edit_lua, editsDevices: true, ordersStatements: true, notesDepartures: true)
   static let trim = script("trim", PackageResources.trim_lua)
 
-  static let mendCampaign = script("mendcampaign", PackageResources.mendcampaign_lua)
-  static let mendWorker = script("mendworker", PackageResources.mendworker_lua)
-  static let mendRetry = script("mendretry", PackageResources.mendretry_lua)
-  static let mendUsers = script("mendusers", PackageResources.mendusers_lua, editsDevices: true)
-  static let mendQuarantine = script("mendquarantine", PackageResources.mendquarantine_lua, editsDevices: true)
-  static let mendPlace = script("mendplace", PackageResources.mendplace_lua)
-  static let mendMembers = script(
-    "mendmembers", PackageResources.mendmembers_lua, ordersStatements: true, notesDepartures: true)
-  static let mendList = script("mendlist", PackageResources.mendlist_lua)
-  static let mendPressure = script(
-    "mendpressure", PackageResources.mendpressure_lua, countsUsers: true, ordersStatements: true)
-  static let mendName = script("mendname", PackageResources.mendname_lua)
-  static let mendOwners = script("mendowners", PackageResources.mendowners_lua)
+  static let repairCampaign = script("repaircampaign", PackageResources.repaircampaign_lua)
+  static let repairWorker = script("repairworker", PackageResources.repairworker_lua)
+  static let repairRetry = script("repairretry", PackageResources.repairretry_lua)
+  static let repairUsers = script("repairusers", PackageResources.repairusers_lua, editsDevices: true)
+  static let repairQuarantine = script("repairquarantine", PackageResources.repairquarantine_lua, editsDevices: true)
+  static let repairPlace = script("repairplace", PackageResources.repairplace_lua)
+  static let repairMembers = script(
+    "repairmembers", PackageResources.repairmembers_lua, ordersStatements: true, notesDepartures: true)
+  static let repairList = script("repairlist", PackageResources.repairlist_lua)
+  static let repairPressure = script(
+    "repairpressure", PackageResources.repairpressure_lua, countsUsers: true, ordersStatements: true)
+  static let repairName = script("repairname", PackageResources.repairname_lua)
+  static let repairOwners = script("repairowners", PackageResources.repairowners_lua)
 
   /// Creates a script with the shared functions that it needs.
   ///

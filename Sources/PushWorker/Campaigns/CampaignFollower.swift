@@ -25,7 +25,7 @@ struct CampaignFollower: WorkerPart {
         try await follow()
       } catch {
         log.report("could not read the states of campaigns", error)
-        await damage.mend(error)
+        await damage.repair(error)
         await pause(milliseconds: 100)
         continue
       }

@@ -70,7 +70,7 @@ final class FailoverService: WorkerPart {
 
   /// Handles an error: isolates damaged data, and checks whether the server has changed.
   func recover(from error: any Error) async {
-    await damage.mend(error)
+    await damage.repair(error)
     await checkServer()
   }
 
@@ -225,7 +225,7 @@ final class FailoverService: WorkerPart {
         failover.note(try await replay(former), at: place, since: losses)
       } catch let error as StoreError where error.code == .damaged {
         log.report("slice", of: former.ledger.slice, error)
-        await damage.mend(error, of: former.ledger.slice)
+        await damage.repair(error, of: former.ledger.slice)
         failover.note(nil, at: place, since: losses)
       } catch {
         return error

@@ -56,7 +56,7 @@ struct PresenceLoop: WorkerPart {
       } catch {
         membership.noteFailedHeartbeat("\(error)")
         log.report("heartbeat failed", error)
-        await damage.mend(error)
+        await damage.repair(error)
         if await !isServerKnown() { await failover.checkServer() }
       }
       guard !life.isFinished else { return }

@@ -52,7 +52,7 @@ final class RegistrationIntake: WorkerPart {
     } catch {
       // The events stay on their list, and the next run starts again.
       log.report("could not apply events", error)
-      await damage.mend(error)
+      await damage.repair(error)
     }
   }
 }

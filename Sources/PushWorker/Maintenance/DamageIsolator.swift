@@ -11,7 +11,7 @@ struct DamageIsolator: WorkerPart {
   /// A damaged list is set aside. No worker can repair damaged shared data.
   ///
   /// - Parameter slice: The slice of the failed work. If its partition is damaged, this slice is isolated.
-  func mend(_ error: any Error, of slice: SliceReference? = nil) async {
+  func repair(_ error: any Error, of slice: SliceReference? = nil) async {
     guard let error = error as? StoreError, let damage = error.damage else { return }
     do {
       switch damage {

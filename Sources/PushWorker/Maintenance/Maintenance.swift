@@ -72,7 +72,7 @@ final class Maintenance: WorkerPart {
         housekeeping.end(EventLoop.now)
         presence.forget()
         log.report("housekeeping failed", error)
-        await damage.mend(error)
+        await damage.repair(error)
       }
       guard !life.isFinished else { return }
       await signals.maintenance.wait(milliseconds: wait, on: loop)
@@ -117,7 +117,7 @@ final class Maintenance: WorkerPart {
     } catch {
       // The slices of dead workers are handled nevertheless.
       log.report("could not start a scheduled campaign", error)
-      await damage.mend(error)
+      await damage.repair(error)
     }
     await lookAtGates(chores.gates)
     if housekeeping.looksAround() {
@@ -153,7 +153,7 @@ final class Maintenance: WorkerPart {
         }
       } catch {
         log.report("could not check the gate of campaign \(id)", error)
-        await damage.mend(error)
+        await damage.repair(error)
       }
     }
   }
@@ -189,7 +189,7 @@ final class Maintenance: WorkerPart {
       try await task()
     } catch {
       log.report("housekeeping of \(what) failed", error)
-      await damage.mend(error)
+      await damage.repair(error)
     }
   }
 

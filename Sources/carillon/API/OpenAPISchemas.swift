@@ -151,7 +151,7 @@ enum OpenAPISchemas {
     {"type":"object","additionalProperties":false,"required":["keys"],"properties":{"keys":{"type":"array",\
     "minItems":1,"maxItems":500,"items":{"type":"string"}}}}
     """,
-    "Mended": """
+    "DeadJobsResult": """
     {"type":"object","required":["done","failed"],"properties":{"done":{"type":"array","items":{"type":"string"}},\
     "failed":{"type":"array","items":{"type":"object","required":["key","code","message"],"properties":{\
     "key":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":["string","null"]}}}}}}

@@ -6,14 +6,14 @@ import PushCore
 struct StoreCheckReport: JSONReport {
   var tally = StoreCheckTally()
   private var found = 0
-  private var mended = 0
+  private var repaired = 0
 
   /// Findings that were not repaired.
-  var left: Int { found - mended }
+  var left: Int { found - repaired }
 
   mutating func count(_ finding: StoreFinding) {
     found += 1
-    if finding.standing == .mended { mended += 1 }
+    if finding.standing == .repaired { repaired += 1 }
   }
 
   /// Returns a finding as a line: place, problem and remedy.
@@ -36,7 +36,7 @@ struct StoreCheckReport: JSONReport {
 
   func writeMembers(to json: inout JSONWriter) {
     json.member("found", found)
-    json.member("mended", mended)
+    json.member("repaired", repaired)
     json.member("left", left)
     json.member("keys", tally.keys)
     json.member("users", tally.users)
@@ -52,6 +52,6 @@ struct StoreCheckReport: JSONReport {
       "checked \(tally.keys.grouped) keys, \(tally.users.grouped) users, \(tally.tokens.grouped) tokens, "
       + "\(tally.campaigns.grouped) campaigns, \(tally.slices.grouped) slices: "
     guard found > 0 else { return looked + "no problems found" }
-    return looked + "\(found.grouped) problems found, \(mended.grouped) repaired, \(left.grouped) remaining"
+    return looked + "\(found.grouped) problems found, \(repaired.grouped) repaired, \(left.grouped) remaining"
   }
 }

@@ -75,9 +75,9 @@ struct CheckScene {
     return (slice, (0..<count).map { String(decoding: chunk.user($0), as: UTF8.self) })
   }
 
-  func check(mending mends: Bool = false) async throws -> [StoreFinding] {
+  func check(repairing repairs: Bool = false) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
-    _ = try await store.repair.check(mending: mends, pause: Self.pause) { findings += $0 }
+    _ = try await store.repair.check(repairing: repairs, pause: Self.pause) { findings += $0 }
     return findings
   }
 

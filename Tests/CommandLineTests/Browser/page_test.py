@@ -212,20 +212,20 @@ def operate(browser):
 
     # A dead job is shown completely, copied, and retried, because its segment exists now.
     page.get_by_role("link", name=re.compile("Dead jobs")).click()
-    row = page.get_by_role("row", name=re.compile("^Choose mended"))
+    row = page.get_by_role("row", name=re.compile("^Choose repaired"))
     expect(row).to_contain_text("there is no segment 'later'")
     row.get_by_role("button", name="Show").click()
     expect(dialog(page)).to_contain_text('"segment": "later"')
     dialog(page).get_by_role("button", name="Copy").click()
     expect(page.locator("#toasts")).to_contain_text("Copied")
-    assert json.loads(page.evaluate("navigator.clipboard.readText()"))["id"] == "mended"
+    assert json.loads(page.evaluate("navigator.clipboard.readText()"))["id"] == "repaired"
     dialog(page).get_by_role("button", name="Close").click()
     expect(row.get_by_role("button", name="Show")).to_be_focused()
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Retry 1").click()
     dialog(page).get_by_role("button", name="Retry 1").click()
     expect(page.locator("#toasts")).to_contain_text("Retry: 1 done")
-    expect(page.get_by_role("row", name=re.compile("^Choose mended"))).to_have_count(0)
+    expect(page.get_by_role("row", name=re.compile("^Choose repaired"))).to_have_count(0)
     # A job that would fail again stays in the list, and the page shows the reason.
     page.get_by_label("All of this page").check()
     page.get_by_role("button", name="Retry 1").click()
@@ -235,8 +235,8 @@ def operate(browser):
     page.get_by_role("button", name="Drop 1").click()
     dialog(page).get_by_role("button", name="Drop 1").click()
     expect(page.locator("main")).to_contain_text("The dead list is empty")
-    visit.open("campaigns/mended")
-    expect(state(page, "mended")).to_have_text("completed")
+    visit.open("campaigns/repaired")
+    expect(state(page, "repaired")).to_have_text("completed")
 
     # One action releases several devices of the quarantine.
     visit.open("quarantine")

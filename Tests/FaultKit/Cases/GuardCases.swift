@@ -26,7 +26,7 @@ enum GuardCases {
       }
     }
 
-    static let mended = #""environment":"production""#
+    static let repaired = #""environment":"production""#
 
     /// Text that `campaign show` must contain.
     var words: String {
@@ -41,13 +41,13 @@ enum GuardCases {
 
   static let wrongEnvironment = FaultCase(
     "guard-wrong-environment", faults: ["every token of the other environment"],
-    invariant: "pauses within 400 sends of the fleet, no device is touched, everybody gets it when mended", bound: "0"
+    invariant: "pauses within 400 sends of the fleet, no device is touched, everybody gets it when repaired", bound: "0"
   ) { stage in
     let world = try await world(stage, stage.times(short: 4000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
     let campaigns = try await pause(stage, fleet, .otherEnvironment, "every token of the other environment")
     for campaign in campaigns.dropLast() { try await cancel(world, campaign) }
-    try await mendAndEnd(stage, world, campaigns[campaigns.count - 1])
+    try await repairAndEnd(stage, world, campaigns[campaigns.count - 1])
     try await stage.check(world)
   }
 
@@ -74,7 +74,7 @@ enum GuardCases {
 
   static let killed = FaultCase(
     "guard-kill", faults: ["SIGKILL during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
+    invariant: "sends twice what it may at most, no device is touched, everybody gets it when repaired",
     bound: "window × kills"
   ) { stage in
     try await duringTrial(stage, "SIGKILL during the guard trial", duplicates: true, missing: 1) { scene in
@@ -86,7 +86,7 @@ enum GuardCases {
   /// meantime.
   static let stopped = FaultCase(
     "guard-stopped", faults: ["SIGSTOP during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
+    invariant: "sends twice what it may at most, no device is touched, everybody gets it when repaired",
     bound: "window × stops"
   ) { stage in
     try await duringTrial(stage, "SIGSTOP during the guard trial", duplicates: true, missing: 1) { scene in
@@ -96,9 +96,9 @@ enum GuardCases {
       if stage.random(0...1) == 0 {
         stage.note("woken when the campaign was paused")
       } else {
-        stage.note("woken when the campaign was mended and resumed")
+        stage.note("woken when the campaign was repaired and resumed")
         try await expectPaused(stage, scene, within: 2 * allowance)
-        try await scene.world.setDevices(Flood.mended)
+        try await scene.world.setDevices(Flood.repaired)
         try await scene.world.succeed("campaign", "resume", scene.campaign.id)
       }
       asleep.process.send(signal: SIGCONT)
@@ -108,7 +108,7 @@ enum GuardCases {
 
   static let redisKilled = FaultCase(
     "guard-redis-killed", faults: ["Redis SIGKILL during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended", bound: "0"
+    invariant: "sends twice what it may at most, no device is touched, everybody gets it when repaired", bound: "0"
   ) { stage in
     try await duringTrial(stage, "Redis SIGKILL during the guard trial", duplicates: false) { scene in
       try await scene.world.server.restart()
@@ -179,7 +179,7 @@ enum GuardCases {
 
   /// Sends a campaign that reaches all devices.
   private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
-    try await world.setDevices(Flood.mended)
+    try await world.setDevices(Flood.repaired)
     try await turn(world, latency: latency, streams: 1000)
     let campaign = try await world.submit(FaultCampaign("warm"))
     try await world.ended(campaign, within: .seconds(600))
@@ -227,7 +227,7 @@ enum GuardCases {
         let sent = try await expectPaused(stage, scene, within: (1 + acts) * allowance)
         stage.note("\(sent) sent until pause")
       }
-      try await mendAndEnd(stage, world, campaign)
+      try await repairAndEnd(stage, world, campaign)
       try await stage.check(world)
     }
   }
@@ -267,8 +267,8 @@ enum GuardCases {
   }
 
   /// Repairs the devices. The campaign must then reach all of them.
-  private static func mendAndEnd(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
-    try await world.setDevices(Flood.mended)
+  private static func repairAndEnd(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
+    try await world.setDevices(Flood.repaired)
     if try await world.store.campaigns.find(campaign.id)?.state == .paused {
       try await world.succeed("campaign", "resume", campaign.id)
     }

@@ -120,7 +120,7 @@ struct BunchDriver: WorkerPart {
       await closer.noteCount(of: context.campaign.id, state)
     } catch {
       log.report("could not count slices of campaign \(context.campaign.id)", error)
-      await damage.mend(error)
+      await damage.repair(error)
       // The slices are closed, so no worker can claim them. The next worker that takes a reference counts its slice.
       for (session, _) in ended { release.discard(session) }
       for slice in ended.map(\.session.slice) { loop.start(in: &group) { await self.runner.work(on: slice) } }

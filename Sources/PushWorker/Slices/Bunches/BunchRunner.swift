@@ -37,7 +37,7 @@ struct BunchRunner: WorkerPart {
     } catch {
       // The references stay in the worker's list and the leases expire, so a takeover finds both.
       log.report("slices of campaign \(references[0].campaign)", error)
-      await damage.mend(error)
+      await damage.repair(error)
     }
   }
 }

@@ -34,7 +34,7 @@ struct SliceRunner: WorkerPart {
     } catch {
       // The reference stays in the worker's list and the lease expires, so a takeover finds both.
       log.report("slice", of: reference, error)
-      await damage.mend(error, of: reference)
+      await damage.repair(error, of: reference)
     }
     slices.drop(reference)
     wakeClaims()
@@ -53,7 +53,7 @@ struct SliceRunner: WorkerPart {
       if mayDrive { try await driver.drive(session) }
     } catch {
       log.report("slice", of: session.slice, error)
-      await damage.mend(error, of: session.slice)
+      await damage.repair(error, of: session.slice)
     }
     slices.drop(session.slice)
     wakeClaims()
@@ -62,7 +62,7 @@ struct SliceRunner: WorkerPart {
   /// Ends the work on a slice that is not held, after an error.
   func drop(_ reference: SliceReference, _ error: any Error) async {
     log.report("slice", of: reference, error)
-    await damage.mend(error, of: reference)
+    await damage.repair(error, of: reference)
     slices.drop(reference)
   }
 }

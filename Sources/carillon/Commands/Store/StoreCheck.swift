@@ -17,19 +17,19 @@ extension StoreCommand {
 
         Examples:
           carillon store check
-          carillon store check --mend
+          carillon store check --repair
           carillon store check --json | jq -r 'select(.kind) | .kind' | sort | uniq -c
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Flag(help: "Repair the problems that can be repaired safely. Correct data is not changed.") var mend = false
+    @Flag(help: "Repair the problems that can be repaired safely. Correct data is not changed.") var repair = false
 
     func run() async throws {
       // While `store repartition` moves keys, many keys are not in their final place.
       let store = try await global.openStore(changing: true)
       var output = StandardOutput()
       var report = StoreCheckReport()
-      report.tally = try await store.repair.check(mending: mend) { findings in
+      report.tally = try await store.repair.check(repairing: repair) { findings in
         for finding in findings {
           report.count(finding)
           try output.writeLine(global.json ? StoreCheckReport.json(finding) : StoreCheckReport.text(finding))

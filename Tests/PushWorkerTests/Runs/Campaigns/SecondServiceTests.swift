@@ -150,7 +150,7 @@ struct SecondServiceTests {
     let run = Task { try await worker.run() }
     try await Self.until { try await rig.store.campaigns.find("held")?.state == .paused }
     let record = try #require(try await rig.store.campaigns.show("held"))
-    #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("mend the bearer token") == true)
+    #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("repair the bearer token") == true)
     #expect(record.counters.outcomes == [:], "nobody has failed of it")
     rig.credential.exchange("another")
     _ = try await rig.store.campaigns.control("held", .resume)

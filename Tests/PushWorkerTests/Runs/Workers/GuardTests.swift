@@ -119,18 +119,18 @@ import Testing
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
     await rig.simulator.change { $0.latencyMilliseconds = 150 }
-    try await rig.submit("mended")
+    try await rig.submit("repaired")
     let log = EventLog()
     let worker = rig.worker("w", window: 1000, log: log)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().received >= 40 }
     // Pause and resume follow each other immediately, so the worker may miss the pause.
-    try await rig.store.campaigns.control("mended", .pause)
+    try await rig.store.campaigns.control("repaired", .pause)
     rig.simulator.load(
       (0..<300).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-    try await rig.store.campaigns.control("mended", .resume)
+    try await rig.store.campaigns.control("repaired", .resume)
     try await running
-    let record = try #require(try await rig.store.campaigns.show("mended"))
+    let record = try #require(try await rig.store.campaigns.show("repaired"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
     #expect(!log.all.contains { $0.hasPrefix("paused") })
@@ -145,21 +145,21 @@ import Testing
     knobs.latencyMilliseconds = 4000
     knobs.failures = [.init(share: 1, status: 400, reason: "BadMessageId")]
     await rig.simulator.set(knobs)
-    try await rig.submit("mended")
+    try await rig.submit("repaired")
     let log = EventLog()
     let worker = rig.worker("w", window: 1000, log: log)
     async let running: Void = worker.run()
     // A connection takes one push until the first is answered.
     try await rig.until { await rig.simulator.counters().received >= 1 }
     // Pause and resume follow each other immediately, so the worker may miss the pause.
-    try await rig.store.campaigns.control("mended", .pause)
+    try await rig.store.campaigns.control("repaired", .pause)
     knobs.failures = []
     knobs.latencyMilliseconds = 0
     await rig.simulator.set(knobs)
-    try await rig.store.campaigns.control("mended", .resume)
-    try await rig.until { try await rig.store.campaigns.show("mended")?.state == .completed }
+    try await rig.store.campaigns.control("repaired", .resume)
+    try await rig.until { try await rig.store.campaigns.show("repaired")?.state == .completed }
     try await running
-    let record = try #require(try await rig.store.campaigns.show("mended"))
+    let record = try #require(try await rig.store.campaigns.show("repaired"))
     #expect(record.state == .completed)
     #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
     #expect(log.all.filter { $0.hasPrefix("paused") } == [])

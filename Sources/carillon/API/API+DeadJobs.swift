@@ -147,7 +147,7 @@ extension API {
       answers: [
         .init(
           status: 200, meaning: "The keys that succeeded, and the others with their errors",
-          schema: OpenAPI.ref("Mended"))
+          schema: OpenAPI.ref("DeadJobsResult"))
       ]
     ) { call in
       let keys = try RequestFields(call.request.body, known: ["keys"]).requiredStrings("keys", limit: Self.mostKeys)

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- mendmembers: enters users into a list of users (a segment or a suppression list) under the present form of their ids.
+-- repairmembers: enters users into a list of users (a segment or a suppression list) under the present form of their
+-- ids.
 -- An older version entered them under another form.
 -- Invariant: the latest statement about a user wins, as in `setmembers`. A user stays out of the list only if a newer
 -- statement about the present form says so. At the same time an opt-out wins, and so does a removal from a segment. A

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendcampaign: compares the lists that contain a campaign, and its totals, with its state, and repairs the lists.
+-- repaircampaign: compares the lists that contain a campaign, and its totals, with its state, and repairs the lists.
 -- Invariant: every campaign is in the list of all campaigns. A running one is in `running`, a scheduled one is in the
 -- schedule. One with open slices that workers may take is on its lane and on no other. An ended one expires. A campaign
 -- that is gone is in no list, except references on lanes, which workers drop when they find them. The totals are those
@@ -11,7 +11,7 @@
 -- ARGV 1 '1' to repair, 2 id, 3... names of the lanes
 -- Returns the findings: names of lists that wrongly contain the campaign or, after a '+', that lack it; 'state' if the
 -- campaign has no state; 'outcomes' and 'slices' if the totals are wrong
-local mends, id, found = ARGV[1] == '1', ARGV[2], {}
+local repairs, id, found = ARGV[1] == '1', ARGV[2], {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'createdAt', 'finishedAt', 'startedAt', 'lane',
@@ -28,10 +28,10 @@ local function hold(place, name, is_meant, score)
   local is_in = redis.call('ZSCORE', KEYS[place], id)
   if is_in and is_meant == false then
     note(name)
-    if mends then redis.call('ZREM', KEYS[place], id) end
+    if repairs then redis.call('ZREM', KEYS[place], id) end
   elseif is_meant and not is_in then
     note('+' .. name)
-    if mends then redis.call('ZADD', KEYS[place], score, id) end
+    if repairs then redis.call('ZADD', KEYS[place], score, id) end
   end
 end
 
@@ -39,10 +39,10 @@ local function hold_running(is_meant)
   local is_in = redis.call('SISMEMBER', KEYS[3], id) == 1
   if is_in and is_meant == false then
     note('running')
-    if mends then redis.call('SREM', KEYS[3], id) end
+    if repairs then redis.call('SREM', KEYS[3], id) end
   elseif is_meant and not is_in then
     note('+running')
-    if mends then redis.call('SADD', KEYS[3], id) end
+    if repairs then redis.call('SADD', KEYS[3], id) end
   end
 end
 
@@ -51,10 +51,10 @@ local function hold_lanes(is_meant)
     local is_in, is_its = redis.call('LPOS', KEYS[i], id), ARGV[i - 6] == campaign[6]
     if is_in and not (is_meant and is_its) then
       note('lane:' .. ARGV[i - 6])
-      if mends then redis.call('LREM', KEYS[i], 0, id) end
+      if repairs then redis.call('LREM', KEYS[i], 0, id) end
     elseif is_meant and is_its and not is_in then
       note('+lane:' .. ARGV[i - 6])
-      if mends then redis.call('RPUSH', KEYS[i], id) end
+      if repairs then redis.call('RPUSH', KEYS[i], id) end
     end
   end
 end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendpressure: adds the counters of an older form of users' ids to those of the present form.
+-- repairpressure: adds the counters of an older form of users' ids to those of the present form.
 -- Invariant: a campaign that came to either form counts once against the caps. The app's latest statement about a badge
 -- wins; without a statement, the greater badge. Counters from before an erasure are not added. A second run changes
 -- nothing. The record of a user without a device is retained.

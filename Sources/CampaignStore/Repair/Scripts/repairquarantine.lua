@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendquarantine: finds quarantine notes without a device in quarantine, and removes them.
+-- repairquarantine: finds quarantine notes without a device in quarantine, and removes them.
 -- Invariant: every note belongs to a device in quarantine. A note that changed since it was read stays, and so does the
 -- note of a user whose devices can't be read.
 -- KEYS 1 devices, 2 quarantine

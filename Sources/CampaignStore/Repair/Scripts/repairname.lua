@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendname: removes the data of a partition under an older form of users' ids, except devices, if it has not changed
+-- repairname: removes the data of a partition under an older form of users' ids, except devices, if it has not changed
 -- since it was read.
 -- Invariant: the caller has first entered the data under the present form. A user with a device stays.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- mendusers: compares the users, devices, attributes, counters and quarantine notes of a partition, and repairs them.
+-- repairusers: compares the users, devices, attributes, counters and quarantine notes of a partition, and repairs them.
 -- Invariant: exactly the users with devices are listed. Only a listed or retained user has attributes and counters.
 -- Exactly the devices with a note are quarantined. Every script that edits devices keeps these rules, so a difference
 -- is not a change in progress.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure, 6 retained
 -- ARGV 1 '1' to repair, 2 code and 3 text of the reason for a device whose note is lost, 4... users
 -- Returns three each: finding, user, token (only with `noNote`)
-local mends, found = ARGV[1] == '1', {}
+local repairs, found = ARGV[1] == '1', {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -42,30 +42,30 @@ for i = 4, #ARGV do
   if not blob then
     if is_listed then
       note('noDevices', user)
-      if mends then redis.call('SREM', KEYS[2], user) end
+      if repairs then redis.call('SREM', KEYS[2], user) end
     end
     local is_retained = redis.call('ZSCORE', KEYS[6], user)
     if not is_retained and redis.call('HEXISTS', KEYS[3], user) == 1 then
       note('attributes', user)
-      if mends then redis.call('HDEL', KEYS[3], user) end
+      if repairs then redis.call('HDEL', KEYS[3], user) end
     end
     if not is_retained and redis.call('HEXISTS', KEYS[5], user) == 1 then
       note('pressure', user)
-      if mends then redis.call('HDEL', KEYS[5], user) end
+      if repairs then redis.call('HDEL', KEYS[5], user) end
     end
   elseif not is_whole(blob) then
     note('unreadable', user)
   else
     if not is_listed then
       note('notListed', user)
-      if mends then redis.call('SADD', KEYS[2], user) end
+      if repairs then redis.call('SADD', KEYS[2], user) end
     end
     local at = 1
     while at < #blob do
       local token = blob:sub(at + 19, at + 18 + struct.unpack('>I2', blob, at + 17))
       if flags_of(blob, at) == 1 and redis.call('HEXISTS', KEYS[4], token) == 0 then
         note('noNote', user, token)
-        if mends then redis.call('HSET', KEYS[4], token, lost_note(blob, at, token, user)) end
+        if repairs then redis.call('HSET', KEYS[4], token, lost_note(blob, at, token, user)) end
       end
       at = at + 2 + struct.unpack('>I2', blob, at)
     end

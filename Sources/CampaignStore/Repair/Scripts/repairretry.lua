@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendretry: compares targets of a slice with the list of waiting targets, and repairs that list.
+-- repairretry: compares targets of a slice with the list of waiting targets, and repairs that list.
 -- Invariant: exactly the waiting targets are in the list. A waiting target outside the list would never be sent, and an
 -- ended target in the list would be sent again. One script writes record and list, so a difference is not a change in
 -- progress.

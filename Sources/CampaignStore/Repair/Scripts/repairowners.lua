@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendowners: removes entries of the owner index that have not changed since they were read.
+-- repairowners: removes entries of the owner index that have not changed since they were read.
 -- Invariant: a registration in progress keeps its entry, because its note is written before its device. A removal
 -- counts as a taken token, so a registration that has just written its note is checked again.
 -- KEYS 1 owner, 2 moving, 3 taken

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- mendlist: removes older forms of users' ids from a list of users, after `mendmembers` has entered the present forms.
+-- repairlist: removes older forms of users' ids from a list of users, after `repairmembers` has entered the present
+-- forms.
 -- Invariant: an older form stays in the list while it has devices, because the list must still exclude these devices.
 -- KEYS 1 devices, 2 list, 3 its times, and for a suppression list 4 arrivals
 -- ARGV users, at most 500

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- mendplace: removes users from a wrong partition if their devices have not changed since they were read.
+-- repairplace: removes users from a wrong partition if their devices have not changed since they were read.
 -- Invariant: a user is in one partition. The caller has first registered the devices in the right one.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
 -- ARGV two each: user, devices as read ('' for none)
