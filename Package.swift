@@ -63,6 +63,7 @@ let package = Package(
       "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
     module("ServiceTools", ["PushTransport", "PushCore"]),
     module("APNs", ["ServiceTools", "PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
+    module("FCM", ["ServiceTools", "PushTransport", "PushCore", "TLS"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: storeRooms.map { .embedInCode("\($0)/Scripts") }),
@@ -79,7 +80,7 @@ let package = Package(
     .target(
       name: "CommandSupport",
       dependencies: [
-        "TextInput", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "ServiceTools", "APNs",
+        "TextInput", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "ServiceTools", "APNs", "FCM",
         "CampaignStore", "PushWorker",
         "APNsSimulator",
         "Yams",
@@ -91,7 +92,7 @@ let package = Package(
       name: "carillon",
       dependencies: [
         "Admin", "HTTPServer", "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport",
-        "ServiceTools", "APNs", "CampaignStore",
+        "ServiceTools", "APNs", "FCM", "CampaignStore",
         "PushWorker",
         "APNsSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -101,7 +102,7 @@ let package = Package(
     .executableTarget(
       name: "CarillonBench",
       dependencies: [
-        "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "ServiceTools", "APNs",
+        "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "ServiceTools", "APNs", "FCM",
         "CampaignStore", "PushWorker",
         "APNsSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -156,6 +157,9 @@ let package = Package(
     tests(
       "APNsTests",
       ["APNs", "ServiceTools", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),
+    tests(
+      "FCMTests",
+      ["FCM", "ServiceTools", "PushCore", "PushTransport", "TLS", "TestSupport"]),
     tests(
       "PushTransportTests",
       ["PushTransport", "APNs", "PushCore", "TLS", "HTTP2", "EventLoop", "APNsSimulator", "TestSupport"]),

@@ -1,0 +1,41 @@
+/// Form of an address of a device: a registration token or a Firebase installation ID.
+///
+/// Both are texts of one alphabet, so the store keeps them in one column, and this type tells them apart. Source: FCM's
+/// discovery document (`fcm:v1`, fields `token` and `fid`) and the Firebase Installations SDK.
+enum TokenForm: Equatable {
+  /// Registration token, sent as `message.token`. It contains a colon.
+  case registration
+  /// Firebase installation ID, sent as `message.fid`: 22 characters, the first one of `cdef`.
+  case installation
+
+  /// Length of a Firebase installation ID in bytes.
+  static let installationLength = 22
+  /// Longest accepted address in bytes. Google documents no limit; tokens of 2026 have 142 to 163 bytes.
+  static let maximumLength = 2048
+
+  /// Returns the form of a text; `nil` if FCM can't have issued it.
+  ///
+  /// A text without a colon that is not an installation ID is refused: FCM answers such a typo with `UNREGISTERED`,
+  /// like an uninstalled app.
+  init?(_ text: some Collection<UInt8>) {
+    guard !text.isEmpty, text.count <= Self.maximumLength else { return nil }
+    var hasColon = false
+    for byte in text {
+      switch byte {
+      case UInt8(ascii: ":"): hasColon = true
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        break
+      default: return nil
+      }
+    }
+    if hasColon {
+      self = .registration
+      return
+    }
+    guard text.count == Self.installationLength, let first = text.first,
+      (UInt8(ascii: "c")...UInt8(ascii: "f")).contains(first)
+    else { return nil }
+    self = .installation
+  }
+}
